@@ -1,0 +1,7 @@
+"""Exact search over the distinct candidates of one scope: cosine over vectors, Jaccard over tokens."""
+
+from streams.search.hits import Hit
+from streams.search.tokens import TokenIndex
+from streams.search.vectors import VectorIndex, cosine
+
+__all__ = ["Hit", "TokenIndex", "VectorIndex", "cosine"]

@@ -1,0 +1,191 @@
+"""The cosine search against a plain loop, at every size at which its method changes."""
+
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from streams.search import Hit, VectorIndex, cosine
+
+Vectors = NDArray[np.float16]
+
+
+def unit(rows: NDArray[np.float64]) -> Vectors:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return (rows / np.where(lengths == 0, 1, lengths)).astype(np.float16)
+
+
+def clustered(seed: int, n: int, dimension: int) -> Vectors:
+    """Vectors in tight groups, with exact duplicates among them, as near-duplicate texts give."""
+    random = np.random.default_rng(seed)
+    centres = random.standard_normal((max(1, n // 6), dimension))
+    rows = centres[random.integers(0, len(centres), n)]
+    rows = rows + random.choice([0.0, 0.1, 0.4], n)[:, None] * random.standard_normal((n, dimension))
+    return unit(rows)
+
+
+def exact_cosine(a: Vectors, b: Vectors) -> float:
+    """By fractions: nothing is rounded before the square root."""
+    x = [Fraction(float(value)) for value in a]
+    y = [Fraction(float(value)) for value in b]
+    dot = sum(p * q for p, q in zip(x, y, strict=True))
+    squared = float(sum(p * p for p in x)) * float(sum(q * q for q in y))
+    return round(float(dot) / sqrt(squared), 4) if squared else 0.0
+
+
+def brute(rows: dict[int, Vectors], query: Vectors, floor: float, limit: int) -> list[Hit]:
+    hits = [Hit(row, cosine(query, vector)) for row, vector in rows.items()]
+    near = [hit for hit in hits if hit.score >= floor]
+    return sorted(near, key=lambda hit: (-hit.score, hit.row))[:limit]
+
+
+def filled(vectors: Vectors) -> VectorIndex:
+    index = VectorIndex(vectors.shape[1])
+    for row, vector in enumerate(vectors):
+        assert index.append(vector) == row
+    return index
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=50)
+def test_cosine_is_exact(seed: int) -> None:
+    a, b = clustered(seed, 2, 48)
+    assert cosine(a, b) == exact_cosine(a, b)
+
+
+@given(seed=st.integers(0, 10_000), scale=st.sampled_from([0.03, 1.0, 4.0]))
+@settings(max_examples=30)
+def test_the_order_of_the_dimensions_changes_no_bit(seed: int, scale: float) -> None:
+    random = np.random.default_rng(seed)
+    vectors = (clustered(seed, 40, 384) * np.float16(scale)).astype(np.float16)
+    order = random.permutation(384)
+    assert cosine(vectors[0], vectors[1]) == cosine(vectors[0][order], vectors[1][order])
+    straight = filled(vectors).above(vectors[:3], -1.0, limit=40)
+    assert straight == filled(vectors[:, order]).above(vectors[:3][:, order], -1.0, limit=40)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(0, 60),
+    floor=st.one_of(st.floats(-1.0, 1.0), st.sampled_from([0.0, 1.0, -1.0])),
+    limit=st.integers(1, 70),
+    start=st.integers(0, 60),
+)
+def test_it_finds_what_a_plain_loop_finds(
+    seed: int, n: int, floor: float, limit: int, start: int
+) -> None:
+    vectors = clustered(seed, n + 3, 24)
+    index = filled(vectors[:n])
+    rows = {row: vectors[row] for row in range(n) if row >= start}
+    expected = [brute(rows, query, floor, limit) for query in vectors[n:]]
+    assert index.above(vectors[n:], floor, limit=limit, start=start) == expected
+
+
+@given(seed=st.integers(0, 10_000), cut=st.integers(0, 50), floor=st.floats(-0.5, 1.0))
+@settings(max_examples=50)
+def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor: float) -> None:
+    vectors = clustered(seed, 50, 32)
+    index, first = filled(vectors), filled(vectors[:cut])
+    together = index.above(vectors[:7], floor, limit=5)
+    assert together == [index.above(query[None], floor, limit=5)[0] for query in vectors[:7]]
+    old = first.above(vectors[:7], floor, limit=5)
+    new = index.above(vectors[:7], floor, limit=5, start=cut)
+    merged = [sorted(a + b, key=lambda h: (-h.score, h.row))[:5] for a, b in zip(old, new, strict=True)]
+    assert together == merged
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=50)
+def test_a_floor_at_the_score_itself_is_reached(seed: int) -> None:
+    vectors = clustered(seed, 30, 16)
+    index = filled(vectors)
+    for row, vector in enumerate(vectors[1:], 1):
+        score = cosine(vectors[0], vector)
+        at = index.above(vectors[:1], score, limit=30)[0]
+        over = index.above(vectors[:1], float(np.nextafter(score, 2)), limit=30)[0]
+        assert Hit(row, score) in at
+        assert row not in [hit.row for hit in over]
+
+
+def test_a_score_that_rounds_up_to_the_floor_reaches_it() -> None:
+    a = np.array([1, 0, 0], np.float16)
+    b = np.array([1, 1, 1], np.float16)
+    assert cosine(a, b) == 0.5774 > 1 / sqrt(3)
+    assert filled(b[None]).above(a[None], 0.5774, limit=1) == [[Hit(0, 0.5774)]]
+
+
+def test_of_equal_scores_the_earlier_rows_stay() -> None:
+    vectors = np.repeat(clustered(1, 2, 16)[:1], 40, axis=0)
+    hits = filled(vectors).above(vectors[:1], 0.5, limit=3)
+    assert hits == [[Hit(0, 1.0), Hit(1, 1.0), Hit(2, 1.0)]]
+
+
+@given(seed=st.integers(0, 10_000), steps=st.lists(st.integers(0, 2), max_size=60))
+@settings(max_examples=50)
+def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
+    seed: int, steps: list[int]
+) -> None:
+    random = np.random.default_rng(seed)
+    vectors = clustered(seed, 2 * len(steps) + 21, 16)
+    index, rows, size = filled(vectors[:20]), dict(enumerate(vectors[:20])), 20
+    for vector, step in zip(vectors[21:], steps, strict=False):
+        row = int(random.integers(0, size))
+        if step == 0:
+            rows[index.append(vector)] = vector
+            size += 1
+        elif step == 1:
+            index.replace(row, vector)
+            rows[row] = vector
+        else:
+            index.remove(row)
+            rows.pop(row, None)
+        assert index.above(vector[None], 0.3, limit=4) == [brute(rows, vector, 0.3, 4)]
+    assert len(index) == size
+
+
+def test_a_zero_vector_is_like_nothing() -> None:
+    zero = np.zeros(4, np.float16)
+    assert cosine(zero, zero) == 0.0
+    assert filled(zero[None]).above(zero[None], 0.0, limit=1) == [[Hit(0, 0.0)]]
+    assert filled(zero[None]).above(zero[None], 0.1, limit=1) == [[]]
+
+
+def test_nothing_to_search_or_nothing_asked() -> None:
+    index = VectorIndex(4)
+    assert index.above(np.ones((2, 4), np.float16), -1.0, limit=3) == [[], []]
+    assert index.above(np.ones((0, 4), np.float16), -1.0, limit=3) == []
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        np.ones(4, np.float32),
+        np.ones(5, np.float16),
+        np.full(4, np.nan, np.float16),
+        np.full(4, np.inf, np.float16),
+        np.full(4, 3.0, np.float16),
+    ],
+)
+def test_what_cannot_be_searched_exactly_is_refused(vector: Vectors) -> None:
+    index = filled(np.ones((1, 4), np.float16))
+    for attempt in (
+        lambda: index.append(vector),
+        lambda: index.replace(0, vector),
+        lambda: index.above(vector[None], 0.0, limit=1),
+    ):
+        with pytest.raises(ValueError):
+            attempt()
+    assert index.above(np.ones((1, 4), np.float16), 0.5, limit=2) == [[Hit(0, 1.0)]]
+
+
+@pytest.mark.parametrize("row", [-1, 1])
+def test_a_row_that_is_not_there(row: int) -> None:
+    index = filled(np.ones((1, 4), np.float16))
+    with pytest.raises(IndexError):
+        index.replace(row, np.ones(4, np.float16))
+    with pytest.raises(IndexError):
+        index.remove(row)

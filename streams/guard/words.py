@@ -1,0 +1,82 @@
+"""From a text to its words: one pass of one pattern, contractions undone, nothing lost but spaces."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from streams.guard.lexicon import CLITICS, CONTRACTIONS, PUNCTUATION, SILENT
+
+_WORD = re.compile(
+    r"""
+      https?://\S+
+    | (?i:version|release|ver\.?)\s+v?\d(?:[\w.+-]*\w)?      # a version by its name
+    | [vV]?\d+(?:\.\d+){2,}(?:[-+._]?\w+)*                   # a version by its shape
+    | [vV]\d+(?:\.\d+)*\b
+    | \d{4}-\d{2}-\d{2}\b                                    # dates
+    | \d{1,2}/\d{1,2}/\d{2,4}\b
+    | \d{1,2}:\d{2}(?::\d{2})?\b                             # times
+    | (?:(?<=\s)|^)-\d+(?:\.\d+)?                            # numbers
+    | \d{1,3}(?:,\d{3})+(?:\.\d+)?
+    | \d+(?:\.\d+)?
+    | [aApP]\.[mM]\.?
+    | [cC]\+\+ | [cCfF]\#
+    | '(?:s|re|ve|ll|d|m)\b
+    | [^\W\d]+(?:'[^\W\d]+)*
+    | \S
+    """,
+    re.VERBOSE,
+)
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    r"\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+"""Runs of scripts that put no space between words (Thai, Lao, Burmese, Khmer, kana, Han)."""
+
+
+def split(text: str) -> list[str]:
+    """The words, numbers and signs of ``text`` in order, as written; only spaces are left out."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text).translate(_QUOTES))
+
+
+def expand(word: str) -> tuple[str, ...]:
+    """The casefolded words that one word as written stands for (``don't`` is ``do`` and ``not``)."""
+    low = word.casefold()
+    if low in CONTRACTIONS:
+        return CONTRACTIONS[low]
+    if "'" not in low or len(low) == 1:
+        return (low,)
+    if low.endswith("n't"):
+        return (low[:-3], "not") if len(low) > 3 else ("not",)
+    stem, _, ending = low.rpartition("'")
+    if ending in CLITICS:
+        return (*((stem,) if stem else ()), *CLITICS[ending])
+    return (low.replace("'", ""),)
+
+
+def tokens(text: str) -> frozenset[str]:
+    """The tokens that token Jaccard counts: casefolded words without stopwords and punctuation.
+
+    Numbers, versions and dates stay whole; runs of scripts without spaces give their pairs of
+    neighbouring characters (a single character gives itself).
+    """
+    found: set[str] = set()
+    for written in split(text):
+        for word in expand(written):
+            if _UNSPACED.search(word):
+                found.update(_bigrams(word))
+            else:
+                found.add(word)
+    return frozenset(found - SILENT - PUNCTUATION)
+
+
+def _bigrams(word: str) -> list[str]:
+    pieces: list[str] = []
+    end = 0
+    for run in _UNSPACED.finditer(word):
+        pieces.append(word[end : run.start()])
+        letters = run.group()
+        pieces += [letters] if len(letters) == 1 else map("".join, zip(letters, letters[1:]))
+        end = run.end()
+    return [piece for piece in (*pieces, word[end:]) if piece]

@@ -1,0 +1,27 @@
+"""Texts to vectors: models found, engines that run them, and the thread that they run on."""
+
+from streams.embedder.background import Embedder
+from streams.embedder.contract import (
+    DEFAULT_MODEL,
+    Embedding,
+    Engine,
+    EngineMissing,
+    ModelError,
+    ModelNotFound,
+    ModelUnusable,
+    Progress,
+)
+from streams.embedder.load import load_engine
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "Embedder",
+    "Embedding",
+    "Engine",
+    "EngineMissing",
+    "ModelError",
+    "ModelNotFound",
+    "ModelUnusable",
+    "Progress",
+    "load_engine",
+]

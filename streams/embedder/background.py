@@ -1,0 +1,53 @@
+"""The embedder: an engine on its own thread, so that embedding overlaps with everything else."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from streams.embedder.contract import Embedding, Engine
+
+REMEMBERED = 4096
+"""How many recent texts are remembered: about 2 kB each."""
+
+
+class Embedder:
+    """Embeds submissions one after another, in their order, beside the caller's thread.
+
+    No text is embedded twice: not inside a submission, and not while it is among the most recent
+    `remembered` texts.
+    """
+
+    def __init__(self, engine: Engine, *, remembered: int = REMEMBERED) -> None:
+        self.engine = engine
+        self._remembered = remembered
+        self._recent: OrderedDict[str, Embedding] = OrderedDict()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="embedding")
+
+    def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
+        """Embed `texts` later; the future gives one embedding for each, in their order.
+
+        An exception of the engine is the future's, and later submissions go on. Raises
+        RuntimeError after `close`.
+        """
+        return self._thread.submit(self._embed, tuple(texts))
+
+    def close(self) -> None:
+        """Finish the submission at work, cancel those that wait, and end the thread."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _embed(self, texts: tuple[str, ...]) -> list[Embedding]:
+        found = {text: self._recent[text] for text in texts if text in self._recent}
+        new = [text for text in dict.fromkeys(texts) if text not in found]
+        if new:
+            found.update(zip(new, self.engine.embed(new), strict=True))
+        self._remember(found)
+        return [found[text] for text in texts]
+
+    def _remember(self, found: dict[str, Embedding]) -> None:
+        for text, embedding in found.items():
+            self._recent[text] = embedding
+            self._recent.move_to_end(text)
+        while len(self._recent) > self._remembered:
+            self._recent.popitem(last=False)

@@ -1,0 +1,53 @@
+"""Loading an engine by name: from the model's files to something that embeds."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from streams.embedder.batch_check import Measurable, refuse_if_batch_dependent
+from streams.embedder.contract import DEFAULT_MODEL, Engine, Progress
+from streams.embedder.graph_cache import default_cache_dir, graph_of
+from streams.embedder.resolve import find_model
+
+
+def load_engine(
+    model: str = DEFAULT_MODEL,
+    engine: str = "onnx",
+    *,
+    cache_dir: Path | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Engine:
+    """Load `model` (a folder, a model's name, or a hub name) into `engine`.
+
+    `threads` is how many batches run beside each other, by default one on each usable core.
+    `cache_dir` keeps built graphs, by default $XDG_CACHE_HOME/palimpsest. Raises ModelNotFound,
+    ModelUnusable or EngineMissing, each with what to do; ValueError for an unknown engine.
+    """
+    tell = progress or _silent
+    loaded = _load(model, engine, cache_dir or default_cache_dir(), threads or usable_cores(), tell)
+    refuse_if_batch_dependent(loaded)
+    return loaded
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress) -> Measurable:
+    match engine:
+        case "onnx":
+            from streams.embedder.onnx_engine import OnnxEngine
+
+            folder = find_model(model, tell)
+            return OnnxEngine(folder, graph_of(folder, cache_dir, tell), threads)
+        case _:
+            raise ValueError(f"no engine {engine}: there are onnx and sentence-transformers")
+
+
+def _silent(_message: str, _share: float | None) -> None:
+    pass

@@ -1,0 +1,98 @@
+"""What a model's folder says about itself: the shape, the limit of tokens, the pooling.
+
+The format is that of sentence-transformers (modules.json, 1_Pooling/config.json,
+sentence_bert_config.json) around a Hugging Face transformer (config.json, tokenizer.json). What
+the `onnx` engine does not do is refused here, because a vector made otherwise than the model's
+authors meant looks like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from streams.embedder.contract import ModelUnusable
+
+_MODULES = ("Transformer", "Pooling", "Normalize")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model on this machine: `name` is recorded in the log, `max_length` counts tokens."""
+
+    name: str
+    path: Path
+    max_length: int
+    config: dict[str, Any]
+
+    @property
+    def tokenizer(self) -> Path:
+        """The file that the library `tokenizers` reads."""
+        return self.path / "tokenizer.json"
+
+    @property
+    def exported(self) -> Path:
+        """Where the hub's repositories keep the model as an ONNX graph."""
+        return self.path / "onnx" / "model.onnx"
+
+    @property
+    def weights(self) -> Path:
+        """The weights, from which a graph is built where there is no exported one."""
+        return self.path / "model.safetensors"
+
+
+def read_model_folder(name: str, path: Path) -> ModelFolder:
+    """Read and check the configuration in `path`; raise ModelUnusable for what is not supported."""
+    config = _json(path / "config.json")
+    if not (path / "tokenizer.json").is_file():
+        raise ModelUnusable(f"{name}: no tokenizer.json in {path}; save the model with a fast one")
+    _check_modules(name, path)
+    return ModelFolder(name, path, _max_length(path, config), config)
+
+
+def _check_modules(name: str, path: Path) -> None:
+    modules = _json(path / "modules.json")
+    kinds = [str(module["type"]).rsplit(".", 1)[-1] for module in modules]
+    if kinds not in (list(_MODULES), list(_MODULES[:2])):
+        raise ModelUnusable(
+            f"{name}: made of {', '.join(kinds)}; the engine onnx runs Transformer, Pooling and "
+            "Normalize only. The engine sentence-transformers runs any"
+        )
+    pooling = _json(path / str(modules[1]["path"]) / "config.json")
+    if not _is_mean(pooling):
+        raise ModelUnusable(
+            f"{name}: its pooling is not the mean of all tokens, which is all that the engine onnx "
+            "does; use the engine sentence-transformers"
+        )
+
+
+def _is_mean(pooling: dict[str, Any]) -> bool:
+    on = {key for key, value in pooling.items() if key.startswith("pooling_mode") and value}
+    if isinstance(pooling.get("pooling_mode"), str):
+        return bool(pooling["pooling_mode"] == "mean")
+    return on == {"pooling_mode_mean_tokens"}
+
+
+def _max_length(path: Path, config: dict[str, Any]) -> int:
+    limit = int(config.get("max_position_embeddings", 512))
+    settings = path / "sentence_bert_config.json"
+    if not settings.is_file():
+        return limit
+    read = _json(settings)
+    if read.get("do_lower_case"):
+        raise ModelUnusable(f"{path.name}: lower-cases outside its tokenizer, which is unsupported")
+    return min(int(read.get("max_seq_length") or limit), limit)
+
+
+def _json(path: Path) -> Any:
+    try:
+        return orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise ModelUnusable(
+            f"no {path.name} in {path.parent}: not the folder of a sentence-transformers model"
+        ) from None
+    except orjson.JSONDecodeError as error:
+        raise ModelUnusable(f"{path} is not JSON: {error}") from error

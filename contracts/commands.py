@@ -1,0 +1,152 @@
+"""What can be asked of an owner's ledger. One command concerns one owner (design section 4).
+
+`Admit` and the words about sessions come from producers, `Settle` and `Compose` from the judge,
+the rest from operators. Each operator's invocation has a fresh `command_id`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from contracts.candidate import Candidate, Name
+from contracts.events import Composition, Content, Rank
+from contracts.evidence import Neighbour, Verdict
+from contracts.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """A candidate as the runtime hands it over: read, hashed, embedded, its neighbours found.
+
+    `content.vector` is None for an exact repeat, which is never embedded.
+    """
+
+    candidate_id: str
+    candidate: Candidate
+    content: Content
+    neighbours: tuple[Neighbour, ...] = ()
+
+
+class OwnerCommand(Model):
+    """What every command about an owner's memories says."""
+
+    command_id: str
+    owner_id: Name
+    actor: str | None = None
+    because: str | None = None
+
+
+class Merge(OwnerCommand):
+    """A person says: `a` and `b` are the same; `face` is the candidate whose side speaks."""
+
+    command: Literal["merge"] = "merge"
+    a: str
+    b: str
+    face: str | None = None
+
+
+class Separate(OwnerCommand):
+    """A person (or a review) says: `a` and `b` are not the same."""
+
+    command: Literal["separate"] = "separate"
+    a: str
+    b: str
+    rank: Rank = "person"
+
+
+class Unmerge(OwnerCommand):
+    """Take one join out."""
+
+    command: Literal["unmerge"] = "unmerge"
+    decision_id: str
+    rank: Rank = "person"
+
+
+class Reinstate(OwnerCommand):
+    """Take a reversal back."""
+
+    command: Literal["reinstate"] = "reinstate"
+    decision_id: str
+    rank: Rank = "person"
+
+
+class Confirm(OwnerCommand):
+    """A review agrees with a decision."""
+
+    command: Literal["confirm"] = "confirm"
+    decision_id: str
+    rank: Rank = "person"
+
+
+class Retract(OwnerCommand):
+    """Forget a candidate, reversibly."""
+
+    command: Literal["retract"] = "retract"
+    candidate_id: str
+
+
+class Restore(OwnerCommand):
+    """Take a retraction back."""
+
+    command: Literal["restore"] = "restore"
+    candidate_id: str
+
+
+class Settle(OwnerCommand):
+    """The judge's verdicts on a pending candidate, best neighbour first."""
+
+    command: Literal["settle"] = "settle"
+    candidate_id: str
+    verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)]
+    composition: Composition | None = None
+    rank: Rank = "judge"
+
+
+class Compose(OwnerCommand):
+    """A composed text made anew for a memory that needs one."""
+
+    command: Literal["compose"] = "compose"
+    decision_id: str
+    composition: Composition
+
+
+class Access(OwnerCommand):
+    """A producer used the memory of this candidate."""
+
+    command: Literal["access"] = "access"
+    candidate_id: str
+
+
+class EndSession(OwnerCommand):
+    """A producer's session ended."""
+
+    command: Literal["end_session"] = "end_session"
+    session_id: Name
+
+
+class Compact(OwnerCommand):
+    """A producer compacted the conversation of a session."""
+
+    command: Literal["compact"] = "compact"
+    session_id: Name
+
+
+Operation = Annotated[
+    Merge
+    | Separate
+    | Unmerge
+    | Reinstate
+    | Confirm
+    | Retract
+    | Restore
+    | Settle
+    | Compose
+    | Access
+    | EndSession
+    | Compact,
+    Field(discriminator="command"),
+]
+"""Every command but a candidate's admission."""

@@ -1,0 +1,43 @@
+"""Errors by what to do about them: retry, dead-letter, tell the operator, or stop.
+
+Messages carry owners, ids and positions, never the text of a memory.
+"""
+
+from __future__ import annotations
+
+
+class PalimpsestError(Exception):
+    """Anything this system raises on purpose."""
+
+
+class TransientError(PalimpsestError):
+    """Try again later: something outside is busy or away."""
+
+
+class InvalidInputError(PalimpsestError):
+    """An input that can never be processed: it goes to the dead letters with its bytes.
+
+    `reason` is a word of `contracts.events.InvalidReason`; `detail` says where and what to do.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class RefusedError(PalimpsestError):
+    """An operator's command that could not be; `reason` is a stable word, `detail` a sentence."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class StoreError(PalimpsestError):
+    """The store is not there, unreadable or damaged: stop, never guess."""
+
+
+class UsageError(PalimpsestError):
+    """A call that makes no sense as it was written."""

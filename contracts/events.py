@@ -1,0 +1,388 @@
+"""Every event of the log, as CloudEvents 1.0 (design section 3). Names are wire values."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, TypeAdapter
+
+from contracts.candidate import CandidateFields
+from contracts.evidence import Evidence, Verdict
+from contracts.model import Model, WireTime
+
+SOURCE = "palimpsest"
+
+FirstDecision = Literal[
+    "stored",
+    "hash_exact",
+    "recent_capture",
+    "token_reject",
+    "session_reject",
+    "auto_reject",
+    "superseded",
+    "concatenated",
+    "pending",
+]
+Settlement = Literal[
+    "llm_keep",
+    "llm_reject",
+    "llm_merge",
+    "superseded",
+    "fallback_keep",
+    "fallback_reject",
+    "fallback_supersede",
+]
+LaterJoin = Literal["manual_join", "superseded", "concatenated"]
+Decision = Literal[FirstDecision, Settlement, LaterJoin, "invalid"]
+FaceRule = Literal["repeat", "keep", "take", "text"]
+Rank = Literal["rule", "judge", "review", "person"]
+RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "review": 2, "person": 3}
+InvalidReason = Literal[
+    "not_json",
+    "not_utf8",
+    "not_an_object",
+    "unknown_type",
+    "field",
+    "id_conflict",
+]
+
+
+class Vector(Model):
+    """A text's embedding: `data` is base64 of little-endian float16, unit length.
+
+    `truncated`: the model saw only the beginning; `unknown`: words it has no token for.
+    """
+
+    model: str
+    engine: str
+    dimension: int
+    data: str
+    truncated: bool = False
+    unknown: tuple[str, ...] = ()
+
+
+class Content(Model):
+    """All that must vanish on erasure, in one object, so that it can be sealed under a key."""
+
+    text: str
+    hash: str
+    normaliser: str
+    fingerprint: str | None = None
+    vector: Vector | None = None
+
+
+class Join(Model):
+    """The edge to the older candidate, who wins the face, and the score of the pair."""
+
+    to: str
+    face: FaceRule
+    similarity: float | None = None
+
+
+class Composition(Model):
+    """A composed text and the candidates that it was made from, oldest first."""
+
+    content: Content
+    sources: tuple[str, ...]
+
+
+class DecidedData(Model):
+    """A candidate's first decision."""
+
+    decision: FirstDecision
+    candidate: CandidateFields
+    content: Content
+    join: Join | None = None
+    composition: Composition | None = None
+    evidence: Evidence
+
+
+class SettledData(Model):
+    """What became of a pending candidate."""
+
+    decision: Settlement
+    candidate_id: str
+    join: Join | None = None
+    composition: Composition | None = None
+    evidence: Evidence
+    rank: Rank = "judge"
+    actor: str | None = None
+    because: str | None = None
+
+
+class JoinedData(Model):
+    """A join between candidates that were there already, by a person or a batch rule."""
+
+    decision: LaterJoin
+    candidate_id: str
+    join: Join
+    composition: Composition | None = None
+    evidence: Evidence | None = None
+    rank: Rank
+    actor: str | None = None
+    because: str | None = None
+
+
+class InvalidData(Model):
+    """An input that broke a rule; its bytes are in the dead letters under `digest`."""
+
+    reason: InvalidReason
+    detail: str
+    digest: str
+    origin: str
+
+
+class ReversedData(Model):
+    """A join taken out. `separates` is false where the pair stays one memory by other joins."""
+
+    decision_id: str
+    candidate_id: str
+    joined_to: str
+    separates: bool
+    rank: Rank
+    actor: str | None = None
+    because: str | None = None
+
+
+class OnDecisionData(Model):
+    """A word about one decision."""
+
+    decision_id: str
+    rank: Rank
+    actor: str | None = None
+    because: str | None = None
+
+
+class SeparatedData(Model):
+    """A recorded *not the same* between two candidates."""
+
+    candidate_id: str
+    other_id: str
+    rank: Rank
+    actor: str | None = None
+    because: str | None = None
+
+
+class ComposedData(Model):
+    """A composed text made anew for the join whose first one no longer stands."""
+
+    decision_id: str
+    composition: Composition
+    evidence: Evidence
+
+
+class OnCandidateData(Model):
+    """A word about one candidate."""
+
+    candidate_id: str
+    actor: str | None = None
+    because: str | None = None
+
+
+class OnSessionData(Model):
+    """A word about one session of the owner."""
+
+    session_id: str
+
+
+class EmbeddedData(Model):
+    """The vector of a candidate's text under another model."""
+
+    candidate_id: str
+    vector: Vector
+
+
+class PolicySetData(Model):
+    """The policy in force from here on, whole."""
+
+    hash: str
+    policy: dict[str, Any]
+    actor: str | None = None
+
+
+class RefusedData(Model):
+    """A command that could not be, with the reason; verdicts that came with it are kept."""
+
+    command: str
+    reason: str
+    detail: str
+    candidate_id: str | None = None
+    decision_id: str | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    composition: Composition | None = None
+    actor: str | None = None
+
+
+class ErasedData(Model):
+    """Candidates whose content was destroyed."""
+
+    candidate_ids: tuple[str, ...]
+    actor: str | None = None
+    because: str | None = None
+
+
+class Event(Model):
+    """The CloudEvents envelope: `subject` is a candidate or decision id, `partitionkey` the owner."""
+
+    specversion: Literal["1.0"] = "1.0"
+    id: str
+    source: str = SOURCE
+    subject: str
+    time: WireTime
+    partitionkey: str
+    datacontenttype: Literal["application/json"] = "application/json"
+
+    @property
+    def owner_id(self) -> str:
+        """Whose memories it is about; empty for the whole store."""
+        return self.partitionkey
+
+
+class Decided(Event):
+    """`subject` is the candidate."""
+
+    type: Literal["palimpsest.decided.v1"] = "palimpsest.decided.v1"
+    data: DecidedData
+
+
+class Settled(Event):
+    """`subject` is the candidate."""
+
+    type: Literal["palimpsest.settled.v1"] = "palimpsest.settled.v1"
+    data: SettledData
+
+
+class Joined(Event):
+    """`subject` is the newer candidate."""
+
+    type: Literal["palimpsest.joined.v1"] = "palimpsest.joined.v1"
+    data: JoinedData
+
+
+class Invalid(Event):
+    """`subject` is the digest of the bytes."""
+
+    type: Literal["palimpsest.invalid.v1"] = "palimpsest.invalid.v1"
+    data: InvalidData
+
+
+class Reversed(Event):
+    """`subject` is the decision taken out."""
+
+    type: Literal["palimpsest.reversed.v1"] = "palimpsest.reversed.v1"
+    data: ReversedData
+
+
+class Reinstated(Event):
+    """`subject` is the decision put back."""
+
+    type: Literal["palimpsest.reinstated.v1"] = "palimpsest.reinstated.v1"
+    data: OnDecisionData
+
+
+class Separated(Event):
+    """`subject` is one of the two candidates."""
+
+    type: Literal["palimpsest.separated.v1"] = "palimpsest.separated.v1"
+    data: SeparatedData
+
+
+class Confirmed(Event):
+    """`subject` is the decision agreed to."""
+
+    type: Literal["palimpsest.confirmed.v1"] = "palimpsest.confirmed.v1"
+    data: OnDecisionData
+
+
+class Composed(Event):
+    """`subject` is the decision whose text was made anew."""
+
+    type: Literal["palimpsest.composed.v1"] = "palimpsest.composed.v1"
+    data: ComposedData
+
+
+class Retracted(Event):
+    """`subject` is the candidate that is not living any more."""
+
+    type: Literal["palimpsest.retracted.v1"] = "palimpsest.retracted.v1"
+    data: OnCandidateData
+
+
+class Restored(Event):
+    """`subject` is the candidate that is living again."""
+
+    type: Literal["palimpsest.restored.v1"] = "palimpsest.restored.v1"
+    data: OnCandidateData
+
+
+class Accessed(Event):
+    """`subject` is the candidate whose memory was used."""
+
+    type: Literal["palimpsest.accessed.v1"] = "palimpsest.accessed.v1"
+    data: OnCandidateData
+
+
+class SessionEnded(Event):
+    """`subject` is the session."""
+
+    type: Literal["palimpsest.session_ended.v1"] = "palimpsest.session_ended.v1"
+    data: OnSessionData
+
+
+class Compacted(Event):
+    """`subject` is the session whose conversation was compacted."""
+
+    type: Literal["palimpsest.compacted.v1"] = "palimpsest.compacted.v1"
+    data: OnSessionData
+
+
+class Embedded(Event):
+    """`subject` is the candidate."""
+
+    type: Literal["palimpsest.embedded.v1"] = "palimpsest.embedded.v1"
+    data: EmbeddedData
+
+
+class PolicySet(Event):
+    """`subject` is the policy's hash; `partitionkey` is empty: it is the store's."""
+
+    type: Literal["palimpsest.policy_set.v1"] = "palimpsest.policy_set.v1"
+    data: PolicySetData
+
+
+class Refused(Event):
+    """`subject` is the command's id."""
+
+    type: Literal["palimpsest.refused.v1"] = "palimpsest.refused.v1"
+    data: RefusedData
+
+
+class Erased(Event):
+    """`subject` is the owner."""
+
+    type: Literal["palimpsest.erased.v1"] = "palimpsest.erased.v1"
+    data: ErasedData
+
+
+AnyEvent = (
+    Decided
+    | Settled
+    | Joined
+    | Invalid
+    | Reversed
+    | Reinstated
+    | Separated
+    | Confirmed
+    | Composed
+    | Retracted
+    | Restored
+    | Accessed
+    | SessionEnded
+    | Compacted
+    | Embedded
+    | PolicySet
+    | Refused
+    | Erased
+)
+
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Annotated[AnyEvent, Field(discriminator="type")])

@@ -1,0 +1,71 @@
+"""What a decision rested on: neighbours with scores, cues, verdicts, versions (design section 1)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from contracts.model import Model
+
+
+class Cue(StrEnum):
+    """A token-level sign that two close texts differ in fact, or that the model cannot tell."""
+
+    NUMBER = "number"
+    DATE = "date"
+    UNIT = "unit"
+    VERSION = "version"
+    NEGATION = "negation"
+    SWAPPED_ORDER = "swapped_order"
+    NAME = "name"
+    ANTONYM = "antonym"
+    UNKNOWN_TOKEN = "unknown_token"
+    TRUNCATED = "truncated"
+
+
+STRONG_CUES = frozenset({Cue.NUMBER, Cue.DATE, Cue.UNIT, Cue.VERSION, Cue.NEGATION})
+"""Cues that most often mean an update of a fact, not a rewording (design section 5)."""
+
+
+class Neighbour(Model):
+    """A candidate that was looked at, with its scores (four decimals) and what the guard saw.
+
+    `near_identical` is None where the guard was not asked; `cues` is then empty.
+    """
+
+    candidate_id: str
+    cosine: float | None = None
+    jaccard: float | None = None
+    near_identical: bool | None = None
+    cues: tuple[Cue, ...] = ()
+
+
+Answer = Literal["different", "same", "update", "compose", "unavailable", "unusable"]
+"""What the judge said of a pair; `unavailable`: nobody answered, `unusable`: no valid answer."""
+
+
+class Verdict(Model):
+    """The judge's answer about a candidate and one neighbour, with what it cost."""
+
+    neighbour_id: str
+    answer: Answer
+    reasoning: str | None = None
+    model: str | None = None
+    prompt: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    seconds: float | None = None
+
+
+class Evidence(Model):
+    """Why a decision was made: enough to explain it and to make it again without a model.
+
+    `asked` are the neighbours handed to the judge, best first.
+    """
+
+    policy: str
+    check: str | None = None
+    neighbours: tuple[Neighbour, ...] = ()
+    asked: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()

@@ -1,0 +1,38 @@
+"""The base of every model on the wire: immutable, typed, tolerant of later additions."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict
+
+
+class Model(BaseModel):
+    """Frozen; unknown fields are ignored, because minor versions only add optional ones."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+def _only_text_or_time(value: Any) -> Any:
+    """Refuse numbers: 1700000000 may be seconds or milliseconds, and a guess would be wrong."""
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if not isinstance(value, str):
+        raise ValueError("a time must be an ISO 8601 string")
+    try:
+        parsed = datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("not an ISO 8601 time") from None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def _to_utc(value: datetime) -> datetime:
+    return value.astimezone(UTC)
+
+
+Timestamp = Annotated[AwareDatetime, BeforeValidator(_only_text_or_time), AfterValidator(_to_utc)]
+"""A moment in UTC; a string without an offset is read as UTC."""
+
+WireTime = Annotated[AwareDatetime, AfterValidator(_to_utc)]
+"""A moment as this system wrote it."""

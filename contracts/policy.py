@@ -1,0 +1,120 @@
+"""A policy as data: checks, zones of similarity, what a missing judge means (design section 5)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from contracts.model import Model
+
+Score = Annotated[float, Field(ge=0.0, le=1.0)]
+Action = Literal["auto_reject", "superseded", "pending"]
+Fallback = Literal["keep", "reject", "supersede"]
+
+
+class _Strict(Model):
+    """A typing error in a policy must be found when it is read, so unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class RecentCheck(_Strict):
+    """An exact repeat within `seconds` of the earliest is called `recent_capture`."""
+
+    check: Literal["recent"]
+    seconds: Annotated[int, Field(gt=0)]
+
+
+class TokenCheck(_Strict):
+    """Token Jaccard of at least `threshold` among the `top` nearest → `token_reject`."""
+
+    check: Literal["tokens"]
+    threshold: Score
+    top: Annotated[int, Field(ge=1, le=100)] = 5
+    guard: bool = True
+
+
+class SessionCheck(_Strict):
+    """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`."""
+
+    check: Literal["session"]
+    threshold: Score
+    last: Annotated[int, Field(ge=1, le=1000)] = 20
+    guard: bool = True
+
+
+class Zone(_Strict):
+    """What happens at a cosine of `at_least` and more, up to the zone above.
+
+    With `guard`, the action needs texts that are near-identical in order and have no cue;
+    what the guard stops is handed to the judge.
+    """
+
+    at_least: Score
+    action: Action
+    guard: bool = False
+
+
+class CosineCheck(_Strict):
+    """The `top` nearest by cosine, each treated as its zone says; below the last zone: stored."""
+
+    check: Literal["cosine"]
+    zones: Annotated[tuple[Zone, ...], Field(min_length=1)]
+    top: Annotated[int, Field(ge=1, le=100)] = 5
+    min_characters: Annotated[int, Field(ge=0)] = 0
+    namespaces: dict[str, Score] = {}
+
+    @model_validator(mode="after")
+    def _zones_descend(self) -> Self:
+        floors = [zone.at_least for zone in self.zones]
+        if floors != sorted(set(floors), reverse=True):
+            raise ValueError("zones must have strictly descending at_least")
+        if self.namespaces and len(self.zones) != 1:
+            raise ValueError("thresholds by namespace need a policy of exactly one zone")
+        return self
+
+    def zones_of(self, namespace: str) -> tuple[Zone, ...]:
+        """The zones in force in a namespace, highest first."""
+        own = self.namespaces.get(namespace)
+        if own is None:
+            return self.zones
+        return (self.zones[0].model_copy(update={"at_least": own}),)
+
+
+Check = Annotated[
+    RecentCheck | TokenCheck | SessionCheck | CosineCheck, Field(discriminator="check")
+]
+
+
+class Judge(_Strict):
+    """How many gray neighbours the judge is handed, and what happens when nobody answers."""
+
+    neighbours: Annotated[int, Field(ge=1, le=20)] = 3
+    unavailable: Fallback = "keep"
+
+
+class Policy(_Strict):
+    """Thresholds and rules, named by the hash of their content."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    description: str = ""
+    model: str
+    search: Literal["candidates", "memories"]
+    protected_categories: tuple[str, ...] = ()
+    checks: tuple[Check, ...]
+    judge: Judge = Judge()
+
+    @model_validator(mode="after")
+    def _each_check_once(self) -> Self:
+        names = [check.check for check in self.checks]
+        if len(names) != len(set(names)):
+            raise ValueError("each check may stand only once")
+        return self
+
+    @property
+    def hash(self) -> str:
+        """`sha256:` and 16 hex digits of the rules; the description does not count."""
+        rules = self.model_dump_json(exclude={"description"})
+        return "sha256:" + hashlib.sha256(rules.encode()).hexdigest()[:16]

@@ -1,0 +1,175 @@
+"""What a person asks for, before it is expanded to one command per owner and join.
+
+Requests travel through the inbox (embedded) or `memory.commands` (cluster), so they are wire format.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from contracts.candidate import Name
+from contracts.events import Decision
+from contracts.evidence import Verdict
+from contracts.model import Model, Timestamp
+
+
+class Request(Model):
+    """Who asks, and why. `request_id` is fresh for each invocation."""
+
+    request_id: str
+    actor: str | None = None
+    because: str | None = None
+
+
+class MergeRequest(Request):
+    """`palimpsest merge A B [--face A|B]`."""
+
+    request: Literal["merge"] = "merge"
+    a: str
+    b: str
+    face: str | None = None
+
+
+class SeparateRequest(Request):
+    """`palimpsest separate A B`."""
+
+    request: Literal["separate"] = "separate"
+    a: str
+    b: str
+
+
+class ConfirmRequest(Request):
+    """`palimpsest confirm D`."""
+
+    request: Literal["confirm"] = "confirm"
+    decision_id: str
+
+
+class ReinstateRequest(Request):
+    """`palimpsest reinstate D`."""
+
+    request: Literal["reinstate"] = "reinstate"
+    decision_id: str
+
+
+class UnmergeRequest(Request):
+    """`palimpsest unmerge`: by exactly one of decision, candidate or memory."""
+
+    request: Literal["unmerge"] = "unmerge"
+    decision_id: str | None = None
+    candidate_id: str | None = None
+    memory_id: str | None = None
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        if sum(x is not None for x in (self.decision_id, self.candidate_id, self.memory_id)) != 1:
+            raise ValueError("name exactly one of decision, candidate or memory")
+        return self
+
+
+class Selection(Model):
+    """Which decisions or candidates a bulk request means; all that is given must hold.
+
+    `since` and `until` are compared with `decided_at`: `since` inclusive, `until` exclusive.
+    """
+
+    owner_id: Name | None = None
+    source: Name | None = None
+    since: Timestamp | None = None
+    until: Timestamp | None = None
+    decision: Decision | None = None
+    policy: str | None = None
+    below: Annotated[float, Field(ge=0, le=1)] | None = None
+    candidate_id: str | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError("say which: an empty selection would mean everything")
+        return self
+
+
+class ReverseRequest(Request):
+    """`palimpsest reverse --source X --since T …`: un-merge in bulk."""
+
+    request: Literal["reverse"] = "reverse"
+    selection: Selection
+    dry_run: bool = False
+
+
+class RetractRequest(Request):
+    """`palimpsest retract`: candidates leave life and search, their joins stay."""
+
+    request: Literal["retract"] = "retract"
+    selection: Selection
+    dry_run: bool = False
+
+
+class RestoreRequest(Request):
+    """`palimpsest restore`: what was retracted comes back."""
+
+    request: Literal["restore"] = "restore"
+    selection: Selection
+    dry_run: bool = False
+
+
+class SettleRequest(Request):
+    """The judge's verdicts on a pending candidate; `composed` is the text where one was asked."""
+
+    request: Literal["settle"] = "settle"
+    candidate_id: str
+    verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)]
+    composed: str | None = None
+
+
+class ComposeRequest(Request):
+    """A text composed anew from the named sources, for a memory that needs one."""
+
+    request: Literal["compose"] = "compose"
+    decision_id: str
+    text: str
+    sources: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class AccessRequest(Request):
+    """A memory was used; `candidate_id` is any of its members."""
+
+    request: Literal["access"] = "access"
+    candidate_id: str
+
+
+class SessionRequest(Request):
+    """A session ended, or its conversation was compacted."""
+
+    request: Literal["end_session", "compact"]
+    owner_id: Name
+    session_id: Name
+
+
+class PolicyRequest(Request):
+    """`palimpsest policy set`: the whole policy, in force from then on."""
+
+    request: Literal["set_policy"] = "set_policy"
+    policy: dict[str, object]
+
+
+AnyRequest = Annotated[
+    MergeRequest
+    | SeparateRequest
+    | ConfirmRequest
+    | ReinstateRequest
+    | UnmergeRequest
+    | ReverseRequest
+    | RetractRequest
+    | RestoreRequest
+    | SettleRequest
+    | ComposeRequest
+    | AccessRequest
+    | SessionRequest
+    | PolicyRequest,
+    Field(discriminator="request"),
+]
+REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(AnyRequest)

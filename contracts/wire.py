@@ -1,0 +1,65 @@
+"""Events as bytes: CloudEvents 1.0, structured JSON, one line (design section 7).
+
+The type carries the major version. Lines of an older version are upcast when they are read, and
+never rewritten; a version that this code does not know is refused, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from contracts.errors import StoreError
+from contracts.events import EVENT, AnyEvent
+
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+UPCASTERS: dict[str, Upcaster] = {}
+"""From an old type to a function that gives the envelope of the next version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event and where the log holds it; positions grow, with gaps allowed."""
+
+    position: int
+    event: AnyEvent
+
+
+def encode(event: AnyEvent) -> bytes:
+    """One line without its line feed; the same event gives the same bytes."""
+    return event.model_dump_json(exclude_none=True).encode()
+
+
+def decode(line: bytes, position: int | None = None) -> AnyEvent:
+    """The event of a line. Raises StoreError, with the position, for what cannot be an event."""
+    try:
+        return EVENT.validate_json(line)
+    except ValidationError as error:
+        upcast = _upcast(line)
+        if upcast is None:
+            raise StoreError(_describe(error, position)) from None
+        return upcast
+
+
+def _upcast(line: bytes) -> AnyEvent | None:
+    try:
+        envelope = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(envelope, dict) or envelope.get("type") not in UPCASTERS:
+        return None
+    while envelope.get("type") in UPCASTERS:
+        envelope = UPCASTERS[envelope["type"]](envelope)
+    return EVENT.validate_json(orjson.dumps(envelope))
+
+
+def _describe(error: ValidationError, position: int | None) -> str:
+    """Where and what kind of error, without a word of the event's content."""
+    first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+    where = "/".join(str(part) for part in first["loc"]) or "envelope"
+    at = "an event" if position is None else f"the event at position {position}"
+    return f"{at} cannot be read ({first['type']} in {where}); restore log.sqlite from a copy"

@@ -1,0 +1,109 @@
+"""A candidate's first decision (design section 3)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from contracts.commands import Admit
+from contracts.events import (
+    AnyEvent,
+    Content,
+    Decided,
+    DecidedData,
+    FirstDecision,
+    Invalid,
+    InvalidData,
+    Join,
+)
+from contracts.evidence import Evidence
+from contracts.identity import decision_id_of, event_id
+from contracts.policy import Policy
+from streams.core.checks import exact_decision, run_checks
+from streams.core.ledger import Entry, Ledger
+from streams.core.looking import Looking
+
+
+def admit_candidate(
+    command: Admit, ledger: Ledger, policy: Policy, now: datetime
+) -> list[AnyEvent]:
+    """One `decided` event; none for a known candidate; `invalid` for its id with other content."""
+    known = ledger.entries.get(command.candidate_id)
+    if known is not None:
+        return _known_again(command, known, ledger, now)
+    distinct = ledger.distinct(command.candidate.namespace, command.content.hash)
+    target = distinct.target if distinct else None
+    if target is not None:
+        return [_exact(command, target, policy, now)]
+    return [_compared(command, ledger, policy, now)]
+
+
+def _known_again(command: Admit, known: Entry, ledger: Ledger, now: datetime) -> list[AnyEvent]:
+    fingerprint = command.content.fingerprint
+    if fingerprint == known.fingerprint:
+        return []
+    conflict = event_id(command.candidate_id, f"id_conflict:{fingerprint}")
+    if conflict in ledger.events:
+        return []
+    data = InvalidData(
+        reason="id_conflict",
+        detail=f"candidate {command.candidate_id} is known with other content",
+        digest=fingerprint or "",
+        origin=command.candidate.source,
+    )
+    owner = command.candidate.owner_id
+    return [
+        Invalid(id=conflict, subject=command.candidate_id, time=now, partitionkey=owner, data=data)
+    ]
+
+
+def _exact(command: Admit, target: Entry, policy: Policy, now: datetime) -> Decided:
+    decision = exact_decision(policy, target, now - target.decided_at)
+    content = command.content
+    if content.vector is not None:
+        content = content.model_copy(update={"vector": None})
+    join = Join(to=target.id, face="repeat", similarity=1.0)
+    evidence = Evidence(policy=policy.hash, check="exact")
+    return _decided(command, decision, content, join, evidence, now)
+
+
+def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
+    looking = Looking(ledger, command, policy)
+    outcome = run_checks(ledger, command, policy, looking)
+    choice = outcome.choice
+    asked = () if choice else looking.gray(outcome.gray, policy.judge.neighbours)
+    evidence = Evidence(
+        policy=policy.hash,
+        check=choice.check if choice else None,
+        neighbours=looking.evidence(),
+        asked=asked,
+    )
+    if choice is None:
+        decision: FirstDecision = "pending" if asked else "stored"
+        return _decided(command, decision, command.content, None, evidence, now)
+    to = choice.neighbour.candidate_id
+    join = Join(to=to, face=choice.face, similarity=choice.similarity)
+    return _decided(command, choice.decision, command.content, join, evidence, now)
+
+
+def _decided(
+    command: Admit,
+    decision: FirstDecision,
+    content: Content,
+    join: Join | None,
+    evidence: Evidence,
+    now: datetime,
+) -> Decided:
+    data = DecidedData(
+        decision=decision,
+        candidate=command.candidate.fields(),
+        content=content,
+        join=join,
+        evidence=evidence,
+    )
+    return Decided(
+        id=decision_id_of(command.candidate_id),
+        subject=command.candidate_id,
+        time=now,
+        partitionkey=command.candidate.owner_id,
+        data=data,
+    )

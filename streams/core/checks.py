@@ -1,0 +1,125 @@
+"""A policy's checks, in the order that it gives them (design section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import assert_never
+
+from contracts.commands import Admit
+from contracts.events import FaceRule, FirstDecision
+from contracts.evidence import Neighbour
+from contracts.policy import CosineCheck, Policy, RecentCheck, SessionCheck, TokenCheck, Zone
+from streams.core.ledger import Entry, Ledger
+from streams.core.looking import Looking
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A decision that joins, whom, and who wins the face."""
+
+    decision: FirstDecision
+    neighbour: Neighbour
+    face: FaceRule
+    similarity: float
+    check: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What the checks found: a choice, or the neighbours that only a judge can tell apart."""
+
+    choice: Choice | None = None
+    gray: list[Neighbour] = field(default_factory=list)
+
+
+def run_checks(ledger: Ledger, admit: Admit, policy: Policy, looking: Looking) -> Outcome:
+    """The first check that joins decides; what the guard stops on the way is gray."""
+    outcome = Outcome()
+    for check in policy.checks:
+        match check:
+            case RecentCheck():
+                continue
+            case TokenCheck():
+                outcome.choice = _by_tokens(check, looking, outcome.gray)
+            case SessionCheck():
+                outcome.choice = _by_session(check, ledger, admit, looking, outcome.gray)
+            case CosineCheck():
+                outcome.choice = _by_cosine(check, admit, looking, outcome.gray)
+            case _:
+                assert_never(check)
+        if outcome.choice is not None:
+            break
+    return outcome
+
+
+def _stopped(guarded: bool, neighbour: Neighbour, looking: Looking, gray: list[Neighbour]) -> bool:
+    if not guarded or looking.passes(neighbour):
+        return False
+    gray.append(neighbour)
+    return True
+
+
+def _by_tokens(check: TokenCheck, looking: Looking, gray: list[Neighbour]) -> Choice | None:
+    for neighbour in looking.by_jaccard(check.top):
+        score = neighbour.jaccard or 0.0
+        if score < check.threshold:
+            break
+        if not _stopped(check.guard, neighbour, looking, gray):
+            return Choice("token_reject", neighbour, "keep", score, "tokens")
+    return None
+
+
+def _by_session(
+    check: SessionCheck, ledger: Ledger, admit: Admit, looking: Looking, gray: list[Neighbour]
+) -> Choice | None:
+    recent = {entry.distinct.hash for entry in session_texts(ledger, admit, check.last)}
+    for neighbour in looking.by_cosine(len(admit.neighbours)):
+        score = neighbour.cosine or 0.0
+        if score < check.threshold:
+            break
+        if looking.entry(neighbour).distinct.hash not in recent:
+            continue
+        if not _stopped(check.guard, neighbour, looking, gray):
+            return Choice("session_reject", neighbour, "keep", score, "session")
+    return None
+
+
+def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
+    """The session's last living candidates in the newcomer's scope, oldest first."""
+    session = admit.candidate.session_id
+    scope = ledger.scopes.get(admit.candidate.namespace)
+    if session is None or scope is None:
+        return []
+    return [entry for entry in scope.sessions.get(session, [])[-last:] if entry.living]
+
+
+def _by_cosine(
+    check: CosineCheck, admit: Admit, looking: Looking, gray: list[Neighbour]
+) -> Choice | None:
+    if len(admit.content.text) < check.min_characters:
+        return None
+    zones = check.zones_of(admit.candidate.namespace)
+    for neighbour in looking.by_cosine(check.top):
+        score = neighbour.cosine or 0.0
+        zone = _zone(zones, score)
+        if zone is None:
+            break
+        if zone.action == "pending":
+            gray.append(neighbour)
+        elif not _stopped(zone.guard, neighbour, looking, gray):
+            face: FaceRule = "take" if zone.action == "superseded" else "keep"
+            return Choice(zone.action, neighbour, face, score, "cosine")
+    return None
+
+
+def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
+    return next((zone for zone in zones if score >= zone.at_least), None)
+
+
+def exact_decision(policy: Policy, target: Entry, waited: timedelta) -> FirstDecision:
+    """`recent_capture` where the policy calls it so within its window, else `hash_exact`."""
+    for check in policy.checks:
+        if isinstance(check, RecentCheck) and waited <= timedelta(seconds=check.seconds):
+            return "recent_capture"
+    return "hash_exact"

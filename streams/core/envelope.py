@@ -1,0 +1,28 @@
+"""The CloudEvents attributes of an event that a command causes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypedDict
+
+from contracts.commands import OwnerCommand
+from contracts.identity import event_id
+
+
+class Head(TypedDict):
+    """What every event says beside its data."""
+
+    id: str
+    subject: str
+    time: datetime
+    partitionkey: str
+
+
+def head(command: OwnerCommand, subject: str, now: datetime, step: int = 0) -> Head:
+    """The envelope of the event at a command's `step`; its id follows from both."""
+    return {
+        "id": event_id(command.command_id, str(step)),
+        "subject": subject,
+        "time": now,
+        "partitionkey": command.owner_id,
+    }

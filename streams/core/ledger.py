@@ -1,0 +1,234 @@
+"""The ledger of one owner: candidates, joins, separations and the indexes over them (design 1).
+
+It is what the log folds into. Only `streams.core.evolve` changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from contracts.candidate import CandidateFields
+from contracts.events import RANKS, Composition, FaceRule, Rank, Vector
+from contracts.evidence import Evidence, Verdict
+
+Review = Literal["confirmed", "reversed"]
+"""What a review said of a decision; nothing recorded means unreviewed."""
+
+
+@dataclass(slots=True, eq=False)
+class Distinct:
+    """The candidates of a scope that have the same normalised text: one row of the search index.
+
+    `alias` is the newest source of a composed text that has no candidate of its own yet.
+    """
+
+    hash: str
+    namespace: str
+    vector: Vector | None = None
+    members: list[Entry] = field(default_factory=list)
+    alias: Entry | None = None
+
+    @property
+    def target(self) -> Entry | None:
+        """Whom an exact repeat joins: the earliest living, else the earliest, else the alias."""
+        return self.representative or (self.members[0] if self.members else self.alias)
+
+    @property
+    def representative(self) -> Entry | None:
+        """The earliest living candidate with this text: whom a search returns."""
+        return next((entry for entry in self.members if entry.living), None)
+
+
+@dataclass(slots=True, eq=False)
+class KeptVerdicts:
+    """Verdicts that could not settle their candidate yet (design section 4)."""
+
+    verdicts: tuple[Verdict, ...]
+    composition: Composition | None
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One candidate. `place` is its arrival in the owner's log, the order of everything."""
+
+    id: str
+    place: int
+    decided_at: datetime
+    decision_id: str
+    decision: str
+    fields: CandidateFields
+    text: str
+    distinct: Distinct
+    fingerprint: str | None
+    evidence: Evidence
+    memory: Memory = field(init=False)
+    edges: list[Edge] = field(default_factory=list)
+    living: bool = True
+    pending: bool = False
+    kept: KeptVerdicts | None = None
+    accesses: int = 0
+    last_accessed: datetime | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """A join. `place` orders the fold of the face; `texts` are its compositions, first made first."""
+
+    id: str
+    decision: str
+    newer: Entry
+    older: Entry
+    face: FaceRule
+    similarity: float | None
+    place: int
+    decided_at: datetime
+    rank: Rank
+    policy: str | None
+    standing: bool = True
+    texts: list[Composition] = field(default_factory=list)
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person said it: only such joins may support a memory that is one already."""
+        return self.rank == "person"
+
+    def other(self, entry: Entry) -> Entry:
+        """The candidate at the other end."""
+        return self.older if entry is self.newer else self.newer
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """The text that speaks: a candidate's or a composed one's, and what it displaced.
+
+    `displaced` holds hashes of faces that an exact repeat may bring back.
+    """
+
+    speaker: Entry
+    composition: Composition | None = None
+    displaced: frozenset[str] = frozenset()
+    needs_composition: bool = False
+
+    @property
+    def text(self) -> str:
+        """What recall returns."""
+        return self.composition.content.text if self.composition else self.speaker.text
+
+    @property
+    def hash(self) -> str:
+        """The hash of the text that speaks."""
+        return self.composition.content.hash if self.composition else self.speaker.distinct.hash
+
+    @property
+    def vector(self) -> Vector | None:
+        """The vector of the text that speaks."""
+        if self.composition is not None:
+            return self.composition.content.vector
+        return self.speaker.distinct.vector
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """A component of standing joins; `members` by arrival.
+
+    `refold` says that the face cannot be continued from here and must be folded from the start.
+    """
+
+    members: list[Entry]
+    face: Face
+    last_place: int
+    refold: bool = False
+
+    @property
+    def id(self) -> str:
+        """The id of the earliest member."""
+        return self.members[0].id
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of all its members."""
+        return self.members[0].fields.namespace
+
+    @property
+    def living(self) -> bool:
+        """Whether any member is living: else it is not recalled."""
+        return self.face.speaker.living
+
+    def edges(self) -> Iterator[Edge]:
+        """Its standing joins, each once."""
+        for entry in self.members:
+            for edge in entry.edges:
+                if edge.standing and edge.newer is entry:
+                    yield edge
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What somebody said of a pair; the latest of the highest rank holds (design section 2)."""
+
+    separated: bool
+    rank: Rank
+
+    def yields_to(self, later: Statement) -> bool:
+        """Whether a later statement replaces this one."""
+        return RANKS[later.rank] >= RANKS[self.rank]
+
+
+@dataclass(slots=True)
+class Scope:
+    """A namespace of the owner: distinct texts in the order of arrival, and by hash.
+
+    `changed` are the rows of `rows` whose vector was replaced, in order; `faces` the memories
+    whose face or life changed, in order: a search index reads on from where it stopped.
+    """
+
+    namespace: str
+    by_hash: dict[str, Distinct] = field(default_factory=dict)
+    rows: list[Distinct] = field(default_factory=list)
+    changed: list[int] = field(default_factory=list)
+    faces: list[Entry] = field(default_factory=list)
+    sessions: dict[str, list[Entry]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """All that the log says of one owner."""
+
+    owner_id: str
+    entries: dict[str, Entry] = field(default_factory=dict)
+    edges: dict[str, Edge] = field(default_factory=dict)
+    decisions: dict[str, str] = field(default_factory=dict)
+    scopes: dict[str, Scope] = field(default_factory=dict)
+    statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
+    reviews: dict[str, Review] = field(default_factory=dict)
+    events: set[str] = field(default_factory=set)
+    seen: int = 0
+    last_time: datetime | None = None
+
+    def scope(self, namespace: str) -> Scope:
+        """The scope of a namespace, made when first asked for."""
+        found = self.scopes.get(namespace)
+        if found is None:
+            found = self.scopes[namespace] = Scope(namespace)
+        return found
+
+    def distinct(self, namespace: str, text_hash: str) -> Distinct | None:
+        """The distinct candidate with this text, or the alias of a composed one."""
+        scope = self.scopes.get(namespace)
+        return scope.by_hash.get(text_hash) if scope else None
+
+    def separated(self, a: str, b: str) -> Statement | None:
+        """The standing separation of two candidates, if there is one."""
+        statement = self.statements.get(a, {}).get(b)
+        return statement if statement is not None and statement.separated else None
+
+    def memories(self) -> list[Memory]:
+        """Every memory once, in the order of their earliest members."""
+        return [entry.memory for entry in self.entries.values() if entry.memory.id == entry.id]
+
+    def at(self, now: datetime) -> datetime:
+        """`now`, or the last decision's time where the clock went back."""
+        return now if self.last_time is None or now > self.last_time else self.last_time

@@ -1,0 +1,98 @@
+"""The neighbours of a newcomer, best first, and what the guard sees in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from contracts.commands import Admit
+from contracts.events import Vector
+from contracts.evidence import Neighbour
+from contracts.policy import Policy
+from streams.core.ledger import Entry, Ledger
+from streams.guard import Comparison, Reading, compare, read
+
+
+class Looking:
+    """What is known of each neighbour while one candidate is decided on.
+
+    Neighbours that are not living, or that only a person may join, are left out of the choice but
+    stay in the evidence. Ties go to the earlier candidate, whatever order a search returned.
+    """
+
+    def __init__(self, ledger: Ledger, admit: Admit, policy: Policy) -> None:
+        self._ledger = ledger
+        self._faces = policy.search == "memories"
+        self._own = _reading(admit.content.text, admit.content.vector)
+        self._known = {n.candidate_id: n for n in admit.neighbours}
+        self._compared: dict[str, Comparison] = {}
+        protected = policy.protected_categories
+        self.free = admit.candidate.category not in protected
+        self._eligible = [
+            n
+            for n in self._known.values()
+            if self.free and self.entry(n).living and self.entry(n).fields.category not in protected
+        ]
+
+    def entry(self, neighbour: Neighbour) -> Entry:
+        """The neighbour's entry in the ledger."""
+        return self._ledger.entries[neighbour.candidate_id]
+
+    def by_cosine(self, top: int) -> list[Neighbour]:
+        """The eligible neighbours with a cosine, nearest first."""
+        return self._best(lambda n: n.cosine, top)
+
+    def by_jaccard(self, top: int) -> list[Neighbour]:
+        """The eligible neighbours with a Jaccard score, nearest first."""
+        return self._best(lambda n: n.jaccard, top)
+
+    def _best(self, score: Callable[[Neighbour], float | None], top: int) -> list[Neighbour]:
+        scored = [(s, n) for n in self._eligible if (s := score(n)) is not None]
+        scored.sort(key=lambda pair: (-pair[0], self.entry(pair[1]).place))
+        return [neighbour for _, neighbour in scored[:top]]
+
+    def passes(self, neighbour: Neighbour) -> bool:
+        """Whether the guard lets the pair be joined without a judge."""
+        seen = self._compare(neighbour)
+        return seen.near_identical and not seen.cues
+
+    def _compare(self, neighbour: Neighbour) -> Comparison:
+        found = self._compared.get(neighbour.candidate_id)
+        if found is None:
+            entry = self.entry(neighbour)
+            speaks = self._faces and entry.memory.face.speaker is entry
+            text = entry.memory.face.text if speaks else entry.text
+            other = _reading(text, entry.distinct.vector)
+            found = self._compared[neighbour.candidate_id] = compare(other, self._own)
+        return found
+
+    def gray(self, neighbours: Iterable[Neighbour], most: int) -> tuple[str, ...]:
+        """The ids handed to the judge, nearest first."""
+        unique = {n.candidate_id: n for n in neighbours}
+        best = sorted(unique.values(), key=lambda n: (-(n.cosine or 0.0), self.entry(n).place))
+        return tuple(n.candidate_id for n in best[:most])
+
+    def evidence(self) -> tuple[Neighbour, ...]:
+        """Every neighbour that was looked at, nearest first, with what the guard saw."""
+        seen = sorted(
+            self._known.values(),
+            key=lambda n: (-(n.cosine or 0.0), -(n.jaccard or 0.0), self.entry(n).place),
+        )
+        return tuple(self._annotated(neighbour) for neighbour in seen)
+
+    def _annotated(self, neighbour: Neighbour) -> Neighbour:
+        found = self._compared.get(neighbour.candidate_id)
+        if found is None:
+            return neighbour
+        return Neighbour(
+            candidate_id=neighbour.candidate_id,
+            cosine=neighbour.cosine,
+            jaccard=neighbour.jaccard,
+            near_identical=found.near_identical,
+            cues=found.cues,
+        )
+
+
+def _reading(text: str, vector: Vector | None) -> Reading:
+    if vector is None:
+        return read(text)
+    return read(text, truncated=vector.truncated, unknown=vector.unknown)

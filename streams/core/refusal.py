@@ -1,0 +1,54 @@
+"""Refusals: a stable reason and a sentence that says what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from streams.core.graph import path
+from streams.core.ledger import Entry
+
+Reason = Literal[
+    "unknown_candidate",
+    "unknown_decision",
+    "same_candidate",
+    "not_a_join",
+    "not_standing",
+    "standing_already",
+    "one_memory",
+    "two_namespaces",
+    "separated",
+    "same_text",
+    "supported",
+    "not_pending",
+    "not_living",
+    "retracted_already",
+    "not_retracted",
+    "not_a_face",
+    "not_needed",
+    "unusable_text",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a command could not be."""
+
+    reason: Reason
+    detail: str
+
+
+def unknown_candidate(candidate_id: str) -> Refusal:
+    """No such candidate in this owner's log."""
+    return Refusal("unknown_candidate", f"there is no candidate {candidate_id}")
+
+
+def unknown_decision(decision_id: str) -> Refusal:
+    """No such decision in this owner's log."""
+    return Refusal("unknown_decision", f"there is no decision {decision_id}")
+
+
+def chain(start: Entry, end: Entry) -> str:
+    """The joins that connect two candidates, as a person follows them."""
+    edges = path(start, end) or []
+    return " → ".join(f"{edge.decision} {edge.id}" for edge in edges) or "themselves"

@@ -1,0 +1,115 @@
+"""Commands that say one thing about one candidate, decision or session."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from contracts.commands import (
+    Access,
+    Compact,
+    Compose,
+    Confirm,
+    EndSession,
+    Restore,
+    Retract,
+)
+from contracts.events import (
+    Accessed,
+    Compacted,
+    Composed,
+    ComposedData,
+    Confirmed,
+    OnCandidateData,
+    OnDecisionData,
+    OnSessionData,
+    Restored,
+    Retracted,
+    SessionEnded,
+)
+from contracts.evidence import Evidence
+from contracts.policy import Policy
+from streams.core.envelope import head
+from streams.core.ledger import Entry, Ledger
+from streams.core.operate import Result
+from streams.core.refusal import Refusal, unknown_candidate, unknown_decision
+from streams.core.settle import composition_fits
+
+
+def _about(command: Retract | Restore | Access) -> OnCandidateData:
+    return OnCandidateData(
+        candidate_id=command.candidate_id, actor=command.actor, because=command.because
+    )
+
+
+def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
+    """`retracted`: out of life and search, its joins stay."""
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None:
+        return unknown_candidate(command.candidate_id)
+    if not entry.living:
+        return Refusal("retracted_already", f"candidate {entry.id} is retracted")
+    return [Retracted(**head(command, entry.id, now), data=_about(command))]
+
+
+def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
+    """`restored`: a retraction taken back, unless its text lives in another memory by now."""
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None:
+        return unknown_candidate(command.candidate_id)
+    if entry.living:
+        return Refusal("not_retracted", f"candidate {entry.id} is living")
+    twin = _living_elsewhere(entry)
+    if twin is not None:
+        return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
+    return [Restored(**head(command, entry.id, now), data=_about(command))]
+
+
+def _living_elsewhere(entry: Entry) -> Entry | None:
+    members = entry.distinct.members
+    return next((m for m in members if m.living and m.memory is not entry.memory), None)
+
+
+def confirm(command: Confirm, ledger: Ledger, now: datetime) -> Result:
+    """`confirmed`: a review agreed with a decision."""
+    if command.decision_id not in ledger.decisions:
+        return unknown_decision(command.decision_id)
+    edge = ledger.edges.get(command.decision_id)
+    if edge is not None and not edge.standing:
+        return Refusal("not_standing", f"decision {edge.id} is reversed")
+    if ledger.reviews.get(command.decision_id) == "confirmed":
+        return Refusal("standing_already", f"decision {command.decision_id} is confirmed")
+    data = OnDecisionData(
+        decision_id=command.decision_id,
+        rank=command.rank,
+        actor=command.actor,
+        because=command.because,
+    )
+    return [Confirmed(**head(command, command.decision_id, now), data=data)]
+
+
+def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> Result:
+    """`composed`: a text made anew for a memory whose composition lost a source."""
+    edge = ledger.edges.get(command.decision_id)
+    if edge is None or not edge.texts:
+        return unknown_decision(command.decision_id)
+    if not edge.standing or not edge.newer.memory.face.needs_composition:
+        return Refusal("not_needed", f"the text of decision {edge.id} needs no composing")
+    if not composition_fits(ledger, command.composition, edge.newer, edge.older):
+        return Refusal("unusable_text", "its sources are not all living members of the memory")
+    evidence = Evidence(policy=policy.hash, check="judge")
+    data = ComposedData(decision_id=edge.id, composition=command.composition, evidence=evidence)
+    return [Composed(**head(command, edge.id, now), data=data)]
+
+
+def access(command: Access, ledger: Ledger, now: datetime) -> Result:
+    """`accessed`: the memory of a candidate was used."""
+    if command.candidate_id not in ledger.entries:
+        return unknown_candidate(command.candidate_id)
+    return [Accessed(**head(command, command.candidate_id, now), data=_about(command))]
+
+
+def session_word(command: EndSession | Compact, now: datetime) -> Result:
+    """`session_ended` or `compacted`."""
+    data = OnSessionData(session_id=command.session_id)
+    kind = SessionEnded if isinstance(command, EndSession) else Compacted
+    return [kind(**head(command, command.session_id, now), data=data)]

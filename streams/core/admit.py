@@ -57,7 +57,7 @@ def _known_again(command: Admit, known: Entry, ledger: Ledger, now: datetime) ->
 
 
 def _exact(command: Admit, target: Entry, policy: Policy, now: datetime) -> Decided:
-    decision = exact_decision(policy, target, now - target.decided_at)
+    decision = exact_decision(policy, now - target.decided_at)
     content = command.content
     if content.vector is not None:
         content = content.model_copy(update={"vector": None})

@@ -117,7 +117,7 @@ def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
     return next((zone for zone in zones if score >= zone.at_least), None)
 
 
-def exact_decision(policy: Policy, target: Entry, waited: timedelta) -> FirstDecision:
+def exact_decision(policy: Policy, waited: timedelta) -> FirstDecision:
     """`recent_capture` where the policy calls it so within its window, else `hash_exact`."""
     for check in policy.checks:
         if isinstance(check, RecentCheck) and waited <= timedelta(seconds=check.seconds):

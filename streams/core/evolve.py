@@ -33,6 +33,7 @@ from contracts.events import (
     SessionEnded,
     Settled,
 )
+from contracts.evidence import Evidence, Neighbour
 from streams.core.graph import begin, cut, refold, unite
 from streams.core.ledger import (
     Distinct,
@@ -59,11 +60,9 @@ class Touched:
         """Note a memory that is new or has changed."""
         self.memories[memory.id] = memory
 
-    def moved(self, entries: list[Entry], gone: str | None) -> None:
-        """Note entries whose memory has another id now, and the id that is no more."""
+    def moved(self, entries: list[Entry]) -> None:
+        """Note entries whose memory has another id now."""
         self.entries.update((entry.id, entry) for entry in entries)
-        if gone is not None:
-            self.memories[gone] = None
 
 
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
@@ -127,7 +126,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         text=data.content.text,
         distinct=distinct,
         fingerprint=data.content.fingerprint,
-        evidence=data.evidence,
+        asked=_asked(data.evidence),
         pending=data.decision == "pending",
     )
     ledger.entries[entry.id] = entry
@@ -143,10 +142,18 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         ledger.scope(memory.namespace).faces.append(entry)
 
 
+def _asked(evidence: Evidence) -> tuple[Neighbour, ...]:
+    if not evidence.asked:
+        return ()
+    looked_at = {neighbour.candidate_id: neighbour for neighbour in evidence.neighbours}
+    return tuple(looked_at[candidate_id] for candidate_id in evidence.asked)
+
+
 def _index(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided) -> None:
     scope = ledger.scope(distinct.namespace)
     if not distinct.members:
         distinct.vector = event.data.content.vector or distinct.vector
+        distinct.row = len(scope.rows)
         scope.rows.append(distinct)
     distinct.members.append(entry)
     if entry.fields.session_id is not None:
@@ -206,9 +213,11 @@ def _connect(ledger: Ledger, edge: Edge, touched: Touched) -> None:
     before = {edge.older.memory.id, edge.newer.memory.id}
     moved = unite(edge)
     memory = edge.newer.memory
-    gone = before - {memory.id}
     touched.edges[edge.id] = edge
-    touched.moved(moved, gone.pop() if gone else None)
+    touched.moved(moved)
+    for gone in before - {memory.id}:
+        touched.memories[gone] = None
+        ledger.scope(memory.namespace).faces.append(ledger.entries[gone])
     _face_changed(ledger, memory, touched)
 
 
@@ -220,7 +229,7 @@ def _face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
 def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
     data = event.data
     entry = ledger.entries[data.candidate_id]
-    entry.pending, entry.kept = False, None
+    _no_longer_pending(entry)
     ledger.decisions[event.id] = entry.id
     touched.entries[entry.id] = entry
     for verdict in data.evidence.verdicts:
@@ -234,6 +243,10 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         touched.memory(entry.memory)
 
 
+def _no_longer_pending(entry: Entry) -> None:
+    entry.pending, entry.kept, entry.asked = False, None, ()
+
+
 def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
     data = event.data
     newer = ledger.entries[data.candidate_id]
@@ -242,7 +255,7 @@ def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
     _state(ledger, newer.id, edge.older.id, Statement(False, data.rank))
     for entry in (newer, edge.older):
         if entry.pending and edge.by_person:
-            entry.pending, entry.kept = False, None
+            _no_longer_pending(entry)
             touched.entries[entry.id] = entry
     _connect(ledger, edge, touched)
 
@@ -262,7 +275,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         return
     for part in parts:
         if part.id != before:
-            touched.moved(part.members, None)
+            touched.moved(part.members)
         _face_changed(ledger, part, touched)
 
 
@@ -301,9 +314,15 @@ def _composed(ledger: Ledger, event: Composed, touched: Touched) -> None:
 def _live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:
     entry = ledger.entries[candidate_id]
     entry.living = living
+    _row_changed(ledger, entry)
     refold(entry.memory)
     touched.entries[entry.id] = entry
     _face_changed(ledger, entry.memory, touched)
+
+
+def _row_changed(ledger: Ledger, entry: Entry) -> None:
+    if entry.distinct.row is not None:
+        ledger.scope(entry.fields.namespace).changed.append(entry.distinct.row)
 
 
 def _accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
@@ -316,8 +335,7 @@ def _accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
 def _embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
     entry = ledger.entries[event.data.candidate_id]
     entry.distinct.vector = event.data.vector
-    scope = ledger.scope(entry.fields.namespace)
-    scope.changed.append(scope.rows.index(entry.distinct))
+    _row_changed(ledger, entry)
     touched.entries[entry.id] = entry
     _face_changed(ledger, entry.memory, touched)
 

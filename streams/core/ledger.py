@@ -12,7 +12,7 @@ from typing import Literal
 
 from contracts.candidate import CandidateFields
 from contracts.events import RANKS, Composition, FaceRule, Rank, Vector
-from contracts.evidence import Evidence, Verdict
+from contracts.evidence import Neighbour, Verdict
 
 Review = Literal["confirmed", "reversed"]
 """What a review said of a decision; nothing recorded means unreviewed."""
@@ -22,12 +22,14 @@ Review = Literal["confirmed", "reversed"]
 class Distinct:
     """The candidates of a scope that have the same normalised text: one row of the search index.
 
-    `alias` is the newest source of a composed text that has no candidate of its own yet.
+    `alias` is the newest source of a composed text that has no candidate of its own yet; until it
+    has one there is no `row`.
     """
 
     hash: str
     namespace: str
     vector: Vector | None = None
+    row: int | None = None
     members: list[Entry] = field(default_factory=list)
     alias: Entry | None = None
 
@@ -52,7 +54,10 @@ class KeptVerdicts:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One candidate. `place` is its arrival in the owner's log, the order of everything."""
+    """One candidate. `place` is its arrival in the owner's log, the order of everything.
+
+    `asked` are the neighbours that the judge was handed, while it is pending.
+    """
 
     id: str
     place: int
@@ -63,7 +68,7 @@ class Entry:
     text: str
     distinct: Distinct
     fingerprint: str | None
-    evidence: Evidence
+    asked: tuple[Neighbour, ...] = ()
     memory: Memory = field(init=False)
     edges: list[Edge] = field(default_factory=list)
     living: bool = True
@@ -181,8 +186,8 @@ class Statement:
 class Scope:
     """A namespace of the owner: distinct texts in the order of arrival, and by hash.
 
-    `changed` are the rows of `rows` whose vector was replaced, in order; `faces` the memories
-    whose face or life changed, in order: a search index reads on from where it stopped.
+    `changed` are the rows whose vector or life changed, in order; `faces` the first members of
+    memories that began, changed or ended, in order: a search index reads on from where it stopped.
     """
 
     namespace: str

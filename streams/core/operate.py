@@ -130,7 +130,7 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
 
 def _nothing_left_to_ask(ledger: Ledger, entry: Entry, pair: Pair) -> bool:
     others = {e.id for e in pair if e is not entry}
-    asked = entry.evidence.asked
+    asked = (neighbour.candidate_id for neighbour in entry.asked)
     return entry.pending and all(i in others or ledger.separated(entry.id, i) for i in asked)
 
 

@@ -104,7 +104,7 @@ def composition_fits(
 
 
 def _similarity(entry: Entry, other: Entry) -> float | None:
-    for neighbour in entry.evidence.neighbours:
+    for neighbour in entry.asked:
         if neighbour.candidate_id == other.id:
             return neighbour.cosine if neighbour.cosine is not None else neighbour.jaccard
     return None

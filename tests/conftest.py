@@ -1,0 +1,16 @@
+"""How long the property tests search: `HYPOTHESIS_PROFILE` is `default` or `campaign`."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# The same examples on every run, so that a failure is the change's and not the day's.
+settings.register_profile(
+    "default", derandomize=True, max_examples=60, stateful_step_count=30, deadline=None
+)
+settings.register_profile(
+    "campaign", max_examples=2_000, stateful_step_count=80, deadline=None, print_blob=True
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

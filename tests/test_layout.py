@@ -1,0 +1,235 @@
+"""Imports point one way, and the pure core can reach no clock, chance, environment or I/O."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+LAYERS = ("contracts", "streams", "projections", "palimpsest")
+CORE = ("streams.core", "streams.guard")
+
+MAY_IMPORT = {
+    "contracts": ("contracts",),
+    "streams": ("contracts", "streams"),
+    "projections": ("contracts", "projections", *CORE),
+    "palimpsest": LAYERS,
+}
+"""Design section 11. Of streams, the read side uses the pure parts alone."""
+
+PURE_MODULES = frozenset(
+    "__future__ abc annotated_types base64 binascii bisect collections contracts copy dataclasses"
+    " datetime decimal enum fractions functools hashlib heapq itertools json math numbers numpy"
+    " operator orjson pydantic pydantic_core rapidfuzz re string struct types typing"
+    " typing_extensions unicodedata uuid".split()
+)
+"""All that the core may import from elsewhere. What is not here is impure, or unproven."""
+
+IMPURE_NAMES = frozenset(
+    "numpy.random uuid.uuid1 uuid.uuid4 uuid.getnode datetime.datetime.now datetime.datetime.today"
+    " datetime.datetime.utcnow datetime.date.today".split()
+)
+IMPURE_CALLS = frozenset("open print input eval exec compile breakpoint __import__ id hash".split())
+"""Builtins that reach outside, or whose answer differs from process to process (`hash`, `id`)."""
+
+IMPURE_METHODS = frozenset("now today utcnow fromtimestamp uuid1 uuid4 getnode".split())
+"""Names that no call in the core ends in, whatever they are called on."""
+
+Tree = dict[str, ast.Module]
+
+
+def parse(root: Path) -> Tree:
+    """Return the syntax tree of every module in the layers' folders under root, by dotted name."""
+    return {
+        dotted_name(path.relative_to(root)): ast.parse(path.read_text(encoding="utf-8"))
+        for layer in LAYERS
+        for path in sorted((root / layer).rglob("*.py"))
+    }
+
+
+def dotted_name(path: Path) -> str:
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Yield the dotted name of everything imported, wherever in the module and for whatever."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            dots = "." * node.level
+            yield from (f"{dots}{node.module or ''}.{alias.name}" for alias in node.names)
+
+
+def within(name: str, packages: tuple[str, ...]) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def wrong_imports(modules: Tree) -> list[str]:
+    """Return `importer -> imported` for each import against the direction."""
+    return [
+        f"{module} -> {name}"
+        for module, tree in modules.items()
+        for name in imported(tree)
+        if name.startswith(".")
+        or (within(name, LAYERS) and not within(name, MAY_IMPORT[module.split(".")[0]]))
+    ]
+
+
+def reached_by_core(modules: Tree) -> set[str]:
+    """Return the core and every module of ours that importing it runs, packages included."""
+    reached: set[str] = set()
+    waiting = [name for name in modules if within(name, CORE)]
+    while waiting:
+        name = waiting.pop()
+        if name in modules and name not in reached:
+            reached.add(name)
+            waiting += [prefix for found in imported(modules[name]) for prefix in prefixes(found)]
+            waiting += prefixes(name)
+    return reached
+
+
+def prefixes(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[: end + 1]) for end in range(len(parts))]
+
+
+def impurities(modules: Tree) -> list[str]:
+    """Return `module: what` for each way out of the core that its modules contain."""
+    return [
+        f"{module}: {what}"
+        for module in sorted(reached_by_core(modules))
+        for what in (*impure_imports(modules[module]), *impure_uses(modules[module]))
+    ]
+
+
+def impure_imports(tree: ast.Module) -> Iterator[str]:
+    for name in imported(tree):
+        foreign = name.split(".")[0] not in PURE_MODULES and not within(name, ("streams",))
+        if foreign or within(name, tuple(IMPURE_NAMES)):
+            yield f"import {name}"
+
+
+def impure_uses(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in IMPURE_CALLS:
+                yield f"{name}()"
+            case ast.Call(func=ast.Attribute(attr=name)) if name in IMPURE_METHODS:
+                yield f".{name}()"
+            case ast.Call(func=ast.Attribute(attr="astimezone"), args=[], keywords=[]):
+                yield ".astimezone() without a zone"
+            case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr="random"):
+                yield "numpy.random"
+            case _:
+                pass
+
+
+def test_imports_point_one_way() -> None:
+    modules = parse(ROOT)
+    assert {name.split(".")[0] for name in modules} == set(LAYERS)
+    assert wrong_imports(modules) == []
+
+
+def test_the_core_is_pure() -> None:
+    modules = parse(ROOT)
+    assert all(package in modules for package in CORE)
+    assert impurities(modules) == []
+
+
+def write_tree(root: Path, files: dict[str, str]) -> Tree:
+    """Write modules into root, each folder a package, and parse them."""
+    for name, source in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(source, encoding="utf-8")
+    return parse(root)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "found"),
+    [
+        ("contracts/a.py", "import streams", "contracts.a -> streams"),
+        ("contracts/a.py", "def f():\n    from streams import x", "contracts.a -> streams.x"),
+        ("streams/a.py", "import projections.x", "streams.a -> projections.x"),
+        ("streams/a.py", "from palimpsest import cli", "streams.a -> palimpsest.cli"),
+        ("projections/a.py", "import palimpsest", "projections.a -> palimpsest"),
+        ("projections/a.py", "from streams import log", "projections.a -> streams.log"),
+        ("projections/a.py", "import streams.corelike", "projections.a -> streams.corelike"),
+        ("streams/a.py", "from . import b", "streams.a -> ..b"),
+    ],
+)
+def test_an_import_against_the_direction_is_found(
+    tmp_path: Path, module: str, source: str, found: str
+) -> None:
+    assert wrong_imports(write_tree(tmp_path, {module: source})) == [found]
+
+
+def test_imports_along_the_direction_are_free(tmp_path: Path) -> None:
+    modules = write_tree(
+        tmp_path,
+        {
+            "streams/a.py": "import contracts.x\nfrom streams.b import y",
+            "projections/a.py": "from streams.core.fold import x\nfrom contracts import y",
+            "palimpsest/a.py": "import projections, streams, contracts",
+        },
+    )
+    assert wrong_imports(modules) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import time", "import time"),
+        ("import os.path", "import os.path"),
+        ("from pathlib import Path", "import pathlib.Path"),
+        ("def f():\n    import random", "import random"),
+        ("from uuid import uuid4", "import uuid.uuid4"),
+        ("from numpy.random import default_rng", "import numpy.random.default_rng"),
+        ("import numpy as np\nx = np.random", "numpy.random"),
+        ("import uuid\nx = uuid.uuid4()", ".uuid4()"),
+        ("from datetime import datetime, UTC\nx = datetime.now(UTC)", ".now()"),
+        ("x = y.astimezone()", ".astimezone() without a zone"),
+        ("x = open('f')", "open()"),
+        ("print('x')", "print()"),
+        ("x = hash('text')", "hash()"),
+    ],
+)
+@pytest.mark.parametrize("module", ["streams/core/fold.py", "streams/guard/cues.py"])
+def test_a_way_out_of_the_core_is_found(
+    tmp_path: Path, module: str, source: str, found: str
+) -> None:
+    modules = write_tree(tmp_path, {module: source})
+    assert impurities(modules) == [f"{dotted_name(Path(module))}: {found}"]
+
+
+@pytest.mark.parametrize(
+    "impure", ["contracts/ids.py", "streams/log.py", "streams/__init__.py", "contracts/__init__.py"]
+)
+def test_a_way_out_behind_another_module_is_found(tmp_path: Path, impure: str) -> None:
+    files = {
+        "streams/core/fold.py": "import contracts.outer\nfrom streams import log",
+        "contracts/outer.py": "from contracts.ids import x",
+        "contracts/ids.py": "x = 1",
+        "streams/log.py": "y = 1",
+    }
+    modules = write_tree(tmp_path, {**files, impure: "import sqlite3"})
+    assert impurities(modules) == [f"{dotted_name(Path(impure))}: import sqlite3"]
+
+
+def test_what_the_core_does_not_reach_may_be_impure(tmp_path: Path) -> None:
+    modules = write_tree(
+        tmp_path,
+        {
+            "streams/core/fold.py": "from uuid import UUID, uuid5\nfrom datetime import datetime",
+            "streams/log.py": "import sqlite3, time",
+            "contracts/files.py": "import pathlib",
+        },
+    )
+    assert impurities(modules) == []

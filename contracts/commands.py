@@ -21,12 +21,14 @@ from contracts.model import Model
 class Admit:
     """A candidate as the runtime hands it over: read, hashed, embedded, its neighbours found.
 
-    `content.vector` is None for an exact repeat, which is never embedded.
+    `content.vector` is None for an exact repeat, which is never embedded; `digest` is that of the
+    producer's bytes, under which they are found among the dead letters if need be.
     """
 
     candidate_id: str
     candidate: Candidate
     content: Content
+    digest: str
     neighbours: tuple[Neighbour, ...] = ()
 
 

@@ -30,6 +30,6 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def invalid_id(data: bytes) -> str:
-    """The id of the `invalid` decision about these bytes."""
-    return str(uuid5(NAMESPACE, "invalid:" + digest(data)))
+def invalid_id(digest_of_bytes: str) -> str:
+    """The id of the `invalid` decision about bytes with this digest."""
+    return str(uuid5(NAMESPACE, "invalid:" + digest_of_bytes))

@@ -71,7 +71,7 @@ class UnmergeRequest(Request):
 
 
 class Selection(Model):
-    """Which decisions or candidates a bulk request means; all that is given must hold.
+    """Which candidates (or their decisions) a bulk request means; all that is given must hold.
 
     `since` and `until` are compared with `decided_at`: `since` inclusive, `until` exclusive.
     """
@@ -81,8 +81,6 @@ class Selection(Model):
     since: Timestamp | None = None
     until: Timestamp | None = None
     decision: Decision | None = None
-    policy: str | None = None
-    below: Annotated[float, Field(ge=0, le=1)] | None = None
     candidate_id: str | None = None
 
     @model_validator(mode="after")
@@ -92,11 +90,18 @@ class Selection(Model):
         return self
 
 
+class JoinSelection(Selection):
+    """Which joins: also by the hash of the policy that made them, or scores below a bound."""
+
+    policy: str | None = None
+    below: Annotated[float, Field(ge=0, le=1)] | None = None
+
+
 class ReverseRequest(Request):
     """`palimpsest reverse --source X --since T …`: un-merge in bulk."""
 
     request: Literal["reverse"] = "reverse"
-    selection: Selection
+    selection: JoinSelection
     dry_run: bool = False
 
 

@@ -16,7 +16,7 @@ from contracts.events import (
     Join,
 )
 from contracts.evidence import Evidence
-from contracts.identity import decision_id_of, event_id
+from contracts.identity import decision_id_of, invalid_id
 from contracts.policy import Policy
 from streams.core.checks import exact_decision, run_checks
 from streams.core.ledger import Entry, Ledger
@@ -38,21 +38,25 @@ def admit_candidate(
 
 
 def _known_again(command: Admit, known: Entry, ledger: Ledger, now: datetime) -> list[AnyEvent]:
-    fingerprint = command.content.fingerprint
-    if fingerprint == known.fingerprint:
+    if command.content.fingerprint == known.fingerprint:
         return []
-    conflict = event_id(command.candidate_id, f"id_conflict:{fingerprint}")
-    if conflict in ledger.events:
+    event_id = invalid_id(command.digest)
+    if event_id in ledger.events:
         return []
     data = InvalidData(
         reason="id_conflict",
         detail=f"candidate {command.candidate_id} is known with other content",
-        digest=fingerprint or "",
+        digest=command.digest,
         origin=command.candidate.source,
     )
-    owner = command.candidate.owner_id
     return [
-        Invalid(id=conflict, subject=command.candidate_id, time=now, partitionkey=owner, data=data)
+        Invalid(
+            id=event_id,
+            subject=command.candidate_id,
+            time=now,
+            partitionkey=command.candidate.owner_id,
+            data=data,
+        )
     ]
 
 

@@ -155,6 +155,8 @@ def _index(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided) -> 
         distinct.vector = event.data.content.vector or distinct.vector
         distinct.row = len(scope.rows)
         scope.rows.append(distinct)
+    elif distinct.representative is None and distinct.row is not None:
+        scope.changed.append(distinct.row)
     distinct.members.append(entry)
     if entry.fields.session_id is not None:
         scope.sessions.setdefault(entry.fields.session_id, []).append(entry)

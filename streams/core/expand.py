@@ -1,0 +1,156 @@
+"""What a person asks for, expanded to one command per join or candidate of an owner (design 9)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from contracts.commands import Restore, Retract, Unmerge
+from contracts.identity import event_id
+from contracts.requests import (
+    JoinSelection,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    UnmergeRequest,
+)
+from streams.core.ledger import Edge, Entry, Ledger
+
+EXACT = frozenset({"hash_exact", "recent_capture"})
+"""Decisions that can never be taken out: the same text is one memory."""
+
+
+def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
+    """The joins that a request names; what it did before a crash is named again.
+
+    By memory: all but exact repeats, a person's first, because they may support the others.
+    """
+    if request.decision_id is not None:
+        return [_unmerge(ledger, request, request.decision_id)]
+    if request.candidate_id is not None:
+        entry = ledger.entries.get(request.candidate_id)
+        edges = [edge for edge in entry.edges if edge.newer is entry] if entry else []
+        edges = [edge for edge in edges if _open(ledger, request, edge)]
+    else:
+        root = ledger.entries.get(request.memory_id or "")
+        edges = _of_memory(ledger, request, root) if root else []
+    edges.sort(key=lambda edge: (not edge.by_person, -edge.place))
+    return [_unmerge(ledger, request, edge.id) for edge in edges]
+
+
+def _of_memory(ledger: Ledger, request: UnmergeRequest, root: Entry) -> list[Edge]:
+    """The joins of a memory; after a crash also those that this request took out already."""
+    found: dict[str, Edge] = {edge.id: edge for edge in root.memory.edges()}
+    for edge in ledger.edges.values():
+        if not edge.standing and _done(ledger, request, edge.id):
+            found[edge.id] = edge
+    return [edge for edge in found.values() if edge.decision not in EXACT]
+
+
+def _open(ledger: Ledger, request: UnmergeRequest | ReverseRequest, edge: Edge) -> bool:
+    return edge.standing or _done(ledger, request, edge.id)
+
+
+def _done(ledger: Ledger, request: UnmergeRequest | ReverseRequest, target: str) -> bool:
+    return event_id(_command_id(request.request_id, target), "0") in ledger.events
+
+
+def _command_id(request_id: str, target: str) -> str:
+    """The id of the command about one target: the same when the request is carried out again."""
+    return event_id(request_id, target)
+
+
+def _unmerge(
+    ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_id: str
+) -> Unmerge:
+    return Unmerge(
+        command_id=_command_id(request.request_id, decision_id),
+        owner_id=ledger.owner_id,
+        actor=request.actor,
+        because=request.because,
+        decision_id=decision_id,
+    )
+
+
+def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
+    """The standing joins of an owner that a selection means, latest first; exact repeats apart."""
+    chosen = [
+        edge
+        for edge in ledger.edges.values()
+        if edge.decision not in EXACT
+        and _open(ledger, request, edge)
+        and _means_edge(request.selection, edge)
+    ]
+    chosen.sort(key=lambda edge: (not edge.by_person, -edge.place))
+    return [_unmerge(ledger, request, edge.id) for edge in chosen]
+
+
+def _means_edge(selection: JoinSelection, edge: Edge) -> bool:
+    return (
+        _in_time(selection, edge.decided_at)
+        and selection.source in (None, edge.newer.fields.source)
+        and selection.candidate_id in (None, edge.newer.id)
+        and selection.decision in (None, edge.decision)
+        and selection.policy in (None, edge.policy)
+        and (selection.below is None or (edge.similarity or 0.0) < selection.below)
+    )
+
+
+def _in_time(selection: Selection, moment: datetime) -> bool:
+    early = selection.since is not None and moment < selection.since
+    late = selection.until is not None and moment >= selection.until
+    return not (early or late)
+
+
+def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
+    """The living candidates of an owner that a selection means."""
+    chosen = _chosen(ledger, request.selection, request.request_id, living=True)
+    return [
+        Retract(
+            command_id=_command_id(request.request_id, entry.id),
+            owner_id=ledger.owner_id,
+            actor=request.actor,
+            because=request.because,
+            candidate_id=entry.id,
+        )
+        for entry in chosen
+    ]
+
+
+def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
+    """The retracted candidates of an owner that a selection means."""
+    chosen = _chosen(ledger, request.selection, request.request_id, living=False)
+    return [
+        Restore(
+            command_id=_command_id(request.request_id, entry.id),
+            owner_id=ledger.owner_id,
+            actor=request.actor,
+            because=request.because,
+            candidate_id=entry.id,
+        )
+        for entry in chosen
+    ]
+
+
+def _chosen(
+    ledger: Ledger, selection: Selection, request_id: str, *, living: bool
+) -> list[Entry]:
+    return [
+        entry
+        for entry in ledger.entries.values()
+        if (entry.living is living or _was_done(ledger, request_id, entry))
+        and _means_candidate(selection, entry)
+    ]
+
+
+def _was_done(ledger: Ledger, request_id: str, entry: Entry) -> bool:
+    return event_id(_command_id(request_id, entry.id), "0") in ledger.events
+
+
+def _means_candidate(selection: Selection, entry: Entry) -> bool:
+    return (
+        _in_time(selection, entry.decided_at)
+        and selection.source in (None, entry.fields.source)
+        and selection.candidate_id in (None, entry.id)
+        and selection.decision in (None, entry.decision)
+    )

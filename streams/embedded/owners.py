@@ -1,0 +1,86 @@
+"""Ledgers in memory: loaded on demand, bounded, the least recently used leave (design section 7)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from contracts.policy import Policy
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
+from streams.embedded.log import Log
+from streams.retrieval import ScopeIndex
+
+MOST_CANDIDATES = 250_000
+"""How many candidates the loaded ledgers may hold together; one owner may be larger than that."""
+CATCH_UP = 1_000
+"""How many events of other writers are folded at a time."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """An owner's ledger and the search indexes that follow it."""
+
+    ledger: Ledger
+    indexes: dict[str, ScopeIndex] = field(default_factory=dict)
+
+    def index(self, namespace: str, policy: Policy, dimension: int) -> ScopeIndex:
+        """The index of a scope, built when first asked for."""
+        found = self.indexes.get(namespace)
+        if found is None:
+            scope = self.ledger.scope(namespace)
+            found = self.indexes[namespace] = ScopeIndex(scope, policy, dimension)
+        return found
+
+
+class Owners:
+    """The loaded owners of one writer. Its ledgers are as of `position`."""
+
+    def __init__(self, log: Log, most_candidates: int = MOST_CANDIDATES) -> None:
+        self._log = log
+        self._most = most_candidates
+        self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self.position = log.head()
+
+    def get(self, owner_id: str) -> Loaded:
+        """The owner, folded from the log if it is not in memory."""
+        found = self._loaded.get(owner_id)
+        if found is None:
+            found = self._loaded[owner_id] = Loaded(fold_owner(self._log, owner_id))
+        else:
+            self._loaded.move_to_end(owner_id)
+        return found
+
+    def catch_up(self) -> None:
+        """Fold what another writer appended while this one did not hold the lock."""
+        while recorded := self._log.after(self.position, CATCH_UP):
+            for one in recorded:
+                owner = self._loaded.get(one.event.owner_id)
+                if owner is not None:
+                    evolve(owner.ledger, one.event)
+            self.position = recorded[-1].position
+
+    def forget(self, owner_ids: set[str]) -> None:
+        """Drop owners whose ledgers hold events that the log could not take."""
+        for owner_id in owner_ids:
+            self._loaded.pop(owner_id, None)
+
+    def forget_indexes(self) -> None:
+        """Drop the indexes: another policy searches otherwise."""
+        for owner in self._loaded.values():
+            owner.indexes.clear()
+
+    def trim(self) -> None:
+        """Let the least recently used leave until the rest is within the bound."""
+        total = sum(len(owner.ledger.entries) for owner in self._loaded.values())
+        while total > self._most and len(self._loaded) > 1:
+            _, left = self._loaded.popitem(last=False)
+            total -= len(left.ledger.entries)
+
+
+def fold_owner(log: Log, owner_id: str, upto: int | None = None) -> Ledger:
+    """A ledger of one's own, as of a position: for loading, dry runs and as-of answers."""
+    ledger = Ledger(owner_id)
+    for recorded in log.of_owner(owner_id, upto=upto):
+        evolve(ledger, recorded.event)
+    return ledger

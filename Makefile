@@ -40,7 +40,7 @@ test-campaign: .venv/installed ## Search for counterexamples to the laws at rand
 	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) \
 		-m 'not engines' --timeout 3600 $(ARGS)
 
-test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (5 GB) in .venv-engines.
+test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.
 	$(ENGINES)/python -m pytest -m engines tests/engines $(ARGS)
 
 check: .venv/installed ## Check format, lint and types.
@@ -79,7 +79,7 @@ clean: ## Remove the virtual environments and all caches.
 
 # Without pip's cache: with it, the wheels of torch lie on the disk twice while they are unpacked.
 .venv-engines/installed: pyproject.toml infra/constraints.txt infra/constraints-engines.txt
-	@echo 'Installing torch into .venv-engines, several minutes and 5 GB ...'
+	@echo 'Installing torch into .venv-engines, several minutes and 6.5 GB ...'
 	@$(PYTHON) -m venv .venv-engines
 	@$(ENGINES)/python $(PIP_INSTALL) --no-cache-dir $(PINS) \
 		--constraint infra/constraints-engines.txt --editable '.[dev,sentence-transformers]'

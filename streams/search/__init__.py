@@ -1,7 +1,8 @@
 """Exact search over the distinct candidates of one scope: cosine over vectors, Jaccard over tokens."""
 
+from streams.search.exact import cosine
 from streams.search.hits import Hit
 from streams.search.tokens import TokenIndex
-from streams.search.vectors import VectorIndex, cosine
+from streams.search.vectors import VectorIndex
 
 __all__ = ["Hit", "TokenIndex", "VectorIndex", "cosine"]

@@ -39,7 +39,7 @@ class TokenIndex:
         return row
 
     def replace(self, row: int, tokens: frozenset[str]) -> None:
-        """Give `row` another token set; a removed row is back with it. IndexError where there is no such row."""
+        """Give a row another token set; a removed one is back with it. IndexError where there is none."""
         before = self._rows[self._existing(row)] or frozenset()
         now = frozenset(map(self._intern, tokens))
         for token in now - before:

@@ -24,8 +24,8 @@ def clustered(seed: int, n: int, dimension: int) -> Vectors:
     random = np.random.default_rng(seed)
     centres = random.standard_normal((max(1, n // 6), dimension))
     rows = centres[random.integers(0, len(centres), n)]
-    rows = rows + random.choice([0.0, 0.1, 0.4], n)[:, None] * random.standard_normal((n, dimension))
-    return unit(rows)
+    spread = random.choice([0.0, 0.1, 0.4], n)[:, None]
+    return unit(rows + spread * random.standard_normal((n, dimension)))
 
 
 def exact_cosine(a: Vectors, b: Vectors) -> float:
@@ -43,8 +43,8 @@ def brute(rows: dict[int, Vectors], query: Vectors, floor: float, limit: int) ->
     return sorted(near, key=lambda hit: (-hit.score, hit.row))[:limit]
 
 
-def filled(vectors: Vectors) -> VectorIndex:
-    index = VectorIndex(vectors.shape[1])
+def filled(vectors: Vectors, segment_rows: int = 16) -> VectorIndex:
+    index = VectorIndex(vectors.shape[1], segment_rows=segment_rows)
     for row, vector in enumerate(vectors):
         assert index.append(vector) == row
     return index
@@ -94,7 +94,10 @@ def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor:
     assert together == [index.above(query[None], floor, limit=5)[0] for query in vectors[:7]]
     old = first.above(vectors[:7], floor, limit=5)
     new = index.above(vectors[:7], floor, limit=5, start=cut)
-    merged = [sorted(a + b, key=lambda h: (-h.score, h.row))[:5] for a, b in zip(old, new, strict=True)]
+    merged = [
+        sorted(a + b, key=lambda hit: (-hit.score, hit.row))[:5]
+        for a, b in zip(old, new, strict=True)
+    ]
     assert together == merged
 
 
@@ -177,7 +180,7 @@ def test_what_cannot_be_searched_exactly_is_refused(vector: Vectors) -> None:
         lambda: index.replace(0, vector),
         lambda: index.above(vector[None], 0.0, limit=1),
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="float16|squared norm"):
             attempt()
     assert index.above(np.ones((1, 4), np.float16), 0.5, limit=2) == [[Hit(0, 1.0)]]
 

@@ -1,0 +1,48 @@
+"""The exact cosine of float16 vectors.
+
+A float16 is a multiple of 2**-24, so a product of two is a multiple of 2**-48, and while |a||b| < 32
+every partial sum, in whatever order, is a multiple of 2**-48 below 2**5: 53 bits, a float64 holds it
+without rounding. Dot products and squared norms are therefore exact, and `dot / sqrt(|a|^2 |b|^2)` is
+three correctly rounded operations on exact numbers: the same bits for every batch, order of the
+dimensions, BLAS and machine. (That no partial sum is larger follows from Cauchy-Schwarz on its terms.)
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.search.hits import DECIMALS
+
+LARGEST_SQUARED_NORM: Final = 32.0
+"""Below it a float64 sum of float16 products is exact. Embeddings are of unit length."""
+
+
+def squared_norm(vector: NDArray[np.float16], dimension: int) -> float:
+    """The exact squared norm of one vector of shape (dimension,).
+
+    ValueError where it is no float16 of that shape, not finite, or not below 32.
+    """
+    if vector.dtype != np.float16 or vector.shape != (dimension,):
+        raise ValueError(f"need float16 ({dimension},), got {vector.dtype} {vector.shape}")
+    wide = vector.astype(np.float64)
+    squared = float(wide @ wide)
+    if not squared < LARGEST_SQUARED_NORM:
+        raise ValueError(f"squared norm {squared} is not below {LARGEST_SQUARED_NORM}")
+    return squared
+
+
+def cosine(a: NDArray[np.float16], b: NDArray[np.float16]) -> float:
+    """The exact cosine of two float16 vectors, rounded to four decimals; 0.0 where one is zero.
+
+    ValueError as in `squared_norm`.
+    """
+    squared = np.array([squared_norm(a, len(a)) * squared_norm(b, len(a))])
+    dot = np.array([a.astype(np.float64) @ b.astype(np.float64)])
+    return round(float(cosines(dot, squared)[0]), DECIMALS)
+
+
+def cosines(dots: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Dot products over the roots of the products of squared norms; 0.0 where one of them is zero."""
+    norms = np.sqrt(squared)
+    return np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)

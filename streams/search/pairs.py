@@ -1,0 +1,76 @@
+"""Pairs of a query and a row that may be an answer, with bounds on their cosine."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.search.hits import DECIMALS
+
+HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
+"""How far under a floor a score can be and still round up to it, and a little more."""
+
+
+class Pairs(NamedTuple):
+    """Four arrays of one length: which query, which row, and `low <= cosine <= high`."""
+
+    query: NDArray[np.intp]
+    row: NDArray[np.intp]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    def at(self, where: NDArray[np.intp] | NDArray[np.bool_]) -> "Pairs":
+        """The pairs at these places, or where the mask (of one length with them) is true."""
+        return Pairs(self.query[where], self.row[where], self.low[where], self.high[where])
+
+    def shifted(self, rows: int) -> "Pairs":
+        """The same pairs with row numbers that are larger by so many."""
+        return self._replace(row=self.row + rows)
+
+
+def joined(parts: list[Pairs]) -> Pairs:
+    """All pairs of the parts (one at least), in their order."""
+    return Pairs(
+        np.concatenate([part.query for part in parts]),
+        np.concatenate([part.row for part in parts]),
+        np.concatenate([part.low for part in parts]),
+        np.concatenate([part.high for part in parts]),
+    )
+
+
+def bars(pairs: Pairs, queries: int, limit: int) -> NDArray[np.float64]:
+    """For each query the cosine under which no row is among its best `limit`, or -inf.
+
+    A rounded score reaches that of the limit-th best only from at most one step (.0001) below it.
+    """
+    order = np.lexsort((-pairs.low, pairs.query))
+    sorted_queries = pairs.query[order]
+    numbers = np.arange(queries)
+    nth = np.searchsorted(sorted_queries, numbers) + limit - 1
+    enough = nth < np.searchsorted(sorted_queries, numbers, side="right")
+    answer = np.full(queries, -np.inf)
+    answer[enough] = pairs.low[order[nth[enough]]] - 2 * HALF_STEP
+    return answer
+
+
+def reaching(pairs: Pairs, floors: NDArray[np.float64]) -> Pairs:
+    """The pairs that may reach the floor of their query; floors have shape (queries,)."""
+    return pairs.at(pairs.high >= floors[pairs.query])
+
+
+def within(
+    scores: NDArray[np.float32],
+    floors: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    steps: NDArray[np.float64],
+    start: int = 0,
+) -> Pairs:
+    """The pairs whose cosine, `scores * steps` and at most `errors` off, may reach the floor.
+
+    Scores have shape (b, n), the others (b,); column 0 is row `start`.
+    """
+    bar = np.nextafter(((floors - errors) / steps).astype(np.float32), np.float32(-np.inf))
+    hits = np.flatnonzero(scores >= bar[:, None])
+    query, row = np.divmod(hits, scores.shape[1])
+    middle = scores.reshape(-1)[hits] * steps[query]
+    return Pairs(query, row + start, middle - errors[query], middle + errors[query])

@@ -1,0 +1,42 @@
+"""A batch of queries, prepared once for all rows that they are compared with."""
+
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.search.exact import squared_norm
+from streams.search.kernels import ZERO
+
+LARGEST_CODE: Final = 63
+
+
+class CoarseQueries:
+    """Unit queries as codes; `(codes - 64) * steps` is `residuals` (b,) away from them."""
+
+    def __init__(self, unit: NDArray[np.float64]) -> None:
+        largest = np.abs(unit).max(axis=1, initial=0.0)
+        self.steps = np.where(largest > 0, largest, 1.0) / LARGEST_CODE
+        whole = np.rint(unit / self.steps[:, None])
+        self.codes = (whole + ZERO).astype(np.uint8)
+        self.residuals = np.linalg.norm(unit - whole * self.steps[:, None], axis=1)
+
+
+class Queries:
+    """Queries of shape (b, d): wide for exact products, and of unit length for the scans."""
+
+    def __init__(self, queries: NDArray[np.float16], dimension: int) -> None:
+        self.squared = np.array([squared_norm(query, dimension) for query in queries])
+        self.wide = queries.astype(np.float64)
+        norms = np.sqrt(self.squared)[:, None]
+        self._unit = np.divide(self.wide, norms, out=np.zeros_like(self.wide), where=norms > 0)
+        self.unit: NDArray[np.float32] = self._unit.astype(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.wide)
+
+    @cached_property
+    def coarse(self) -> CoarseQueries:
+        """The queries as seven-bit codes; made when a full segment asks."""
+        return CoarseQueries(self._unit)

@@ -22,8 +22,10 @@ _SENTENCES = (
     "The deploy to production failed twice because the token of the registry had expired.",
     "tea",
     "He said that nothing at all had changed since the third of March, 2021!",
-    "Prefers window seats, vegetarian meals and hotels that are close to the station, whenever "
-    "the company pays for them; otherwise the night train, with 3 changes at most.",
+    (
+        "Prefers window seats, vegetarian meals and hotels that are close to the station, whenever "
+        "the company pays for them; otherwise the night train, with 3 changes at most."
+    ),
     "1 000 000 %$",
 )
 
@@ -42,6 +44,6 @@ def refuse_if_batch_dependent(engine: Measurable) -> None:
     difference = float(np.abs(together - alone).max())
     if not difference <= TOLERANCE:  # written so that NaN is refused too
         raise ModelUnusable(
-            f"{engine.model} on {engine.name}: a text's vector changes by {difference:.1e} with the "
-            "texts beside it (dynamic quantisation does that); use a model in full precision"
+            f"{engine.model} on {engine.name}: a text's vector changes by {difference:.1e} with "
+            "the texts beside it (dynamic quantisation does that); use a model in full precision"
         )

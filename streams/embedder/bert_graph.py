@@ -2,7 +2,7 @@
 
 Input: `ids` and `mask`, int32 of shape (texts, tokens), the mask being 1 where there is a token.
 Output: `vectors`, float32 of shape (texts, dimension), the mean over the tokens, L2-normalised.
-The operators of the domain com.microsoft are those that ONNX Runtime itself fuses such a graph to;
+Operators of the domain com.microsoft are those that ONNX Runtime itself would fuse the graph to;
 they are written at once, so that the speed does not hang on a pattern being recognised.
 """
 
@@ -21,8 +21,8 @@ from streams.embedder.contract import ModelUnusable
 
 Weights = Mapping[str, NDArray[Any]]
 
-GRAPH_VERSION = 1
-"""Raised whenever the graph that is built from the same weights changes: part of its cached name."""
+GRAPH_VERSION = 2
+"""Part of a kept graph's name: to be raised whenever the same weights give another graph."""
 
 _OPSET = 17
 _IR_VERSION = 8
@@ -44,8 +44,8 @@ class BertShape:
         positions = config.get("position_embedding_type", "absolute")
         if kind != ("bert", "gelu") or positions != "absolute":
             raise ModelUnusable(
-                f"weights of a {kind[0]} with {kind[1]} and {positions} positions: a graph is built "
-                "for BERT with gelu and absolute positions only; use a model that has "
+                f"weights of a {kind[0]} with {kind[1]} and {positions} positions: a graph is "
+                "built for BERT with gelu and absolute positions only; use a model that has "
                 "onnx/model.onnx, or the engine sentence-transformers"
             )
         return cls(
@@ -66,13 +66,17 @@ def build_bert_graph(weights: Weights, shape: BertShape) -> onnx.ModelProto:
 
 
 class _Graph:
-    """The nodes and constants so far; every method adds some and returns its output's name."""
+    """The nodes and constants so far; every method adds some and returns its output's name.
+
+    All but the attention runs on rows, one a token, of shape (texts * tokens, dimension).
+    """
 
     def __init__(self, weights: Weights, shape: BertShape) -> None:
         self._weights = weights
         self._shape = shape
         self._nodes: list[onnx.NodeProto] = []
         self._constants: dict[str, onnx.TensorProto] = {}
+        self._dimension = len(self._weight("embeddings.LayerNorm.weight"))
 
     def embeddings(self) -> str:
         word = self._constant("word", self._weight("embeddings.word_embeddings.weight"))
@@ -80,40 +84,48 @@ class _Graph:
         segment = self._weight("embeddings.token_type_embeddings.weight")[0]
         positions = self._weight("embeddings.position_embeddings.weight") + segment
         inputs = ["ids", "", word, self._constant("positions", positions), ""]
-        return self._add(
+        embedded = self._add(
             "EmbedLayerNormalization",
             [*inputs, *self._norm("embeddings.LayerNorm")],
             outputs=["embedded", "unused"],
+            domain=_FUSED,
             epsilon=self._shape.epsilon,
         )
+        size = self._constant("size", np.array([self._dimension]))
+        sizes = self._add("Shape", ["ids"])
+        self._add("Concat", [sizes, size], outputs=["texts_tokens_dimension"], axis=0)
+        return self._rows(embedded)
 
-    def layer(self, at: str, hidden: str) -> str:
+    def layer(self, at: str, rows: str) -> str:
         attended = self._add(
             "Attention",
-            [hidden, *self._query_key_value(f"{at}.attention.self"), "mask"],
+            [self._texts(rows), *self._query_key_value(f"{at}.attention.self"), "mask"],
+            domain=_FUSED,
             num_heads=self._shape.heads,
         )
-        hidden = self._project_and_add(f"{at}.attention.output", attended, hidden)
-        wide = self._matmul(f"{at}.intermediate.dense", hidden)
+        rows = self._project_and_add(f"{at}.attention.output", self._rows(attended), rows)
+        weight = self._transposed(f"{at}.intermediate.dense.weight")
         bias = self._constant_of(f"{at}.intermediate.dense.bias")
-        activated = self._add("BiasGelu", [wide, bias])
-        return self._project_and_add(f"{at}.output", activated, hidden)
+        wide = self._add("MatMul", [rows, weight])
+        activated = self._add("BiasGelu", [wide, bias], domain=_FUSED)
+        return self._project_and_add(f"{at}.output", activated, rows)
 
-    def pool(self, hidden: str) -> None:
-        weight = self._add("Cast", ["mask"], domain="", to=TensorProto.FLOAT)
-        row = self._add("Unsqueeze", [weight, self._constant("row", np.array([1]))], domain="")
-        total = self._add("MatMul", [row, hidden], domain="")
-        flat = self._add("Squeeze", [total, self._constant("row", np.array([1]))], domain="")
+    def pool(self, rows: str) -> None:
+        axis = self._constant("axis", np.array([1]))
+        weight = self._add("Cast", ["mask"], to=TensorProto.FLOAT)
+        weight = self._add("Unsqueeze", [weight, axis])
+        total = self._add("Squeeze", [self._add("MatMul", [weight, self._texts(rows)]), axis])
         # The mean's divisor cancels out in the norm that follows, so the sum is as good.
-        self._add("LpNormalization", [flat], outputs=["vectors"], domain="", axis=1, p=2)
+        self._add("LpNormalization", [total], outputs=["vectors"], axis=1, p=2)
 
     def model(self) -> onnx.ModelProto:
-        size = len(self._weight("embeddings.LayerNorm.weight"))
         inputs = [
             helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"])
             for name in ("ids", "mask")
         ]
-        output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", size])
+        output = helper.make_tensor_value_info(
+            "vectors", TensorProto.FLOAT, ["texts", self._dimension]
+        )
         graph = helper.make_graph(
             self._nodes, "sentence encoder", inputs, [output], list(self._constants.values())
         )
@@ -127,14 +139,22 @@ class _Graph:
         return [self._constant(f"{at}.weight", weight), self._constant(f"{at}.bias", bias)]
 
     def _project_and_add(self, at: str, inner: str, skip: str) -> str:
-        projected = self._matmul(f"{at}.dense", inner)
-        inputs = [projected, skip, *self._norm(f"{at}.LayerNorm")]
-        bias = self._constant_of(f"{at}.dense.bias")
-        return self._add("SkipLayerNormalization", [*inputs, bias], epsilon=self._shape.epsilon)
+        # Gemm adds what is skipped to for free; SkipLayerNormalization takes five times as long.
+        weight = self._transposed(f"{at}.dense.weight")
+        skip = self._add("Add", [skip, self._constant_of(f"{at}.dense.bias")])
+        total = self._add("Gemm", [inner, weight, skip])
+        norm = self._norm(f"{at}.LayerNorm")
+        return self._add("LayerNormalization", [total, *norm], epsilon=self._shape.epsilon)
 
-    def _matmul(self, at: str, hidden: str) -> str:
-        weight = self._constant(f"{at}.weight", self._weight(f"{at}.weight").T)
-        return self._add("MatMul", [hidden, weight], domain="")
+    def _rows(self, texts: str) -> str:
+        shape = self._constant("rows", np.array([-1, self._dimension]))
+        return self._add("Reshape", [texts, shape])
+
+    def _texts(self, rows: str) -> str:
+        return self._add("Reshape", [rows, "texts_tokens_dimension"])
+
+    def _transposed(self, name: str) -> str:
+        return self._constant(name, self._weight(name).T)
 
     def _norm(self, at: str) -> list[str]:
         return [self._constant_of(f"{at}.{part}") for part in ("weight", "bias")]
@@ -158,7 +178,7 @@ class _Graph:
         inputs: list[str],
         *,
         outputs: list[str] | None = None,
-        domain: str = _FUSED,
+        domain: str = "",
         **attributes: Any,
     ) -> str:
         name = f"n{len(self._nodes)}"

@@ -1,4 +1,4 @@
-"""What an engine is and what it gives: the words that the rest of the pipeline knows (design 6a)."""
+"""What an engine is and what it gives, as the rest of the pipeline knows it (design 6a)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Progress = Callable[[str, float | None], None]
 class Embedding:
     """What a model makes of one text, as it is recorded in the log.
 
-    `vector` is L2-normalised, then rounded to float16, of shape (dimension,). `truncated` says that
-    the model saw only the first tokens of the text (256 of all-MiniLM-L6-v2). `unknown` holds the
-    distinct words that the model cannot tell apart, casefolded, in order of appearance: to the model
-    all of them are one token, so texts that differ only there get the same vector.
+    `vector` is L2-normalised, then rounded to float16, of shape (dimension,). `truncated` says
+    that the model saw only the first tokens of the text (256 of all-MiniLM-L6-v2). `unknown` holds
+    the distinct words that the model cannot tell apart, casefolded, in order of appearance: to the
+    model all of them are one token, so texts that differ only there get the same vector.
     """
 
     vector: NDArray[np.float16]

@@ -53,7 +53,7 @@ def _build(folder: ModelFolder, cache_dir: Path, key: str, progress: Progress) -
         weights = load_file(folder.weights)
     except SafetensorError as error:
         raise ModelUnusable(f"{folder.weights} cannot be read: {error}") from error
-    graph = build_bert_graph(weights, shape).SerializeToString()
+    graph: bytes = build_bert_graph(weights, shape).SerializeToString()
     try:
         return _keep(graph, cache_dir, key)
     except OSError as error:
@@ -64,13 +64,14 @@ def _build(folder: ModelFolder, cache_dir: Path, key: str, progress: Progress) -
 def _keep(graph: bytes, cache_dir: Path, key: str) -> Path:
     cache_dir.mkdir(parents=True, exist_ok=True)
     path = cache_dir / f"{key}.{hashlib.sha256(graph).hexdigest()[:16]}.onnx"
-    with tempfile.NamedTemporaryFile(dir=cache_dir, suffix=".part", delete=False) as part:
+    with tempfile.NamedTemporaryFile(dir=cache_dir, suffix=".part", delete=False) as file:
+        part = Path(file.name)
         try:
-            part.write(graph)
-            part.flush()
-            os.replace(part.name, path)
+            file.write(graph)
+            file.flush()
+            part.replace(path)
         except BaseException:
-            os.unlink(part.name)
+            part.unlink()
             raise
     return path
 

@@ -29,6 +29,11 @@ class ModelFolder:
     config: dict[str, Any]
 
     @property
+    def dimension(self) -> int:
+        """The number of components of a vector."""
+        return int(self.config["hidden_size"])
+
+    @property
     def tokenizer(self) -> Path:
         """The file that the library `tokenizers` reads."""
         return self.path / "tokenizer.json"

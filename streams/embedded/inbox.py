@@ -1,0 +1,79 @@
+"""Where any process leaves candidates and requests for the one that decides (design section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from streams.embedded.database import Database
+
+ItemKind = Literal["candidates", "request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something put into the inbox: `body` is the sender's bytes, `origin` its source's name."""
+
+    id: int
+    kind: ItemKind
+    origin: str
+    body: bytes
+
+
+class Inbox:
+    """Items in the order in which they came, each answered once; the sender fetches the answer."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, kind: ItemKind, origin: str, body: bytes) -> int:
+        """Leave an item, on the disk when this returns, and return its id."""
+        with self._database.transaction():
+            cursor = self._database.execute(
+                "INSERT INTO inbox (kind, origin, body, put_at) VALUES (?, ?, ?, ?)",
+                (kind, origin, body, datetime.now(UTC).timestamp()),
+            )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def waiting(self, limit: int, after: int = 0) -> list[Item]:
+        """Up to `limit` items without an answer whose id is over `after`, the oldest first."""
+        rows = self._database.rows(
+            "SELECT id, kind, origin, body FROM inbox"
+            " WHERE answered_at IS NULL AND id > ? ORDER BY id LIMIT ?",
+            (after, limit),
+        )
+        return [Item(*row) for row in rows]
+
+    def count_waiting(self) -> int:
+        """How many items have no answer yet."""
+        row = self._database.row("SELECT count(*) FROM inbox WHERE answered_at IS NULL")
+        return row[0] if row else 0
+
+    def answer(self, item_id: int, answer: bytes) -> None:
+        """Answer an item, in the transaction that holds its effect; its body is let go of."""
+        self._database.require_transaction()
+        self._database.execute(
+            "UPDATE inbox SET answer = ?, answered_at = ?, body = x'' WHERE id = ?",
+            (answer, datetime.now(UTC).timestamp(), item_id),
+        )
+
+    def take_answer(self, item_id: int) -> bytes | None:
+        """The answer to an item, which leaves the inbox with it; None while it waits."""
+        row = self._database.row(
+            "SELECT answer FROM inbox WHERE id = ? AND answered_at IS NOT NULL", (item_id,)
+        )
+        if row is None:
+            return None
+        with self._database.transaction():
+            self._database.execute("DELETE FROM inbox WHERE id = ?", (item_id,))
+        answer: bytes = row[0]
+        return answer
+
+    def forget(self, older_than: datetime) -> int:
+        """Drop answers given before a moment that nobody fetched; return how many."""
+        with self._database.transaction():
+            return self._database.execute(
+                "DELETE FROM inbox WHERE answered_at < ?", (older_than.timestamp(),)
+            ).rowcount

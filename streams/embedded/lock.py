@@ -1,0 +1,68 @@
+"""The writer's lock: of all processes that have a store open, one decides (design section 7)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from contracts.errors import StoreError, TransientError
+
+LOCK_FILE = "writer.lock"
+
+
+class WriterLock:
+    """An advisory lock on `writer.lock` in the store's folder.
+
+    The operating system releases it when its process ends, however that happens, so a file that was
+    left behind means nothing. A forked child shares it: start other processes by `spawn`.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._path = store / LOCK_FILE
+        self._file: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._file is not None
+
+    def try_acquire(self) -> bool:
+        """Take the lock unless another has it; whether this object holds it now."""
+        if self._file is not None:
+            return True
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StoreError(f"{self._path} cannot be opened: {error.strerror}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(file)
+            return False
+        except OSError as error:
+            os.close(file)
+            raise StoreError(f"{self._path} cannot be locked: {error.strerror}") from error
+        self._file = file
+        return True
+
+    def release(self) -> None:
+        """Let the lock go, if it is held. The file stays: removing it would let two in."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __enter__(self) -> Self:
+        if not self.try_acquire():
+            raise TransientError(f"another process writes to the store {self._path.parent}")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.release()

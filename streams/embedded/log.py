@@ -1,0 +1,223 @@
+"""The log of the embedded runtime: events in order, found by owner and by id, never edited."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from uuid import UUID
+
+from contracts.errors import StoreError, UsageError
+from contracts.events import AnyEvent, PolicySet
+from contracts.wire import Recorded, decode, encode
+from streams.embedded.database import DamagedError, Database, Row
+
+Line = tuple[int, bytes]
+"""A position and the event there, as it was written."""
+
+CHUNK = 500
+"""Rows read at once. No query stays open between chunks, so that the writer can tidy its file."""
+
+_LINES = "SELECT position, checksum, line FROM events"
+
+
+class Log(Database):
+    """The events of a store. Positions grow, with gaps allowed; the first is 1."""
+
+    def append(self, events: Sequence[AnyEvent]) -> list[int]:
+        """Add events at the end and return their positions; only inside a transaction.
+
+        An id that the log holds already raises sqlite3.IntegrityError: `decide` was not idempotent.
+        """
+        return self._add([(event, encode(event)) for event in events])
+
+    def _add(self, events: Sequence[tuple[AnyEvent, bytes]]) -> list[int]:
+        self.require_transaction()
+        first = self.head() + 1
+        positions = list(range(first, first + len(events)))
+        numbers = self._owner_numbers({event.owner_id for event, _ in events})
+        self.execute_many(
+            "INSERT INTO events (position, owner_no, id, checksum, line) VALUES (?, ?, ?, ?, ?)",
+            [
+                (position, numbers[event.owner_id], _key(event.id), zlib.crc32(line), line)
+                for position, (event, line) in zip(positions, events, strict=True)
+            ],
+        )
+        self.execute_many(
+            "INSERT INTO policies (position) VALUES (?)",
+            [
+                (position,)
+                for position, (event, _) in zip(positions, events, strict=True)
+                if isinstance(event, PolicySet)
+            ],
+        )
+        return positions
+
+    def _owner_numbers(self, owners: Iterable[str]) -> dict[str, int]:
+        numbers: dict[str, int] = {}
+        for owner in owners:
+            number = self._owner_number(owner)
+            if number is None:
+                insert = "INSERT INTO owners (owner_id) VALUES (?)"
+                number = self.execute(insert, (owner,)).lastrowid
+            assert number is not None
+            numbers[owner] = number
+        return numbers
+
+    def _owner_number(self, owner_id: str) -> int | None:
+        row = self.row("SELECT owner_no FROM owners WHERE owner_id = ?", (owner_id,))
+        return None if row is None else row[0]
+
+    def head(self) -> int:
+        """The position of the last event; 0 in an empty log."""
+        row = self.row("SELECT max(position) FROM events")
+        return (row and row[0]) or 0
+
+    def count(self) -> int:
+        """How many events there are; reads an index from end to end."""
+        row = self.row("SELECT count(*) FROM events")
+        return row[0] if row else 0
+
+    def lines_after(self, position: int, limit: int = CHUNK) -> list[Line]:
+        """Up to `limit` lines after `position`; StoreError names the position of a damaged one."""
+        return self._read(
+            "WHERE position > ? ORDER BY position LIMIT ?", (position, limit), position
+        )
+
+    def after(self, position: int, limit: int = CHUNK) -> list[Recorded]:
+        """Up to `limit` events after `position`."""
+        return _decoded(self.lines_after(position, limit))
+
+    def lines(self, after: int = 0) -> Iterator[Line]:
+        """Every line after a position, in order."""
+        while chunk := self.lines_after(after):
+            yield from chunk
+            after = chunk[-1][0]
+
+    def of_owner(
+        self, owner_id: str, *, after: int = 0, upto: int | None = None
+    ) -> Iterator[Recorded]:
+        """The events of one owner in order: after `after`, up to and including `upto`.
+
+        The owner `""` has the events about the store and about inputs whose owner is not known.
+        """
+        number = self._owner_number(owner_id)
+        if number is None:
+            return
+        last = self.head() if upto is None else upto
+        where = "WHERE owner_no = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?"
+        while chunk := self._read(where, (number, after, last, CHUNK), after):
+            yield from _decoded(chunk)
+            after = chunk[-1][0]
+
+    def owners(self, after: str = "") -> Iterator[str]:
+        """The ids of owners with events, in the order of their bytes; `""` is not among them."""
+        sql = "SELECT owner_id FROM owners WHERE owner_id > ? ORDER BY owner_id LIMIT ?"
+        while chunk := [row[0] for row in self.rows(sql, (after, CHUNK))]:
+            yield from chunk
+            after = chunk[-1]
+
+    def event_counts(self) -> dict[str, int]:
+        """The number of events of each owner; reads an index from end to end."""
+        rows = self.rows(
+            "SELECT owner_id, n FROM owners JOIN"
+            " (SELECT owner_no, count(*) AS n FROM events GROUP BY owner_no) USING (owner_no)"
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def find(self, event_id: str) -> Recorded | None:
+        """The event of this id; None where there is none, also for what cannot be an id."""
+        key = _key_or_none(event_id)
+        found = [] if key is None else self._read("WHERE id = ?", (key,), None)
+        return _decoded(found)[0] if found else None
+
+    def owner_of(self, event_id: str) -> str | None:
+        """Whose the event of this id is; None where there is none."""
+        row = self.row(
+            "SELECT owner_id FROM events JOIN owners USING (owner_no) WHERE id = ?",
+            (_key_or_none(event_id),),
+        )
+        return None if row is None else row[0]
+
+    def last_policy(self) -> PolicySet | None:
+        """The policy in force, found without reading the log."""
+        found = self._read("WHERE position = (SELECT max(position) FROM policies)", (), None)
+        if not found:
+            return None
+        event = _decoded(found)[0].event
+        assert isinstance(event, PolicySet)
+        return event
+
+    def import_lines(
+        self, lines: Iterable[bytes], progress: Callable[[int], object] | None = None
+    ) -> int:
+        """Fill an empty log with exported lines, byte for byte, and return how many came.
+
+        All or nothing, in one transaction. UsageError when the log has events already; StoreError,
+        with the line's number, for one that is no event or whose id came before. `progress` is told
+        the number of lines so far.
+        """
+        stripped = (line.removesuffix(b"\n") for line in lines)
+        count = 0
+        with self.transaction():
+            if self.head():
+                raise UsageError("only an empty log can be filled by an import")
+            while chunk := list(islice(stripped, CHUNK)):
+                self._import_chunk(chunk, count)
+                count += len(chunk)
+                if progress is not None:
+                    progress(count)
+        return count
+
+    def _import_chunk(self, lines: Sequence[bytes], before: int) -> None:
+        events = [
+            (_imported(line, number), line) for number, line in enumerate(lines, start=before + 1)
+        ]
+        try:
+            self._add(events)
+        except sqlite3.IntegrityError:
+            raise StoreError(
+                f"an event of lines {before + 1} to {before + len(lines)} came before, by its id"
+            ) from None
+
+    def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:
+        """Read lines and check them; `after` says that they come in order, from there on."""
+        found: list[Line] = []
+        try:
+            for position, checksum, line in self.rows(f"{_LINES} {where}", parameters):
+                if not isinstance(line, bytes) or zlib.crc32(line) != checksum:
+                    raise StoreError(
+                        f"the event at position {position} is damaged: restore"
+                        f" {self.path} from a copy"
+                    )
+                found.append((position, line))
+        except DamagedError as error:
+            if after is None:
+                raise
+            last = found[-1][0] if found else after
+            raise DamagedError(f"{error} (the damage is after position {last})") from error
+        return found
+
+
+def _imported(line: bytes, number: int) -> AnyEvent:
+    try:
+        return decode(line)
+    except StoreError as error:
+        raise StoreError(f"line {number} is no event: {error}") from None
+
+
+def _decoded(lines: Iterable[Line]) -> list[Recorded]:
+    return [Recorded(position, decode(line, position)) for position, line in lines]
+
+
+def _key(event_id: str) -> bytes:
+    """Sixteen bytes for a uuid, a third of its text; ValueError for anything else."""
+    return UUID(event_id).bytes
+
+
+def _key_or_none(event_id: str) -> bytes | None:
+    try:
+        return _key(event_id)
+    except ValueError:
+        return None

@@ -1,0 +1,48 @@
+-- The tables of log.sqlite. A change here needs a new SCHEMA_VERSION in database.py.
+
+CREATE TABLE owners (
+    owner_no INTEGER PRIMARY KEY,
+    owner_id TEXT NOT NULL UNIQUE
+);
+
+-- Rows are only ever added. `line` is the CloudEvents line as it was written, `checksum` its CRC-32:
+-- SQLite itself does not notice a flipped byte inside a value.
+CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    owner_no INTEGER NOT NULL,
+    id       BLOB    NOT NULL,
+    checksum INTEGER NOT NULL,
+    line     BLOB    NOT NULL
+);
+CREATE UNIQUE INDEX events_by_id ON events (id);
+CREATE INDEX events_by_owner ON events (owner_no);
+
+-- Where the policies of the store are, so that the one in force is found without reading the log.
+CREATE TABLE policies (
+    position INTEGER PRIMARY KEY
+);
+
+CREATE TABLE inbox (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind        TEXT NOT NULL,
+    origin      TEXT NOT NULL,
+    body        BLOB NOT NULL,
+    put_at      REAL NOT NULL,
+    answer      BLOB,
+    answered_at REAL
+);
+CREATE INDEX inbox_waiting ON inbox (id) WHERE answered_at IS NULL;
+CREATE INDEX inbox_answered ON inbox (answered_at) WHERE answered_at IS NOT NULL;
+
+CREATE TABLE dead_letters (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id     TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL,
+    bytes  BLOB NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    at     TEXT NOT NULL,
+    state  TEXT NOT NULL
+);
+CREATE INDEX dead_letters_by_state ON dead_letters (state, number);

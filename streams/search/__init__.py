@@ -1,4 +1,4 @@
-"""Exact search over the distinct candidates of one scope: cosine over vectors, Jaccard over tokens."""
+"""Exact search over the distinct candidates of one scope: cosine and Jaccard."""
 
 from streams.search.exact import cosine
 from streams.search.hits import Hit

@@ -1,10 +1,10 @@
 """The exact cosine of float16 vectors.
 
 A float16 is a multiple of 2**-24, so a product of two is a multiple of 2**-48, and while |a||b| < 32
-every partial sum, in whatever order, is a multiple of 2**-48 below 2**5: 53 bits, a float64 holds it
-without rounding. Dot products and squared norms are therefore exact, and `dot / sqrt(|a|^2 |b|^2)` is
-three correctly rounded operations on exact numbers: the same bits for every batch, order of the
-dimensions, BLAS and machine. (That no partial sum is larger follows from Cauchy-Schwarz on its terms.)
+no partial sum, in whatever order, reaches 2**5 (Cauchy-Schwarz on its terms): 53 bits, which a
+float64 holds without rounding. Dot products and squared norms are therefore exact, and
+`dot / sqrt(|a|^2 |b|^2)` is three correctly rounded operations on exact numbers: the same bits for
+every batch, order of the dimensions, BLAS and machine.
 """
 
 from typing import Final
@@ -43,6 +43,6 @@ def cosine(a: NDArray[np.float16], b: NDArray[np.float16]) -> float:
 
 
 def cosines(dots: NDArray[np.float64], squared: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Dot products over the roots of the products of squared norms; 0.0 where one of them is zero."""
+    """Dot products over the roots of products of squared norms; 0.0 where one is zero."""
     norms = np.sqrt(squared)
     return np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)

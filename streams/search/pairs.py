@@ -19,8 +19,8 @@ class Pairs(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
-    def at(self, where: NDArray[np.intp] | NDArray[np.bool_]) -> "Pairs":
-        """The pairs at these places, or where the mask (of one length with them) is true."""
+    def at(self, where: NDArray[np.intp] | NDArray[np.bool_] | slice) -> "Pairs":
+        """The pairs at these places, or where a mask is true."""
         return Pairs(self.query[where], self.row[where], self.low[where], self.high[where])
 
     def shifted(self, rows: int) -> "Pairs":
@@ -30,6 +30,8 @@ class Pairs(NamedTuple):
 
 def joined(parts: list[Pairs]) -> Pairs:
     """All pairs of the parts (one at least), in their order."""
+    if len(parts) == 1:
+        return parts[0]
     return Pairs(
         np.concatenate([part.query for part in parts]),
         np.concatenate([part.row for part in parts]),
@@ -63,14 +65,13 @@ def within(
     floors: NDArray[np.float64],
     errors: NDArray[np.float64],
     steps: NDArray[np.float64],
-    start: int = 0,
 ) -> Pairs:
     """The pairs whose cosine, `scores * steps` and at most `errors` off, may reach the floor.
 
-    Scores have shape (b, n), the others (b,); column 0 is row `start`.
+    Scores have shape (b, n), the others (b,).
     """
     bar = np.nextafter(((floors - errors) / steps).astype(np.float32), np.float32(-np.inf))
     hits = np.flatnonzero(scores >= bar[:, None])
     query, row = np.divmod(hits, scores.shape[1])
     middle = scores.reshape(-1)[hits] * steps[query]
-    return Pairs(query, row + start, middle - errors[query], middle + errors[query])
+    return Pairs(query, row, middle - errors[query], middle + errors[query])

@@ -28,15 +28,25 @@ class Queries:
 
     def __init__(self, queries: NDArray[np.float16], dimension: int) -> None:
         self.squared = np.array([squared_norm(query, dimension) for query in queries])
-        self.wide = queries.astype(np.float64)
-        norms = np.sqrt(self.squared)[:, None]
-        self._unit = np.divide(self.wide, norms, out=np.zeros_like(self.wide), where=norms > 0)
-        self.unit: NDArray[np.float32] = self._unit.astype(np.float32)
+        self.wide: NDArray[np.float64] = queries.astype(np.float64)
 
     def __len__(self) -> int:
         return len(self.wide)
 
     @cached_property
+    def unit(self) -> NDArray[np.float32]:
+        """The queries divided by their lengths, zero vectors as they are; rounded."""
+        return self._unit.astype(np.float32)
+
+    @cached_property
     def coarse(self) -> CoarseQueries:
-        """The queries as seven-bit codes; made when a full segment asks."""
+        """The unit queries as seven-bit codes."""
         return CoarseQueries(self._unit)
+
+    @cached_property
+    def _unit(self) -> NDArray[np.float64]:
+        norms = np.sqrt(self.squared)[:, None]
+        unit: NDArray[np.float64] = np.divide(
+            self.wide, norms, out=np.zeros_like(self.wide), where=norms > 0
+        )
+        return unit

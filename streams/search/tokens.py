@@ -1,8 +1,8 @@
 """Exact Jaccard search over the token sets of one scope.
 
-Two sets of sizes a and b with Jaccard >= t share at least o = t(a+b)/(1+t) tokens and t*a <= b <= a/t.
-A set that shares o of the a query tokens has one of any a-o+1 of them; taking the rarest ones keeps
-the scan off the long postings of common tokens (prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007).
+A set with Jaccard >= t to a query of n tokens shares at least ceil(t n) of them, so it has one of any
+n - ceil(t n) + 1; the rarest of them keep the search off the long postings of common tokens
+(prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007). Its size is from t n to n / t.
 """
 
 from array import array
@@ -11,7 +11,7 @@ from math import ceil
 from streams.search.hits import DECIMALS, Hit, ranked
 
 HALF_STEP = 0.5 * 10**-DECIMALS * 1.001
-"""A Jaccard this much under the floor can still round up to it (a little more, to be safe in floats)."""
+"""How far under a floor a Jaccard can be and still round up to it, and a little more."""
 
 
 class TokenIndex:
@@ -39,7 +39,7 @@ class TokenIndex:
         return row
 
     def replace(self, row: int, tokens: frozenset[str]) -> None:
-        """Give a row another token set; a removed one is back with it. IndexError where there is none."""
+        """Give a row other tokens; a removed one is back with them. IndexError where there is none."""
         before = self._rows[self._existing(row)] or frozenset()
         now = frozenset(map(self._intern, tokens))
         for token in now - before:
@@ -75,11 +75,13 @@ class TokenIndex:
         return number
 
     def _sharing(self, known: frozenset[int], size: int, floor: float) -> set[int]:
-        """Rows that could reach `floor` with a query of `size` tokens, `known` of them seen before."""
+        """Rows that could reach `floor`; `known` are the tokens of the query's `size` seen before."""
         if floor <= 0.0:
             return {row for row, other in enumerate(self._rows) if other is not None}
         needed = max(1, ceil(floor * size - 1e-9))
-        prefix = sorted(known, key=lambda token: len(self._postings[token]))[: len(known) - needed + 1]
+        prefix = sorted(known, key=lambda token: len(self._postings[token]))[
+            : len(known) - needed + 1
+        ]
         found: set[int] = set()
         for token in prefix:
             found.update(self._postings[token])

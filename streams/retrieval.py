@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from streams.guard import tokens
 from streams.search import Hit, TokenIndex, VectorIndex, cosine
 
 Float16 = NDArray[np.float16]
+
+_tokens = lru_cache(maxsize=1024)(tokens)
+"""A newcomer's tokens are needed twice: for its own search, and for the row that it becomes."""
 
 
 def vector_of(vector: Vector) -> Float16:
@@ -84,12 +88,12 @@ class _Rows:
         elif not new:
             self.vectors.replace(row, vector_of(vector))
             if self.with_tokens:
-                self.tokens.replace(row, tokens(text))
+                self.tokens.replace(row, _tokens(text))
 
     def _append(self, text: str, vector: Vector | None) -> None:
         numbers = vector_of(vector) if vector else _unit(self.dimension)
         self.vectors.append(numbers)
-        self.tokens.append(tokens(text) if self.with_tokens else frozenset())
+        self.tokens.append(_tokens(text) if self.with_tokens else frozenset())
 
 
 def _unit(dimension: int) -> Float16:
@@ -185,7 +189,7 @@ class ScopeIndex:
         floor = self._reach.jaccard
         if floor is None:
             return []
-        words = tokens(admit.content.text)
+        words = _tokens(admit.content.text)
         hits = self._rows.tokens.above(words, floor, limit=self._reach.jaccard_top)
         pairs = ((self._rows.entries[hit.row], hit.score) for hit in hits)
         return [(entry, score) for entry, score in pairs if entry is not None]

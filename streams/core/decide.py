@@ -28,9 +28,9 @@ from streams.core import operate, word
 from streams.core.admit import admit_candidate
 from streams.core.envelope import head
 from streams.core.evolve import Touched, evolve
-from streams.core.ledger import Entry, Ledger
+from streams.core.ledger import Ledger
 from streams.core.refusal import Refusal
-from streams.core.settle import obstacle, settle
+from streams.core.settle import hindrance, settle
 
 
 def decide(
@@ -44,6 +44,8 @@ def decide(
     if isinstance(command, Admit):
         return admit_candidate(command, ledger, policy, now)
     if event_id(command.command_id, "0") in ledger.events:
+        if isinstance(command, Separate):
+            return operate.finish_separate(command, ledger, policy, now)
         return []
     if isinstance(command, Settle):
         return settle(command, ledger, policy, now)
@@ -91,45 +93,35 @@ def _refused(command: Operation, refusal: Refusal, now: datetime) -> Refused:
     return Refused(**head(command, command.command_id, now), data=data)
 
 
-def execute(
-    command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime
-) -> list[tuple[AnyEvent, Touched]]:
+Done = list[tuple[AnyEvent, Touched]]
+
+
+def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
     """Decide, fold, and settle what waited for this change; each event with what it touched."""
-    done: list[tuple[AnyEvent, Touched]] = []
-    waiting: list[Admit | Operation] = [command]
-    while waiting:
-        for event in decide(waiting.pop(0), ledger, policy, now):
-            done.append((event, evolve(ledger, event)))
-            waiting += _resumed(ledger, event)
+    done = [(event, evolve(ledger, event)) for event in decide(command, ledger, policy, now)]
+    if isinstance(command, Unmerge | Restore):
+        done += _resume(command, ledger, policy, now)
     return done
 
 
-_UNBLOCKS = frozenset({"palimpsest.reversed.v1", "palimpsest.restored.v1"})
+def _resume(command: Unmerge | Restore, ledger: Ledger, policy: Policy, now: datetime) -> Done:
+    """Settle by verdicts that were kept because of a separation or a retraction, if they can be.
 
-
-def _resumed(ledger: Ledger, event: AnyEvent) -> list[Settle]:
-    """Verdicts that were kept because of a separation or a retraction and can settle now.
-
-    So un-merging late equals un-merging at once (law L2): what an undone join had blocked happens.
+    In the order in which they came, so that un-merging late equals un-merging at once (law L2).
+    It asks the ledger, not the event, so a command cut short by a crash is finished when it comes
+    again.
     """
-    if event.type not in _UNBLOCKS:
-        return []
-    return [
-        Settle(
-            command_id=event_id(event.id, entry.id),
+    cause = event_id(command.command_id, "0")
+    done: Done = []
+    for kept in list(ledger.kept):
+        late = Settle(
+            command_id=event_id(cause, kept.candidate_id),
             owner_id=ledger.owner_id,
-            candidate_id=entry.id,
-            verdicts=entry.kept.verdicts,
-            composition=entry.kept.composition,
+            candidate_id=kept.candidate_id,
+            verdicts=kept.verdicts,
+            composition=kept.composition,
         )
-        for entry in ledger.entries.values()
-        if entry.pending and entry.kept is not None and _unblocked(ledger, entry)
-    ]
-
-
-def _unblocked(ledger: Ledger, entry: Entry) -> bool:
-    assert entry.kept is not None
-    joins = (v for v in entry.kept.verdicts if v.answer in ("same", "update", "compose"))
-    first = next(joins, None)
-    other = ledger.entries.get(first.neighbour_id) if first else None
-    return other is not None and obstacle(ledger, entry, other) is None
+        if hindrance(late, ledger, policy) is None:
+            events = settle(late, ledger, policy, ledger.at(now))
+            done += [(event, evolve(ledger, event)) for event in events]
+    return done

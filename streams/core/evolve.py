@@ -231,7 +231,7 @@ def _face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
 def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
     data = event.data
     entry = ledger.entries[data.candidate_id]
-    _no_longer_pending(entry)
+    _no_longer_pending(ledger, entry)
     ledger.decisions[event.id] = entry.id
     touched.entries[entry.id] = entry
     for verdict in data.evidence.verdicts:
@@ -245,8 +245,9 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         touched.memory(entry.memory)
 
 
-def _no_longer_pending(entry: Entry) -> None:
-    entry.pending, entry.kept, entry.asked = False, None, ()
+def _no_longer_pending(ledger: Ledger, entry: Entry) -> None:
+    entry.pending, entry.asked = False, ()
+    ledger.kept = [kept for kept in ledger.kept if kept.candidate_id != entry.id]
 
 
 def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
@@ -257,7 +258,7 @@ def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
     _state(ledger, newer.id, edge.older.id, Statement(False, data.rank))
     for entry in (newer, edge.older):
         if entry.pending and edge.by_person:
-            _no_longer_pending(entry)
+            _no_longer_pending(ledger, entry)
             touched.entries[entry.id] = entry
     _connect(ledger, edge, touched)
 
@@ -291,8 +292,6 @@ def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
 
 def _state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
     held = ledger.statements.get(a, {}).get(b)
-    if held is None and not statement.separated:
-        return
     if held is None or held.yields_to(statement):
         ledger.statements.setdefault(a, {})[b] = statement
         ledger.statements.setdefault(b, {})[a] = statement
@@ -346,7 +345,7 @@ def _refused(ledger: Ledger, event: Refused) -> None:
     data = event.data
     entry = ledger.entries.get(data.candidate_id) if data.candidate_id else None
     if entry is not None and entry.pending and data.verdicts:
-        entry.kept = KeptVerdicts(data.verdicts, data.composition)
+        ledger.kept.append(KeptVerdicts(entry.id, data.verdicts, data.composition))
 
 
 def _erased(ledger: Ledger, event: Erased, touched: Touched) -> None:

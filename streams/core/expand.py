@@ -60,9 +60,7 @@ def _command_id(request_id: str, target: str) -> str:
     return event_id(request_id, target)
 
 
-def _unmerge(
-    ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_id: str
-) -> Unmerge:
+def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_id: str) -> Unmerge:
     return Unmerge(
         command_id=_command_id(request.request_id, decision_id),
         owner_id=ledger.owner_id,
@@ -132,9 +130,7 @@ def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
     ]
 
 
-def _chosen(
-    ledger: Ledger, selection: Selection, request_id: str, *, living: bool
-) -> list[Entry]:
+def _chosen(ledger: Ledger, selection: Selection, request_id: str, *, living: bool) -> list[Entry]:
     return [
         entry
         for entry in ledger.entries.values()

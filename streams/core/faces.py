@@ -1,4 +1,4 @@
-"""The face as a fold over a memory's standing joins, in the order of their place (design section 2)."""
+"""The face: a fold over a memory's standing joins, in the order of their place (design 2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def combine(
             return _taken(a, b)
         case "text" if text is not None:
             speaker = max((by_id[source] for source in text.sources), key=lambda e: e.place)
-            return Face(speaker, text, a.displaced | b.displaced)
+            return Face(speaker, text, (a.displaced | b.displaced) - {text.content.hash})
         case "text":
             return _taken(a, b, needs_composition=_several_left(edge, by_id))
 

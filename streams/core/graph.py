@@ -22,7 +22,8 @@ def unite(edge: Edge) -> list[Entry]:
     """
     older, newer = edge.older.memory, edge.newer.memory
     if older is newer:
-        older.face, older.refold = fold_face(older.members, older.edges())
+        older.last_place = max(older.last_place, edge.place)
+        refold(older)
         return []
     moved = newer.members if older.members[0].place < newer.members[0].place else older.members
     moved = list(moved)

@@ -48,6 +48,7 @@ class Distinct:
 class KeptVerdicts:
     """Verdicts that could not settle their candidate yet (design section 4)."""
 
+    candidate_id: str
     verdicts: tuple[Verdict, ...]
     composition: Composition | None
 
@@ -73,14 +74,13 @@ class Entry:
     edges: list[Edge] = field(default_factory=list)
     living: bool = True
     pending: bool = False
-    kept: KeptVerdicts | None = None
     accesses: int = 0
     last_accessed: datetime | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A join. `place` orders the fold of the face; `texts` are its compositions, first made first."""
+    """A join. `place` orders the fold of the face; `texts` are its compositions, oldest first."""
 
     id: str
     decision: str
@@ -200,7 +200,10 @@ class Scope:
 
 @dataclass(slots=True)
 class Ledger:
-    """All that the log says of one owner."""
+    """All that the log says of one owner.
+
+    `kept` are verdicts that may settle a pending candidate yet, in the order in which they came.
+    """
 
     owner_id: str
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -209,6 +212,7 @@ class Ledger:
     scopes: dict[str, Scope] = field(default_factory=dict)
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     reviews: dict[str, Review] = field(default_factory=dict)
+    kept: list[KeptVerdicts] = field(default_factory=list)
     events: set[str] = field(default_factory=set)
     seen: int = 0
     last_time: datetime | None = None

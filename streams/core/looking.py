@@ -22,7 +22,8 @@ class Looking:
     def __init__(self, ledger: Ledger, admit: Admit, policy: Policy) -> None:
         self._ledger = ledger
         self._faces = policy.search == "memories"
-        self._own = _reading(admit.content.text, admit.content.vector)
+        self._content = admit.content
+        self._own: Reading | None = None
         self._known = {n.candidate_id: n for n in admit.neighbours}
         self._compared: dict[str, Comparison] = {}
         protected = policy.protected_categories
@@ -30,7 +31,7 @@ class Looking:
         self._eligible = [
             n
             for n in self._known.values()
-            if self.free and self.entry(n).living and self.entry(n).fields.category not in protected
+            if self.free and self.entry(n).living and not _one_in(protected, self.entry(n))
         ]
 
     def entry(self, neighbour: Neighbour) -> Entry:
@@ -59,9 +60,11 @@ class Looking:
         found = self._compared.get(neighbour.candidate_id)
         if found is None:
             entry = self.entry(neighbour)
-            speaks = self._faces and entry.memory.face.speaker is entry
-            text = entry.memory.face.text if speaks else entry.text
-            other = _reading(text, entry.distinct.vector)
+            face = entry.memory.face
+            if self._faces and face.speaker is entry:
+                other = _reading(face.text, face.vector)
+            else:
+                other = _reading(entry.text, entry.distinct.vector)
             found = self._compared[neighbour.candidate_id] = compare(other, self._own)
         return found
 
@@ -90,6 +93,11 @@ class Looking:
             near_identical=found.near_identical,
             cues=found.cues,
         )
+
+
+def _one_in(categories: tuple[str, ...], entry: Entry) -> bool:
+    """Whether anybody living with this text is in one of the categories."""
+    return any(e.living and e.fields.category in categories for e in entry.distinct.members)
 
 
 def _reading(text: str, vector: Vector | None) -> Reading:

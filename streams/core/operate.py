@@ -1,4 +1,4 @@
-"""What a person says about pairs and decisions: merge, separate, un-merge, reinstate (design 2, 9)."""
+"""What a person says of pairs and decisions: merge, separate, un-merge, reinstate (design 2, 9)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from contracts.events import (
 from contracts.evidence import Evidence
 from contracts.policy import Policy
 from streams.core.envelope import head
+from streams.core.faces import fold_face
 from streams.core.graph import path, reachable
 from streams.core.ledger import Edge, Entry, Ledger, Memory
 from streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
@@ -122,16 +123,35 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
         actor=command.actor,
         because=command.because,
     )
-    events: list[AnyEvent] = [Separated(**head(command, newer.id, now), data=data)]
-    settled = [e for e in pair if _nothing_left_to_ask(ledger, e, pair)]
-    events += [_kept(command, policy, entry, n, now) for n, entry in enumerate(settled, 1)]
-    return events
+    separated = Separated(**head(command, newer.id, now), data=data)
+    return [separated, *_settled_by(command, ledger, policy, pair, now)]
 
 
-def _nothing_left_to_ask(ledger: Ledger, entry: Entry, pair: Pair) -> bool:
-    others = {e.id for e in pair if e is not entry}
+def finish_separate(
+    command: Separate, ledger: Ledger, policy: Policy, now: datetime
+) -> list[AnyEvent]:
+    """What is missing of a separation that was cut short by a crash; nothing if it was refused."""
+    pair = _pair(ledger, command.a, command.b)
+    if isinstance(pair, Refusal) or not ledger.separated(pair[0].id, pair[1].id):
+        return []
+    return _settled_by(command, ledger, policy, pair, now)
+
+
+def _settled_by(
+    command: Separate, ledger: Ledger, policy: Policy, pair: Pair, now: datetime
+) -> list[AnyEvent]:
+    older, newer = pair
+    sides = ((older, newer), (newer, older))
+    return [
+        _kept(command, policy, entry, step, now)
+        for step, (entry, other) in enumerate(sides, 1)
+        if _nothing_left_to_ask(ledger, entry, other)
+    ]
+
+
+def _nothing_left_to_ask(ledger: Ledger, entry: Entry, other: Entry) -> bool:
     asked = (neighbour.candidate_id for neighbour in entry.asked)
-    return entry.pending and all(i in others or ledger.separated(entry.id, i) for i in asked)
+    return entry.pending and all(i == other.id or ledger.separated(entry.id, i) for i in asked)
 
 
 def _kept(command: Separate, policy: Policy, entry: Entry, step: int, now: datetime) -> Settled:
@@ -153,6 +173,9 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         return edge
     if not edge.standing:
         return Refusal("not_standing", f"decision {edge.id} is reversed already")
+    said = ledger.statements.get(edge.newer.id, {}).get(edge.older.id)
+    if said is not None and not said.separated and RANKS[said.rank] > RANKS[command.rank]:
+        return Refusal("outranked", f"a {said.rank} said that the two are the same")
     rest = path(edge.newer, edge.older, without=edge)
     if rest is not None and not edge.by_person:
         persons = ", ".join(e.id for e in rest if e.by_person) or ", ".join(e.id for e in rest)
@@ -181,10 +204,20 @@ def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
 
 
 def _same_text_on_both_sides(edge: Edge) -> bool:
+    memory = edge.newer.memory
     side = reachable(edge.newer, without=edge)
-    texts = {entry.distinct for entry in side if entry.living}
-    members = edge.newer.memory.members
-    return any(m.living and m.distinct in texts for m in members if m not in side)
+    ours = [entry for entry in memory.members if entry in side]
+    theirs = [entry for entry in memory.members if entry not in side]
+    joins = [join for join in memory.edges() if join is not edge]
+    return bool(_texts(ours, joins) & _texts(theirs, joins))
+
+
+def _texts(members: list[Entry], joins: list[Edge]) -> set[str]:
+    """The hashes of the texts that would live in a part, a composed one that speaks included."""
+    everyone = set(members)
+    face, _ = fold_face(members, [join for join in joins if join.newer in everyone])
+    texts = {entry.distinct.hash for entry in members if entry.living}
+    return texts | {face.hash} if face.speaker.living else texts
 
 
 def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:

@@ -21,6 +21,8 @@ Reason = Literal[
     "same_text",
     "supported",
     "not_pending",
+    "not_asked",
+    "outranked",
     "not_living",
     "retracted_already",
     "not_retracted",

@@ -32,25 +32,46 @@ _FALLBACKS: dict[Fallback, tuple[Settlement, FaceRule | None]] = {
 
 def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> list[AnyEvent]:
     """One `settled` event, or a `refused` one that keeps the verdicts for later."""
-    entry = ledger.entries.get(command.candidate_id)
-    if entry is None:
-        return [refuse_verdicts(command, unknown_candidate(command.candidate_id), now)]
-    if not entry.pending:
-        refusal = Refusal("not_pending", f"candidate {entry.id} is settled already")
+    refusal = hindrance(command, ledger, policy)
+    if refusal is not None:
         return [refuse_verdicts(command, refusal, now)]
+    entry = ledger.entries[command.candidate_id]
     decision, face, verdict = _meaning(command, policy)
     if face is None or verdict is None:
         return [_settled(command, policy, entry, decision, None, now)]
-    other = ledger.entries.get(verdict.neighbour_id)
-    if other is None:
-        return [refuse_verdicts(command, unknown_candidate(verdict.neighbour_id), now)]
-    refusal_or_none = obstacle(ledger, entry, other)
-    if refusal_or_none is not None:
-        return [refuse_verdicts(command, refusal_or_none, now)]
-    if face == "text" and not composition_fits(ledger, command.composition, entry, other):
+    if face == "text" and not _can_be_kept(ledger, command.composition, entry):
         return [_settled(command, policy, entry, "llm_keep", None, now)]
+    other = ledger.entries[verdict.neighbour_id]
     join = Join(to=other.id, face=face, similarity=_similarity(entry, other))
     return [_settled(command, policy, entry, decision, join, now)]
+
+
+def hindrance(command: Settle, ledger: Ledger, policy: Policy) -> Refusal | None:
+    """Why these verdicts cannot settle their candidate now, if they cannot."""
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None:
+        return unknown_candidate(command.candidate_id)
+    if not entry.pending:
+        return Refusal("not_pending", f"candidate {entry.id} is settled already")
+    asked = {neighbour.candidate_id for neighbour in entry.asked}
+    strange = [v.neighbour_id for v in command.verdicts if v.neighbour_id not in asked]
+    if strange:
+        return Refusal("not_asked", f"nobody asked about {entry.id} and {strange[0]}")
+    _, face, verdict = _meaning(command, policy)
+    if face is None or verdict is None:
+        return None
+    other = ledger.entries[verdict.neighbour_id]
+    return obstacle(ledger, entry, other) or _contradiction(command, ledger, other)
+
+
+def _contradiction(command: Settle, ledger: Ledger, other: Entry) -> Refusal | None:
+    """The candidate is said to differ from a member of the very memory that it would join (L9)."""
+    for verdict in command.verdicts:
+        if verdict.answer == "different":
+            apart = ledger.entries[verdict.neighbour_id]
+            if apart.memory is other.memory:
+                return Refusal("separated", f"it differs from {apart.id}, {other.id}'s memory")
+    return None
 
 
 def _meaning(command: Settle, policy: Policy) -> tuple[Settlement, FaceRule | None, Verdict | None]:
@@ -88,19 +109,26 @@ def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:
     return None
 
 
-def composition_fits(
-    ledger: Ledger, composition: Composition | None, entry: Entry, other: Entry
-) -> bool:
-    """Whether a composed text may stand: made from living members, the text of no other memory."""
+def usable(ledger: Ledger, composition: Composition | None, namespace: str) -> bool:
+    """Whether a composed text may be recorded: of known sources, and nobody else's text.
+
+    It does not ask which memories there are now, or un-merging late would differ from un-merging
+    at once (L2): a text whose sources are not together is recorded, and does not stand.
+    """
     if composition is None or not composition.content.text.strip():
         return False
-    memories = (entry.memory, other.memory)
-    for source in composition.sources:
-        member = ledger.entries.get(source)
-        if member is None or not member.living or member.memory not in memories:
-            return False
-    same = ledger.distinct(entry.fields.namespace, composition.content.hash)
-    return same is None or same.target is None or same.target.memory in memories
+    sources = [ledger.entries.get(source) for source in composition.sources]
+    if not sources or any(e is None or e.fields.namespace != namespace for e in sources):
+        return False
+    same = ledger.distinct(namespace, composition.content.hash)
+    if same is None:
+        return True
+    return any(e in sources for e in same.members) if same.members else same.alias in sources
+
+
+def _can_be_kept(ledger: Ledger, composition: Composition | None, entry: Entry) -> bool:
+    usable_text = usable(ledger, composition, entry.fields.namespace)
+    return usable_text and composition is not None and entry.id in composition.sources
 
 
 def _similarity(entry: Entry, other: Entry) -> float | None:

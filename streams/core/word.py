@@ -22,6 +22,8 @@ from contracts.events import (
     OnCandidateData,
     OnDecisionData,
     OnSessionData,
+    PolicySet,
+    PolicySetData,
     Restored,
     Retracted,
     SessionEnded,
@@ -29,10 +31,11 @@ from contracts.events import (
 from contracts.evidence import Evidence
 from contracts.policy import Policy
 from streams.core.envelope import head
+from streams.core.faces import standing_text
 from streams.core.ledger import Entry, Ledger
 from streams.core.operate import Result
 from streams.core.refusal import Refusal, unknown_candidate, unknown_decision
-from streams.core.settle import composition_fits
+from streams.core.settle import usable
 
 
 def _about(command: Retract | Restore | Access) -> OnCandidateData:
@@ -92,10 +95,15 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
     edge = ledger.edges.get(command.decision_id)
     if edge is None or not edge.texts:
         return unknown_decision(command.decision_id)
-    if not edge.standing or not edge.newer.memory.face.needs_composition:
+    memory = edge.newer.memory
+    stands = standing_text(edge, set(memory.members)) is not None
+    if not edge.standing or stands or not memory.face.needs_composition:
         return Refusal("not_needed", f"the text of decision {edge.id} needs no composing")
-    if not composition_fits(ledger, command.composition, edge.newer, edge.older):
+    living = {entry.id for entry in memory.members if entry.living}
+    if not living.issuperset(command.composition.sources):
         return Refusal("unusable_text", "its sources are not all living members of the memory")
+    if not usable(ledger, command.composition, memory.namespace):
+        return Refusal("unusable_text", "it is blank, of no source, or another candidate's text")
     evidence = Evidence(policy=policy.hash, check="judge")
     data = ComposedData(decision_id=edge.id, composition=command.composition, evidence=evidence)
     return [Composed(**head(command, edge.id, now), data=data)]
@@ -113,3 +121,9 @@ def session_word(command: EndSession | Compact, now: datetime) -> Result:
     data = OnSessionData(session_id=command.session_id)
     kind = SessionEnded if isinstance(command, EndSession) else Compacted
     return [kind(**head(command, command.session_id, now), data=data)]
+
+
+def policy_event(policy: Policy, event_id: str, actor: str | None, now: datetime) -> PolicySet:
+    """`policy_set`: in force from here on. It belongs to the store, not to an owner."""
+    data = PolicySetData(hash=policy.hash, policy=policy.model_dump(mode="json"), actor=actor)
+    return PolicySet(id=event_id, subject=policy.hash, time=now, partitionkey="", data=data)

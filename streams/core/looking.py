@@ -65,6 +65,8 @@ class Looking:
                 other = _reading(face.text, face.vector)
             else:
                 other = _reading(entry.text, entry.distinct.vector)
+            if self._own is None:
+                self._own = _reading(self._content.text, self._content.vector)
             found = self._compared[neighbour.candidate_id] = compare(other, self._own)
         return found
 

@@ -1,14 +1,14 @@
-"""What the guard needs of one text, computed once, when the text arrives."""
+"""What the guard needs of one text, computed once."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from streams.guard.canonical import CUTS, stream_of
 from streams.guard.facts import mark
-from streams.guard.lexicon import NEGATORS, PUNCTUATION, SILENT
+from streams.guard.polarity import negations
 from streams.guard.words import expand, split
 
 
@@ -18,10 +18,24 @@ class Reading:
 
     words: tuple[str, ...]
     """Every word and sign in order, casefolded, contractions undone."""
+    stream: tuple[str, ...]
+    """The canonical terms with the cuts between them."""
     terms: tuple[str, ...]
-    """The words that carry meaning, in order, facts brought to one spelling."""
+    """The canonical terms alone."""
+    numbers: tuple[str, ...]
+    """Numbers that are no date and no version, sorted."""
+    measures: tuple[str, ...]
+    """The same numbers, each with what is counted, sorted."""
+    units: tuple[str, ...]
+    """Units and currencies of those numbers, sorted."""
+    dates: tuple[str, ...]
+    """Dates, weekdays and times of day, sorted."""
+    versions: tuple[str, ...]
+    """Versions, sorted."""
+    negations: tuple[str, ...]
+    """Negating words, each with what it negates, sorted."""
     names: frozenset[str]
-    """Words written with a capital inside a sentence."""
+    """Words with a capital inside a sentence, or inside the word."""
     unknown: frozenset[str]
     """Words that the model's tokenizer does not know."""
     foreign: bool
@@ -38,34 +52,57 @@ def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -
     """
     written = split(text)
     words = [word for each in written for word in expand(each)]
-    terms = [term for term in mark(words) if term not in SILENT and term not in PUNCTUATION]
+    stream = stream_of(mark(words))
+    terms = tuple(term for term in stream if term not in CUTS)
     return Reading(
         words=tuple(words),
-        terms=tuple(terms),
-        names=_names(written),
+        stream=tuple(stream),
+        terms=terms,
+        **_facts(terms),
+        negations=negations(terms),
+        names=frozenset() if text.isupper() else _names(written),
         unknown=frozenset(unknown),
         foreign=not text.isascii() and any(map(_is_foreign, text)),
         truncated=truncated,
     )
 
 
-def negators(terms: Iterable[str]) -> list[str]:
-    """The negating words among ``terms``, in order."""
-    return [term for term in terms if term in NEGATORS]
+def _facts(terms: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {sign: [] for sign in "#~@^"}
+    measures: list[str] = []
+    for at, term in enumerate(terms):
+        sign = term[0]
+        if sign in found and len(term) > 1:
+            found[sign].append(term)
+            if sign == "#":
+                measures.append(f"{term} {terms[at + 1] if at + 1 < len(terms) else ''}")
+    return {
+        "numbers": tuple(sorted(found["#"])),
+        "measures": tuple(sorted(measures)),
+        "units": tuple(sorted(found["~"])),
+        "dates": tuple(sorted(found["@"])),
+        "versions": tuple(sorted(found["^"])),
+    }
 
 
 def _names(written: list[str]) -> frozenset[str]:
     names: set[str] = set()
-    begins = True
+    opens = True
     for word in written:
-        if word[0].isupper() and word != "I" and (not begins or word[1:] != word[1:].lower()):
+        if word[0].isupper() and not _is_common(word, opens):
             names.update(expand(word)[:1])
-        begins = word in ".!?:\"'"
+        opens = word in ".!?:\"'"
     return frozenset(names)
+
+
+def _is_common(word: str, opens: bool) -> bool:
+    if opens and (len(word) == 1 or word[1:].islower()):
+        return True
+    return word == "I" or word.startswith("I'")
 
 
 @lru_cache(maxsize=4096)
 def _is_foreign(character: str) -> bool:
-    return character.isalpha() and not unicodedata.name(character, "LATIN").startswith(
+    return character.isalpha() and not unicodedata.name(character, "").startswith(
         ("LATIN", "FULLWIDTH LATIN", "MODIFIER LETTER", "MICRO SIGN", "FEMININE", "MASCULINE")
     )

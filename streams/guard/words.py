@@ -1,11 +1,12 @@
-"""From a text to its words: one pass of one pattern, contractions undone, nothing lost but spaces."""
+"""From a text to its words in one pass: contractions undone, nothing lost but spaces."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
-from streams.guard.lexicon import CLITICS, CONTRACTIONS, PUNCTUATION, SILENT
+from streams.guard.lexicon import ARTICLES, CLITICS, CONTRACTIONS, PUNCTUATION, STOPS
 
 _WORD = re.compile(
     r"""
@@ -28,6 +29,7 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
+_STOPWORDS = ARTICLES | STOPS | PUNCTUATION | {"and", "of", "in", "to"}
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -41,7 +43,7 @@ def split(text: str) -> list[str]:
 
 
 def expand(word: str) -> tuple[str, ...]:
-    """The casefolded words that one word as written stands for (``don't`` is ``do`` and ``not``)."""
+    """The casefolded words that one written word stands for (``don't``: ``do``, ``not``)."""
     low = word.casefold()
     if low in CONTRACTIONS:
         return CONTRACTIONS[low]
@@ -68,7 +70,7 @@ def tokens(text: str) -> frozenset[str]:
                 found.update(_bigrams(word))
             else:
                 found.add(word)
-    return frozenset(found - SILENT - PUNCTUATION)
+    return frozenset(found - _STOPWORDS)
 
 
 def _bigrams(word: str) -> list[str]:
@@ -77,6 +79,6 @@ def _bigrams(word: str) -> list[str]:
     for run in _UNSPACED.finditer(word):
         pieces.append(word[end : run.start()])
         letters = run.group()
-        pieces += [letters] if len(letters) == 1 else map("".join, zip(letters, letters[1:]))
+        pieces += [letters] if len(letters) == 1 else map("".join, pairwise(letters))
         end = run.end()
     return [piece for piece in (*pieces, word[end:]) if piece]

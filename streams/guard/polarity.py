@@ -1,0 +1,64 @@
+"""What is negated in a text, and words that are the contrary of words in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from streams.guard.lexicon import (
+    ANTONYMS,
+    FALSE_CONTRARIES,
+    NEGATING_PREFIXES,
+    NEGATING_SUFFIX,
+    NEGATORS,
+    PREPOSITIONS,
+)
+
+_NOT = "not"
+
+
+def negations(terms: Sequence[str]) -> tuple[str, ...]:
+    """The negators of a text, each with the content that follows it, sorted."""
+    found = [
+        f"{term} {'' if after in PREPOSITIONS else after}"
+        for term, after in pairwise((*terms, ""))
+        if term in NEGATORS
+    ]
+    return tuple(sorted(found))
+
+
+def contraries(of: Iterable[str], among: frozenset[str]) -> dict[str, str]:
+    """The words in ``of`` that negate a word in ``among`` by their form, each with that word."""
+    return {word: base for word in of for base in _bases(word) if base in among}
+
+
+def _bases(word: str) -> list[str]:
+    if word in FALSE_CONTRARIES:
+        return []
+    found = [
+        word[len(prefix) :]
+        for prefix in NEGATING_PREFIXES
+        if word.startswith(prefix) and len(word) - len(prefix) >= 3
+    ]
+    if word.endswith(NEGATING_SUFFIX) and len(word) > 6:
+        stem = word[: -len(NEGATING_SUFFIX)]
+        found += [stem, stem + "ful"]
+    return found
+
+
+def spell_out(terms: Iterable[str], contrary: dict[str, str]) -> tuple[str, ...]:
+    """``terms`` with each contrary as *not* and its base, and *not not* as nothing at all."""
+    found: list[str] = []
+    for term in terms:
+        for word in (_NOT, contrary[term]) if term in contrary else (term,):
+            if word == _NOT and found[-1:] == [_NOT]:
+                found.pop()
+            else:
+                found.append(word)
+    return tuple(found)
+
+
+def has_antonyms(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether a word of one text is the opposite of a word of the other."""
+    theirs = tuple(other)
+    return any((word, opposite) in ANTONYMS for word in one for opposite in theirs)

@@ -2,57 +2,88 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
 
-from contracts.model import Model, Timestamp
+from contracts.model import Model, Timestamp, WireTime
 
 MAX_TEXT_BYTES = 32 * 1024
+MAX_METADATA_DEPTH = 32
 DEFAULT_NAMESPACE = "default"
 
 
-def _no_nul(value: str) -> str:
+def _utf8_length(value: str) -> int:
+    """Bytes of UTF-8; only half of a surrogate pair has none."""
+    if value.isascii():
+        return len(value)
+    try:
+        return len(value.encode())
+    except UnicodeEncodeError:
+        raise ValueError("contains a lone surrogate") from None
+
+
+def _is_blank(value: str) -> bool:
+    """Whether there is nothing to see: white space, control and format characters alone."""
+    return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in value)
+
+
+def _not_blank(value: str) -> str:
     if "\x00" in value:
         raise ValueError("contains a NUL character")
+    _utf8_length(value)
+    if _is_blank(value):
+        raise ValueError("is blank")
     return value
 
 
 def _fits(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is blank")
-    if len(value) > MAX_TEXT_BYTES // 4 and len(value.encode()) > MAX_TEXT_BYTES:
+    if _utf8_length(value) > MAX_TEXT_BYTES:
         raise ValueError(f"is over {MAX_TEXT_BYTES} bytes of UTF-8")
-    return _no_nul(value)
+    return _not_blank(value)
 
 
-def _not_blank(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is blank")
-    return _no_nul(value)
+def _shallow(value: dict[str, Any]) -> dict[str, Any]:
+    """Refuse nesting that a reader of JSON may refuse: the log must stay readable."""
+    level: list[Any] = [value]
+    for _ in range(MAX_METADATA_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return value
+    raise ValueError(f"is nested over {MAX_METADATA_DEPTH} levels deep")
 
 
 Text = Annotated[str, StringConstraints(strict=True), AfterValidator(_fits)]
 Name = Annotated[str, StringConstraints(strict=True, max_length=512), AfterValidator(_not_blank)]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+Metadata = Annotated[dict[str, JsonValue], AfterValidator(_shallow)]
 Kind = Literal["fact", "perception"]
 
 
 class CandidateFields(Model):
-    """A candidate without its text: what may stay readable when the text is sealed."""
+    """A candidate without its text, as the log records it: what stays readable when that is sealed.
 
-    owner_id: Name
-    source: Name
-    id: Name
-    namespace: Name = DEFAULT_NAMESPACE
-    session_id: Name | None = None
-    occurred_at: Timestamp | None = None
-    category: Name | None = None
+    Plain types: `Candidate` checked the values when the producer offered them.
+    """
+
+    owner_id: str
+    source: str
+    id: str
+    namespace: str = DEFAULT_NAMESPACE
+    session_id: str | None = None
+    occurred_at: WireTime | None = None
+    category: str | None = None
     kind: Kind = "fact"
-    confidence: Share | None = None
-    importance: Share | None = None
-    intensity: Share | None = None
-    topics: tuple[Name, ...] = ()
+    confidence: float | None = None
+    importance: float | None = None
+    intensity: float | None = None
+    topics: tuple[str, ...] = ()
     metadata: dict[str, JsonValue] = {}
 
 
@@ -65,7 +96,19 @@ class Candidate(CandidateFields):
     `created_at` is accepted for `occurred_at`; fields that are not known are kept in `metadata`.
     """
 
+    owner_id: Name
+    source: Name
+    id: Name
     text: Text
+    namespace: Name = DEFAULT_NAMESPACE
+    session_id: Name | None = None
+    occurred_at: Timestamp | None = None
+    category: Name | None = None
+    confidence: Share | None = None
+    importance: Share | None = None
+    intensity: Share | None = None
+    topics: tuple[Name, ...] = ()
+    metadata: Metadata = {}
 
     @model_validator(mode="before")
     @classmethod

@@ -28,11 +28,14 @@ def _only_text_or_time(value: Any) -> Any:
 
 
 def _to_utc(value: datetime) -> datetime:
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time outside of the years 1 to 9999") from None
 
 
 Timestamp = Annotated[AwareDatetime, BeforeValidator(_only_text_or_time), AfterValidator(_to_utc)]
 """A moment in UTC; a string without an offset is read as UTC."""
 
-WireTime = Annotated[AwareDatetime, AfterValidator(_to_utc)]
+WireTime = AwareDatetime
 """A moment as this system wrote it."""

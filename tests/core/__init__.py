@@ -1,0 +1,1 @@
+"""Specifications of the pure core: hand-made histories, one for each subtle rule."""

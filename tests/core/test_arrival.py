@@ -1,0 +1,240 @@
+"""A candidate's first decision (design sections 3 to 5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.events import Decided
+from contracts.policy import CosineCheck, Policy, RecentCheck, SessionCheck, TokenCheck, Zone
+from tests.core.spec import (
+    ASK,
+    KEEP,
+    PLAIN,
+    TAKE,
+    ZONES,
+    History,
+    given,
+    merge,
+    policy,
+    retract,
+    say,
+    unmerge,
+)
+
+TOKENS = TokenCheck(check="tokens", threshold=0.85, guard=False)
+
+
+def test_nothing_near_is_stored() -> None:
+    given().when(say("a", "Tea")).then("a stored").shows({"Tea": "a"})
+
+
+@pytest.mark.parametrize(
+    ("cosine", "decision"),
+    [
+        (0.95, "b superseded a"),
+        (0.9499, "b auto_reject a"),
+        (0.9, "b auto_reject a"),
+        (0.8999, "b pending"),
+        (0.7, "b pending"),
+        (0.6999, "b stored"),
+    ],
+)
+def test_thresholds_are_inclusive_upward(cosine: float, decision: str) -> None:
+    given(say("a", "Tea")).when(say("b", "Chai", {"a": cosine})).then(decision)
+
+
+@pytest.mark.parametrize(("jaccard", "decision"), [(0.85, "token_reject a"), (0.8499, "stored")])
+def test_the_token_threshold_is_inclusive(jaccard: float, decision: str) -> None:
+    tokens = policy(TOKENS)
+    given(say("a", "Tea"), policy=tokens).when(say("b", "T", words={"a": jaccard})).then(
+        f"b {decision}"
+    )
+
+
+def test_a_newcomer_joins_the_best() -> None:
+    history = given(say("a", "Tea"), say("b", "Coffee"))
+    history.when(say("c", "Mocha", {"a": 0.91, "b": 0.93})).then("c auto_reject b")
+
+
+@pytest.mark.parametrize("sees", [{"a": KEEP, "b": KEEP}, {"b": KEEP, "a": KEEP}])
+def test_ties_go_to_the_earlier_candidate(sees: dict[str, float]) -> None:
+    history = given(say("a", "Tea"), say("b", "Coffee"))
+    history.when(say("c", "Mocha", sees)).then("c auto_reject a")
+
+
+def test_the_judge_is_handed_the_best_gray_neighbours() -> None:
+    history = given(*(say(name, name) for name in "abcd"), policy=policy(neighbours=2))
+    history.when(say("e", "e", {"a": 0.71, "b": 0.8, "c": 0.8, "d": 0.75})).then("e pending")
+    assert asked(history) == ["b", "c"]
+
+
+def asked(history: History) -> list[str]:
+    (event,) = history.new
+    assert isinstance(event, Decided)
+    return [history.name(candidate) for candidate in event.data.evidence.asked]
+
+
+def test_what_the_guard_stops_is_handed_to_the_judge() -> None:
+    zones = (Zone(at_least=0.9, action="auto_reject", guard=True),)
+    guarded = policy(CosineCheck(check="cosine", zones=zones))
+    history = given(say("a", "Ada has 3 cats"), policy=guarded)
+    history.when(say("b", "Ada has 4 cats", {"a": 0.99})).then("b pending")
+    assert asked(history) == ["a"]
+    history.when(say("c", "Ada has 3 cats!", {"a": 0.99})).then("c auto_reject a")
+
+
+def test_what_the_guard_stops_does_not_stop_the_next_best() -> None:
+    zones = (Zone(at_least=0.9, action="auto_reject", guard=True),)
+    guarded = policy(CosineCheck(check="cosine", zones=zones))
+    history = given(say("a", "Ada has 3 cats"), say("b", "Ada has 4 cats"), policy=guarded)
+    history.when(say("c", "Ada has 4 cats!", {"a": 0.99, "b": 0.95})).then("c auto_reject b")
+
+
+def test_an_exact_repeat_joins_the_earliest_of_its_hash_before_every_policy() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai"))
+    history.when(say("c", "  TEA ", {"b": TAKE})).then("c hash_exact a")
+    history.shows({"Tea": "a c", "Chai": "b"})
+
+
+def test_an_exact_repeat_is_never_embedded() -> None:
+    history = given(say("a", "Tea")).when(say("b", "Tea"))
+    (event,) = history.new
+    assert isinstance(event, Decided)
+    assert event.data.content.vector is None
+
+
+def test_an_exact_repeat_of_a_retracted_text_joins_its_memory() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": KEEP}), retract("b"))
+    history.when(say("c", "Chai")).then("c hash_exact b").shows({"Tea": "a c"})
+
+
+def test_an_exact_repeat_joins_the_earliest_that_is_living() -> None:
+    history = given(say("a", "Tea"), say("b", "Tea"), retract("a"), unmerge("b"))
+    history.when(say("c", "Tea")).then("c hash_exact b").shows({"Tea": "b c"})
+
+
+def test_namespaces_are_apart() -> None:
+    history = given(say("a", "Tea"))
+    history.when(say("b", "Tea", namespace="work")).then("b stored")
+    history.when(merge("a", "b")).then("refused two_namespaces")
+
+
+def test_the_same_candidate_again_gives_no_event() -> None:
+    given(say("a", "Tea")).when(say("a", "Tea")).then()
+
+
+def test_the_same_id_with_other_content_is_invalid_once() -> None:
+    history = given(say("a", "Tea"))
+    history.when(say("a", "Coffee")).then("invalid id_conflict").shows({"Tea": "a"})
+    history.again().then()
+    history.when(say("a", "Mocha")).then("invalid id_conflict")
+
+
+RECENT = policy(RecentCheck(check="recent", seconds=300), ZONES)
+
+
+@pytest.mark.parametrize(
+    ("after", "decision"), [(299, "recent_capture"), (300, "hash_exact"), (0, "recent_capture")]
+)
+def test_an_exact_repeat_within_the_window_is_a_recent_capture(after: int, decision: str) -> None:
+    history = given(say("a", "Tea"), policy=RECENT)
+    history.when(say("b", "Tea", after=after)).then(f"b {decision} a")
+
+
+def session_policy(last: int) -> Policy:
+    return policy(SessionCheck(check="session", threshold=0.85, last=last, guard=False))
+
+
+def test_the_session_check_sees_the_own_session_alone() -> None:
+    history = given(
+        say("a", "Tea", session_id="s"), say("b", "Chai", session_id="t"), policy=session_policy(20)
+    )
+    history.when(say("c", "Mate", {"a": 0.85, "b": 0.99}, session_id="s"))
+    history.then("c session_reject a")
+    history.when(say("d", "Milk", {"a": 0.9})).then("d stored")
+
+
+def test_the_session_check_sees_its_last_texts_alone() -> None:
+    texts = [say(name, f"Text {name}", session_id="s") for name in "abc"]
+    history = given(*texts, policy=session_policy(2))
+    history.when(say("d", "Other", {"a": 0.99, "b": 0.9}, session_id="s"))
+    history.then("d session_reject b")
+
+
+def test_checks_are_asked_in_their_order() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai"), policy=policy(TOKENS, ZONES))
+    history.when(say("c", "Mate", {"a": KEEP}, words={"b": 0.9})).then("c token_reject b")
+
+
+PROTECTED = policy(protected=("gotcha",))
+
+
+def test_protected_categories_are_joined_by_a_person_alone() -> None:
+    history = given(say("a", "Tea", category="gotcha"), say("b", "Chai"), policy=PROTECTED)
+    history.when(say("c", "Mate", {"a": TAKE, "b": 0.1})).then("c stored")
+    history.when(say("d", "Milk", {"b": TAKE}, category="gotcha")).then("d stored")
+    history.when(merge("a", "d")).then("d manual_join a")
+
+
+def test_exact_repeats_of_a_protected_text_are_joined() -> None:
+    history = given(say("a", "Tea", category="gotcha"), policy=PROTECTED)
+    history.when(say("b", "Tea")).then("b hash_exact a")
+    history.when(say("c", "Chai", {"a": TAKE})).then("c stored")
+
+
+def test_a_text_is_protected_by_a_later_repeat_too() -> None:
+    history = given(say("a", "Tea"), say("b", "Tea", category="gotcha"), policy=PROTECTED)
+    history.when(say("c", "Chai", {"a": TAKE})).then("c stored")
+
+
+def test_retracted_neighbours_are_not_chosen() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai"), retract("a"))
+    history.when(say("c", "Mate", {"a": 0.94, "b": 0.91})).then("c auto_reject b")
+
+
+def test_short_texts_skip_the_cosine_check_where_the_policy_says_so() -> None:
+    long_only = ZONES.model_copy(update={"min_characters": 5})
+    history = given(say("a", "Green tea"), policy=policy(long_only))
+    history.when(say("b", "Teas", {"a": KEEP})).then("b stored")
+    history.when(say("c", "Greens", {"a": KEEP})).then("c auto_reject a")
+
+
+def test_a_threshold_by_namespace() -> None:
+    check = CosineCheck(
+        check="cosine",
+        zones=(Zone(at_least=0.9, action="auto_reject"),),
+        namespaces={"decisions": 0.92},
+    )
+    history = given(
+        say("a", "Tea"), say("b", "Tea", namespace="decisions"), policy=policy(check)
+    )
+    history.when(say("c", "Chai", {"a": 0.91})).then("c auto_reject a")
+    history.when(say("d", "Chai", {"b": 0.91}, namespace="decisions")).then("d stored")
+
+
+def test_decided_at_never_goes_back() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", after=-3600), say("c", "Mate"))
+    times = [event.time for event in history.log]
+    assert times == sorted(times)
+
+
+def test_every_decision_names_its_policy_and_what_was_looked_at() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai")).when(say("c", "M", {"b": 0.1, "a": KEEP}))
+    (event,) = history.new
+    assert isinstance(event, Decided)
+    evidence = event.data.evidence
+    assert (evidence.policy, evidence.check) == (PLAIN.hash, "cosine")
+    assert [history.name(seen.candidate_id) for seen in evidence.neighbours] == ["a", "b"]
+    assert event.data.join is not None
+    assert event.data.join.similarity == KEEP
+
+
+def test_event_ids_are_the_same_in_every_store() -> None:
+    steps = [say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Mate", {"a": ASK})]
+    steps.append(unmerge("b"))
+    assert [e.id for e in given(*steps).log] == [e.id for e in given(*steps).log]
+    slow = History()
+    for step in steps:
+        slow.now += 1000 * (slow.now - slow.now.replace(second=0))
+        slow.do(step)
+    assert [e.id for e in slow.log] == [e.id for e in given(*steps).log]

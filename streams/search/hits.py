@@ -8,7 +8,7 @@ DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A row that reaches the floor, with its score: a cosine or a Jaccard, rounded to four decimals."""
+    """A row that reaches the floor, with its cosine or Jaccard rounded to four decimals."""
 
     row: int
     score: float

@@ -1,7 +1,7 @@
 """Two operations that numpy lacks or is slow at, in ONNX Runtime sessions that all scopes share.
 
-Both are deterministic: widening is exact, and integer products have no rounding. One thread each, so
-that the embedder keeps its own.
+Both are deterministic: widening is exact, and integer products have no rounding. One thread each,
+so that the embedder keeps its own.
 """
 
 from functools import cache
@@ -38,7 +38,7 @@ def scaled_products(
 ) -> NDArray[np.float32]:
     """`(queries @ codes) * steps + offsets`, the product in integers.
 
-    Shapes (b, d), (d, n), (n,), (n,) to (b, n). One query at a time where they are few: ONNX Runtime
+    Shapes (b, d), (d, n), (n,), (n,) to (b, n). Few queries go one at a time: ONNX Runtime
     multiplies a vector without packing the matrix first (2 ms for 100,000 rows; two queries 6 ms).
     """
     if 1 < len(queries) < 4:

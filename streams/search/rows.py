@@ -15,7 +15,7 @@ FIRST_CAPACITY: Final = 8
 
 
 class Rows:
-    """float16 vectors in the order of arrival, in segments that are never copied once they are full.
+    """float16 vectors in the order of arrival, in segments not copied once they are full.
 
     A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on.
     """

@@ -1,17 +1,28 @@
 """Exact Jaccard search over the token sets of one scope.
 
-A set with Jaccard >= t to a query of n tokens shares at least ceil(t n) of them, so it has one of any
-n - ceil(t n) + 1; the rarest of them keep the search off the long postings of common tokens
-(prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007). Its size is from t n to n / t.
+A set with Jaccard >= t to a query of n tokens shares at least ceil(t n) of them, so it has one of
+any n - ceil(t n) + 1; the rarest of them keep the search off the long postings of common tokens
+(prefix filter: Chaudhuri et al. 2006, Bayardo et al. 2007). Its size m is from t n to n / t, and it
+shares at least t (n + m) / (1 + t). What passes these bounds is scored on the sets.
 """
 
 from array import array
 from math import ceil
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from streams.search.hits import DECIMALS, Hit, ranked
 
-HALF_STEP = 0.5 * 10**-DECIMALS * 1.001
+HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
 """How far under a floor a Jaccard can be and still round up to it, and a little more."""
+
+SLACK: Final = 1e-6
+"""For the rounding of bounds computed in floats."""
+
+SORTING_COSTS: Final = 16
+"""How much dearer sorting a row is than passing over one in a table of counts."""
 
 
 class TokenIndex:
@@ -21,12 +32,13 @@ class TokenIndex:
     they are met and are then seen through, because every score is taken from the row's present set.
     """
 
-    __slots__ = ("_ids", "_postings", "_rows")
+    __slots__ = ("_ids", "_postings", "_rows", "_sizes")
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
         self._postings: list[array[int]] = []
         self._rows: list[frozenset[int] | None] = []
+        self._sizes = array("I")
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -35,16 +47,18 @@ class TokenIndex:
         """Add a token set and return its row."""
         row = len(self._rows)
         self._rows.append(None)
+        self._sizes.append(0)
         self.replace(row, tokens)
         return row
 
     def replace(self, row: int, tokens: frozenset[str]) -> None:
-        """Give a row other tokens; a removed one is back with them. IndexError where there is none."""
+        """Give a row other tokens; a removed one is back with them. IndexError for none."""
         before = self._rows[self._existing(row)] or frozenset()
         now = frozenset(map(self._intern, tokens))
         for token in now - before:
             self._postings[token].append(row)
         self._rows[row] = now
+        self._sizes[row] = len(now)
 
     def remove(self, row: int) -> None:
         """Never return `row` again, until it is replaced. IndexError where there is no such row."""
@@ -74,18 +88,23 @@ class TokenIndex:
             self._postings.append(array("I"))
         return number
 
-    def _sharing(self, known: frozenset[int], size: int, floor: float) -> set[int]:
-        """Rows that could reach `floor`; `known` are the tokens of the query's `size` seen before."""
+    def _sharing(self, known: frozenset[int], size: int, floor: float) -> list[int]:
+        """Rows that could reach `floor` with a query of `size` tokens, `known` of them seen."""
         if floor <= 0.0:
-            return {row for row, other in enumerate(self._rows) if other is not None}
-        needed = max(1, ceil(floor * size - 1e-9))
-        prefix = sorted(known, key=lambda token: len(self._postings[token]))[
-            : len(known) - needed + 1
-        ]
-        found: set[int] = set()
-        for token in prefix:
-            found.update(self._postings[token])
-        return found
+            return list(range(len(self._rows)))
+        rare = sorted(known, key=lambda token: len(self._postings[token]))
+        rare = rare[: max(0, len(known) - max(1, ceil(floor * size - SLACK)) + 1)]
+        if not rare:
+            return []
+        rows = np.concatenate([np.frombuffer(self._postings[token], np.uint32) for token in rare])
+        sizes = np.frombuffer(self._sizes, np.uint32)
+        fits = sizes[rows] >= floor * size - SLACK
+        fits &= sizes[rows] * floor <= size + SLACK
+        # A row named twice by one posting, after replacements, only passes more easily.
+        rows, shared = _counted(rows[fits], len(self._rows))
+        least = floor * (size + sizes[rows]) / (1 + floor) - SLACK
+        possible: list[int] = rows[shared + (len(known) - len(rare)) >= least].tolist()
+        return possible
 
     def _score(self, known: frozenset[int], size: int, row: int) -> float:
         other = self._rows[row]
@@ -93,3 +112,13 @@ class TokenIndex:
             return -1.0 if other is None else 0.0
         shared = len(known & other)
         return round(shared / (size + len(other) - shared), DECIMALS)
+
+
+def _counted(rows: NDArray[np.uint32], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The distinct ones of rows below `size`, and how often each is there."""
+    if len(rows) * SORTING_COSTS < size:
+        distinct, counts = np.unique(rows.astype(np.intp), return_counts=True)
+        return distinct, counts
+    counts = np.bincount(rows, minlength=size)
+    distinct = np.flatnonzero(counts)
+    return distinct, counts[distinct]

@@ -61,6 +61,9 @@ PREPOSITIONS = frozenset(
 )
 """Words that bind the noun that follows them."""
 
+SUBJECTS = frozenset("i he she they we you".split())
+"""Pronouns that can only be the subject of a clause, which begins with them."""
+
 SUBORDINATORS = frozenset("because when where while if although though unless whereas".split())
 """Words that open a clause of its own."""
 

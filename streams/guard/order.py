@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from streams.guard.canonical import CUTS
-from streams.guard.lexicon import PREPOSITIONS, SUBORDINATORS
+from streams.guard.lexicon import PREPOSITIONS, SUBJECTS, SUBORDINATORS
 from streams.guard.synonyms import VERBS
 
 _NO_PARTICIPLES = frozenset(
@@ -94,7 +94,8 @@ def _parts(stream: tuple[str, ...]) -> list[tuple[_Part, bool]]:
     binder, words, cut, cut_before = "", list[str](), False, False
     for term in (*stream, "|"):
         binds = _binds(term)
-        if (binds or (term in CUTS and words)) and (binder or words):
+        opens = term in CUTS or term in SUBJECTS
+        if (binds or (opens and words)) and (binder or words):
             parts.append((_Part(binder, tuple(words)), cut_before))
             binder, words = "", []
         if term in CUTS:

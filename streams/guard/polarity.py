@@ -13,8 +13,12 @@ from streams.guard.lexicon import (
     NEGATORS,
     PREPOSITIONS,
 )
+from streams.guard.synonyms import EQUIVALENTS
 
 _NOT = "not"
+_OPPOSITES = frozenset(
+    (EQUIVALENTS.get(one, one), EQUIVALENTS.get(other, other)) for one, other in ANTONYMS
+)
 
 
 def negations(terms: Sequence[str]) -> tuple[str, ...]:
@@ -61,4 +65,4 @@ def spell_out(terms: Iterable[str], contrary: dict[str, str]) -> tuple[str, ...]
 def has_antonyms(one: Iterable[str], other: Iterable[str]) -> bool:
     """Whether a word of one text is the opposite of a word of the other."""
     theirs = tuple(other)
-    return any((word, opposite) in ANTONYMS for word in one for opposite in theirs)
+    return any((word, opposite) in _OPPOSITES for word in one for opposite in theirs)

@@ -119,9 +119,9 @@ VERBS: frozenset[str] = frozenset(_VERBS.split())
 def _phrases() -> dict[str, list[tuple[tuple[str, ...], str]]]:
     found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for line in _PHRASES.split(";"):
-        phrase, replacement = line.split(">")
+        phrase, _, term = line.strip().partition(" > ")
         head, *rest = phrase.split()
-        found.setdefault(head, []).append((tuple(rest), replacement.strip()))
+        found.setdefault(head, []).append((tuple(rest), EQUIVALENTS.get(term, term)))
     for entries in found.values():
         entries.sort(key=lambda entry: -len(entry[0]))
     return found

@@ -1,0 +1,133 @@
+"""Each cue is found in both directions, and only where a fact may differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.evidence import STRONG_CUES, Cue
+from streams.guard import Comparison, compare, read
+
+FOUND = [
+    (Cue.NUMBER, "Keeps 3 hens in the garden.", "Keeps 4 hens in the garden."),
+    (Cue.NUMBER, "Keeps three hens.", "Keeps thirty hens."),
+    (Cue.NUMBER, "Her flat is on the second floor.", "Her flat is on the 3rd floor."),
+    (Cue.NUMBER, "Rows 5 km in 30 minutes.", "Rows 30 km in 5 minutes."),
+    (Cue.NUMBER, "Pays $1,200 in rent.", "Pays $1,250 in rent."),
+    (Cue.NUMBER, "Plays with GPT-3 at work.", "Plays with GPT-4 at work."),
+    (Cue.NUMBER, "It was -4 outside.", "It was 4 outside."),
+    (Cue.NUMBER, "Takes 2.5 mg.", "Takes 25 mg."),
+    (Cue.NUMBER, "Has hens.", "Has 3 hens."),
+    (Cue.DATE, "The visa ends on 3 March 2031.", "The visa ends on 4 March 2031."),
+    (Cue.DATE, "The visa ends on 2031-03-03.", "The visa ends on 2031-04-03."),
+    (Cue.DATE, "Moved to Porto in 2019.", "Moved to Porto in 2020."),
+    (Cue.DATE, "The choir meets on Tuesdays.", "The choir meets on Thursdays."),
+    (Cue.DATE, "Call the plumber tomorrow.", "Call the plumber today."),
+    (Cue.DATE, "The train leaves at 7 pm.", "The train leaves at 7 am."),
+    (Cue.DATE, "The train leaves at 19:05.", "The train leaves at 19:50."),
+    (Cue.UNIT, "The parcel weighs 4 kg.", "The parcel weighs 4 pounds."),
+    (Cue.UNIT, "The ticket costs $40.", "The ticket costs €40."),
+    (Cue.UNIT, "The trial lasts 6 weeks.", "The trial lasts 6 months."),
+    (Cue.UNIT, "Sugar fell by 3.", "Sugar fell by 3%."),
+    (Cue.VERSION, "Runs postgres 15.4.1 in staging.", "Runs postgres 15.4.2 in staging."),
+    (Cue.VERSION, "Upgraded to v2.", "Upgraded to v3."),
+    (Cue.VERSION, "tool: Update to version 136.0.1-1", "tool: Update to version 136.0.1-2"),
+    (Cue.VERSION, "The driver is version 7.", "The driver is version 8."),
+    (Cue.NEGATION, "Eats fish.", "Does not eat fish."),
+    (Cue.NEGATION, "Eats fish.", "Doesn't eat fish."),
+    (Cue.NEGATION, "Eats fish.", "Never eats fish."),
+    (Cue.NEGATION, "Works at the mill.", "No longer works at the mill."),
+    (Cue.NEGATION, "Passed the exam.", "Failed to pass the exam."),
+    (Cue.NEGATION, "Travels with luggage.", "Travels without luggage."),
+    (Cue.NEGATION, "Is happy with the new desk.", "Is unhappy with the new desk."),
+    (Cue.NEGATION, "The form is complete.", "The form is incomplete."),
+    (Cue.NEGATION, "The nurse was careful.", "The nurse was careless."),
+    (Cue.NEGATION, "The village has water.", "The village lacks water."),
+    (Cue.NEGATION, "Signs the lease.", "Refuses to sign the lease."),
+    (Cue.NEGATION, "Hears the bell.", "Hardly hears the bell."),
+    (Cue.NEGATION, "Admits the mistake.", "Denies the mistake."),
+    (Cue.NEGATION, "Smokes and drinks.", "Neither smokes nor drinks."),
+    (Cue.NEGATION, "Wont come, does eat.", "Wont come, doesnt eat."),
+    (Cue.SWAPPED_ORDER, "Ana trained Bo.", "Bo trained Ana."),
+    (Cue.SWAPPED_ORDER, "The red kite hit the blue van.", "The blue kite hit the red van."),
+    (Cue.SWAPPED_ORDER, "Flew from Oslo to Rome.", "Flew from Rome to Oslo."),
+    (Cue.SWAPPED_ORDER, "The well is behind the barn.", "The barn is behind the well."),
+    (Cue.NAME, "Her tutor is Doctor Imre Nagy.", "Her tutor is Doctor Pal Nagy."),
+    (Cue.NAME, "Writes code in PyTorch.", "Writes code in TensorFlow."),
+    (Cue.NAME, "Lives on Ash Road.", "Lives on Ash Street."),
+    (Cue.ANTONYM, "The ridge is in the north.", "The ridge is in the south."),
+    (Cue.ANTONYM, "Wants the window open.", "Wants the window closed."),
+    (Cue.ANTONYM, "Drives a green van.", "Drives a grey van."),
+    (Cue.ANTONYM, "Loves opera.", "Hates opera."),
+    (Cue.UNKNOWN_TOKEN, "Любит чай.", "Любит чай."),
+    (Cue.UNKNOWN_TOKEN, "お茶が好きです", "お茶が嫌いです"),
+]
+
+NOT_FOUND = [
+    (Cue.NUMBER, "Has three hens.", "Has 3 hens."),
+    (Cue.NUMBER, "Owes two hundred and fifty five euros.", "Owes 255 euros."),
+    (Cue.NUMBER, "The town has 3 million people.", "The town has 3,000,000 people."),
+    (Cue.NUMBER, "Came third.", "Came 3rd."),
+    (Cue.NUMBER, "Weighs 3.50 kg.", "Weighs 3.5 kg."),
+    (Cue.NUMBER, "Is twenty-one.", "Is 21."),
+    (Cue.DATE, "Born on March 10th, 1987.", "Born on 10 March 1987."),
+    (Cue.DATE, "Born on 1987-03-10.", "Born on 10 March 1987."),
+    (Cue.DATE, "Runs at 3 p.m.", "Runs at 15:00."),
+    (Cue.DATE, "They may march in protest.", "They may march, in protest."),
+    (Cue.UNIT, "Pays 20 dollars.", "Pays $20."),
+    (Cue.UNIT, "Ran 5 kilometers.", "Ran 5km."),
+    (Cue.UNIT, "Rose 5 percent.", "Rose 5%."),
+    (Cue.VERSION, "Runs v1.2.3.", "Runs 1.2.3."),
+    (Cue.NEGATION, "Doesn’t eat fish.", "Does not eat fish."),
+    (Cue.NEGATION, "Is not unhappy.", "Is happy."),
+    (Cue.NEGATION, "The bus never stopped.", "On Monday the bus never stopped."),
+    (Cue.NEGATION, "Waits inside.", "Waits at the side."),
+    (Cue.NAME, "A red sign hangs there.", "The red sign hangs there."),
+    (Cue.NAME, "THE RED SIGN HANGS THERE.", "The red sign hangs there."),
+    (Cue.UNKNOWN_TOKEN, "Likes café crème.", "Likes tea."),
+]
+
+
+def both_ways(one: str, other: str) -> Comparison:
+    forth, back = compare(read(one), read(other)), compare(read(other), read(one))
+    assert forth == back
+    return forth
+
+
+@pytest.mark.parametrize(("cue", "one", "other"), FOUND)
+def test_a_cue_is_found_in_both_directions(cue: Cue, one: str, other: str) -> None:
+    assert cue in both_ways(one, other).cues
+
+
+@pytest.mark.parametrize(("cue", "one", "other"), FOUND)
+def test_a_pair_with_a_cue_is_never_joined_by_its_words(cue: Cue, one: str, other: str) -> None:
+    seen = both_ways(one, other)
+    assert not seen.near_identical or cue is Cue.UNKNOWN_TOKEN or cue is Cue.NAME
+
+
+@pytest.mark.parametrize(("cue", "one", "other"), NOT_FOUND)
+def test_another_spelling_of_a_fact_shows_no_cue(cue: Cue, one: str, other: str) -> None:
+    assert cue not in both_ways(one, other).cues
+
+
+def test_every_cue_has_an_example() -> None:
+    assert {cue for cue, _, _ in FOUND} == set(Cue) - {Cue.TRUNCATED}
+
+
+def test_cues_are_sorted_and_each_stands_once() -> None:
+    cues = both_ways("Sold 3 kg of tea in 2019.", "Never sold 4 pounds of tea in 2020.").cues
+    assert cues == (Cue.DATE, Cue.NEGATION, Cue.NUMBER, Cue.UNIT)
+    assert set(cues) <= STRONG_CUES
+
+
+def test_a_truncated_text_says_so_even_beside_itself() -> None:
+    cut, whole = read("Likes tea.", truncated=True), read("Likes tea.")
+    assert compare(cut, cut).cues == (Cue.TRUNCATED,)
+    assert compare(cut, whole).cues == compare(whole, cut).cues == (Cue.TRUNCATED,)
+
+
+def test_unknown_words_are_a_cue_only_where_they_differ() -> None:
+    pizza = read("Likes 🍕", unknown=("🍕",))
+    sushi = read("Likes 🍣", unknown=("🍣",))
+    assert compare(pizza, pizza).cues == ()
+    assert Cue.UNKNOWN_TOKEN in compare(pizza, sushi).cues
+    assert not compare(pizza, sushi).near_identical

@@ -1,0 +1,73 @@
+"""Laws of the guard: symmetric, reflexive, total, and blind to what never changes the meaning."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from contracts.evidence import Cue
+from streams.guard import compare, read, tokens
+
+WORDS = st.sampled_from(
+    "ana saw not the red 3 three dogs in of , . march 2019 unhappy happy v1.2.3 km and is while"
+    " walking user 東京 never 20 $ % pm 5th million hundred Don't isn't - 1,000 Bo".split()
+)
+SENTENCES = st.lists(WORDS, max_size=14).map(" ".join)
+TEXTS = st.one_of(SENTENCES, st.text(max_size=60))
+ABOUT_THE_MODEL = {Cue.TRUNCATED, Cue.UNKNOWN_TOKEN}
+
+
+@given(TEXTS, TEXTS, st.booleans())
+def test_a_comparison_is_the_same_in_both_directions(one: str, other: str, cut: bool) -> None:
+    a, b = read(one, truncated=cut, unknown=("x",) if cut else ()), read(other)
+    assert compare(a, b) == compare(b, a)
+
+
+@given(TEXTS, st.booleans())
+@example("million " * 3000, False)
+@example("1" + " trillion" * 3000, False)
+@example("9" * 20_000, False)
+def test_a_text_is_near_identical_to_itself_without_a_cue(text: str, cut: bool) -> None:
+    reading = read(text, truncated=cut)
+    seen = compare(reading, reading)
+    assert seen.near_identical
+    assert seen.order_ratio == 1.0
+    assert set(seen.cues) <= ABOUT_THE_MODEL
+    assert (Cue.TRUNCATED in seen.cues) == cut
+
+
+@given(TEXTS)
+def test_reading_is_a_function_of_the_text(text: str) -> None:
+    assert read(text) == read(text)
+    assert tokens(text) == tokens(text)
+
+
+@given(SENTENCES, st.integers(min_value=0, max_value=99_999), st.integers(1, 99_999))
+def test_another_number_is_always_seen(sentence: str, number: int, more: int) -> None:
+    one, other = (read(f"{sentence} counts {n} eggs") for n in (number, number + more))
+    seen = compare(one, other)
+    assert {Cue.NUMBER, Cue.DATE} & set(seen.cues)
+    assert not seen.near_identical
+
+
+@given(st.text(alphabet="bcdfgklmopqrtvz", min_size=2, max_size=9), SENTENCES)
+def test_another_word_is_never_passed_over(word: str, sentence: str) -> None:
+    assume(word not in sentence)
+    one, other = read(f"{sentence} saw {word}q"), read(f"{sentence} saw {word}zz")
+    assert not compare(one, other).near_identical
+
+
+@given(st.lists(st.sampled_from("ana bo cid eve saw met led".split()), min_size=3, max_size=6))
+def test_punctuation_articles_and_case_never_matter(words: list[str]) -> None:
+    plain, dressed = " ".join(words), ", ".join(f"the {word}" for word in words) + "."
+    assert compare(read(plain), read(dressed)).near_identical
+    assert compare(read(plain), read(plain.upper())).near_identical
+
+
+@pytest.mark.parametrize("text", ["\u0301", "'", "''s", "-", "v", "v1", "1" * 40 + " million", "$"])
+def test_odd_texts_are_read(text: str) -> None:
+    assert compare(read(text), read(text)).near_identical
+    assert all(re.match(r"\S", token) for token in tokens(text))

@@ -1,0 +1,30 @@
+"""The tokens that token Jaccard counts."""
+
+from __future__ import annotations
+
+from streams.guard import tokens
+
+
+def test_words_are_casefolded_and_stopwords_left_out() -> None:
+    assert tokens("The Cat, and the HAT!") == {"cat", "hat"}
+
+
+def test_numbers_versions_and_dates_stay_whole() -> None:
+    assert tokens("v0.8.1 and 136.0.1-1 on 2031-04-05 cost 1,200.50") == {
+        "v0.8.1", "136.0.1-1", "on", "2031-04-05", "cost", "1,200.50",
+    }  # fmt: skip
+
+
+def test_negation_is_a_token_of_its_own() -> None:
+    assert tokens("He doesn't smoke") - tokens("He does smoke") == {"not"}
+
+
+def test_scripts_without_spaces_give_pairs_of_characters() -> None:
+    assert tokens("東京都") == {"東京", "京都"}
+    assert tokens("茶") == {"茶"}
+    assert tokens("abc東京xyz") == {"abc", "東京", "xyz"}
+    assert len(tokens("お茶が好きです") & tokens("お茶が嫌いです")) > 0
+
+
+def test_a_text_without_words_has_no_tokens() -> None:
+    assert tokens("... the !") == frozenset()

@@ -1,0 +1,90 @@
+"""`make demo`: a real stream of memories, deduplicated, looked at, un-merged and verified.
+
+Every step is a command of `palimpsest` that is printed before it runs, so that it can be typed again.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+STREAM = HERE / "data" / "memories.jsonl.gz"
+STORE = Path("demo-store")
+PALIMPSEST = [sys.executable, "-m", "palimpsest.cli", "--store", str(STORE)]
+
+_MEMORY = """
+SELECT j.memory_id, j.decision_id, j.decision, m.members
+FROM joins j JOIN memories m USING (memory_id)
+WHERE j.standing AND j.decision NOT IN ('hash_exact', 'recent_capture')
+ORDER BY m.members DESC, j.similarity, j.decision_id LIMIT 1
+"""
+
+
+def tell(sentence: str) -> None:
+    """A line of the story."""
+    print(f"\n\033[1m{sentence}\033[0m", flush=True)
+
+
+def shown(*arguments: str) -> None:
+    """Run a command for the reader."""
+    print(f"$ palimpsest --store {STORE} {shlex.join(arguments)}", flush=True)
+    subprocess.run([*PALIMPSEST, *arguments], check=True)
+
+
+def asked(*arguments: str) -> Any:
+    """Run a command for its answer."""
+    command = [*PALIMPSEST, "--json", *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    """The demo, from an empty store to a verified one."""
+    begun = time.monotonic()
+    shutil.rmtree(STORE, ignore_errors=True)
+    tell("1. A stream of memories, as agents and extractors wrote them down (examples/data).")
+    shown("ingest", str(STREAM))
+    tell("2. What there is now.")
+    shown("status")
+    found = asked("sql", _MEMORY)[0]
+    tell("3. One memory: its face, every wording, and why each was joined.")
+    shown("show", found["memory_id"])
+    tell("4. Suppose that this join was a mistake. What would un-merging change?")
+    shown("unmerge", "--decision", found["decision_id"], "--dry-run")
+    tell("5. Take it out. Nothing is deleted: the log has one event more.")
+    reason = "shown in the demo"
+    shown("unmerge", "--decision", found["decision_id"], "--because", reason)
+    tell("6. Fold the whole log and compare it with everything that the projections hold.")
+    shown("verify")
+    summary(asked("status"), asked("verify"), found, time.monotonic() - begun)
+
+
+def summary(status: Any, verified: Any, found: Any, seconds: float) -> None:
+    """What a stranger should take away."""
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
+    tell(f"Done in {seconds:.0f} seconds.")
+    print(
+        f"""
+{status["candidates"]:,} candidates came and are {status["memories"]:,} memories now.
+Decisions: {kinds}.
+{status["pending"]:,} wait for a judge or a person; nobody waited for them.
+One {found["decision"]} was taken out, and its two sides are memories of their own again.
+verify compared {verified["checked"]:,} facts and found {verified["differences"]} differences.
+
+Three commands to try next:
+  .venv/bin/palimpsest --store {STORE} recall jmb:marcus_02 "where does he work?"
+  .venv/bin/palimpsest --store {STORE} sql "SELECT * FROM daily"
+  .venv/bin/palimpsest --store {STORE} reinstate {found["decision_id"]}
+"""
+    )
+
+
+if __name__ == "__main__":
+    main()

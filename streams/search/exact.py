@@ -1,8 +1,8 @@
 """The exact cosine of float16 vectors.
 
-A float16 is a multiple of 2**-24, so a product of two is a multiple of 2**-48, and while
-|a||b| < 32 no partial sum, in whatever order, reaches 2**5 (Cauchy-Schwarz on its
-terms): 53 bits, which a float64 holds without rounding. Dot products and squared norms are therefore exact, and
+A float16 is a multiple of 2**-24, so a product of two is a multiple of 2**-48. While |a||b| < 32 no
+partial sum, in whatever order, reaches 2**5 (Cauchy-Schwarz on its terms): 53 bits, which a float64
+holds without rounding. Dot products and squared norms are therefore exact, and
 `dot / sqrt(|a|^2 |b|^2)` is three correctly rounded operations on exact numbers: the same bits for
 every batch, order of the dimensions, BLAS and machine.
 """

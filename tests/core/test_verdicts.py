@@ -1,0 +1,225 @@
+"""How a pending candidate is settled, late, blocked and resumed (design sections 3, 4 and 6)."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.evidence import Answer
+from streams.core.evolve import evolve
+from tests.core.spec import (
+    ASK,
+    KEEP,
+    Step,
+    given,
+    judge,
+    merge,
+    policy,
+    reinstate,
+    restore,
+    retract,
+    say,
+    separate,
+    unmerge,
+)
+
+GRAY: tuple[Step, ...] = (say("a", "Tea"), say("b", "Chai", {"a": ASK}))
+TWO_ASKED: tuple[Step, ...] = (
+    say("a", "Tea"),
+    say("b", "Milk"),
+    say("c", "Chai", {"a": ASK, "b": 0.75}),
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "shown"),
+    [
+        ("different", "b llm_keep", {"Tea": "a", "Chai": "b"}),
+        ("same", "b llm_reject a", {"Tea": "a b"}),
+        ("update", "b superseded a", {"Chai": "a b"}),
+        ("unusable", "b llm_keep", {"Tea": "a", "Chai": "b"}),
+        ("unavailable", "b fallback_keep", {"Tea": "a", "Chai": "b"}),
+        ("compose", "b llm_keep", {"Tea": "a", "Chai": "b"}),
+    ],
+)
+def test_each_answer_has_its_settlement(answer: Answer, told: str, shown: dict[str, str]) -> None:
+    given(*GRAY).when(judge("b", a=answer)).then(told).shows(shown)
+
+
+def test_a_composed_text_speaks_for_both() -> None:
+    history = given(*GRAY).when(judge("b", a="compose", text="Tea, chai", sources="a b"))
+    history.then("b llm_merge a").shows({"Tea, chai": "a b"})
+
+
+@pytest.mark.parametrize(
+    ("unavailable", "told", "face"),
+    [
+        ("keep", "b fallback_keep", None),
+        ("reject", "b fallback_reject a", "Tea"),
+        ("supersede", "b fallback_supersede a", "Chai"),
+    ],
+)
+def test_a_missing_judge_means_what_the_policy_says(
+    unavailable: str, told: str, face: str | None
+) -> None:
+    history = given(*GRAY, policy=policy(unavailable=unavailable))
+    history.when(judge("b", a="unavailable")).then(told)
+    history.shows({face: "a b"} if face else {"Tea": "a", "Chai": "b"})
+
+
+def test_an_unusable_answer_keeps_whatever_the_fallback_is() -> None:
+    history = given(*GRAY, policy=policy(unavailable="reject"))
+    history.when(judge("b", a="unusable")).then("b llm_keep")
+
+
+def test_the_first_settling_wins() -> None:
+    history = given(*GRAY, judge("b", a="same"))
+    history.when(judge("b", a="different")).then("refused not_pending").shows({"Tea": "a b"})
+
+
+def test_the_same_verdict_twice_is_once() -> None:
+    given(*GRAY).when(judge("b", a="same")).again().then()
+
+
+def test_the_stream_does_not_wait() -> None:
+    history = given(*GRAY, say("c", "Chai"), say("d", "Mate", {"b": KEEP}))
+    history.shows({"Tea": "a", "Chai": "b c d"})
+    history.when(judge("b", a="same")).shows({"Tea": "a b c d"})
+
+
+def test_different_is_a_separation_of_the_judges_rank() -> None:
+    history = given(*GRAY, judge("b", a="different"))
+    held = history.ledger.separated(history.id("a"), history.id("b"))
+    assert held is not None
+    assert held.rank == "judge"
+
+
+def test_different_and_same_in_one_answer() -> None:
+    history = given(*TWO_ASKED).when(judge("c", a="different", b="same"))
+    history.then("c llm_reject b").shows({"Tea": "a", "Milk": "b c"})
+    assert history.ledger.separated(history.id("a"), history.id("c"))
+
+
+def test_different_and_same_of_one_memory_contradict_and_wait() -> None:
+    history = given(*TWO_ASKED, merge("a", "b"))
+    history.when(judge("c", a="different", b="same")).then("refused separated")
+    history.shows({"Tea": "a b", "Chai": "c"})
+    history.when(unmerge("b")).then("reversed b a", "c llm_reject b")
+    history.shows({"Tea": "a", "Milk": "b c"})
+
+
+def test_a_verdict_about_a_pair_that_nobody_asked_about_is_refused() -> None:
+    history = given(*GRAY, say("c", "Milk"))
+    history.when(judge("b", c="same")).then("refused not_asked")
+    history.when(judge("b", nobody="different")).then("refused not_asked")
+    history.when(judge("b", a="same")).then("b llm_reject a")
+
+
+def test_a_verdict_about_an_unknown_candidate_is_refused() -> None:
+    given().when(judge("a", b="same")).then("refused unknown_candidate")
+
+
+def test_a_verdict_about_a_candidate_that_was_never_pending_is_refused() -> None:
+    given(say("a", "Tea")).when(judge("a", b="same")).then("refused not_pending")
+
+
+def test_a_verdict_waits_while_one_of_the_pair_is_retracted() -> None:
+    history = given(*GRAY, retract("a"))
+    history.when(judge("b", a="same")).then("refused not_living").shows({"Chai": "b"})
+    history.when(restore("a")).then("restored a", "b llm_reject a").shows({"Tea": "a b"})
+
+
+def test_a_verdict_on_a_pair_that_a_person_separated_changes_nothing() -> None:
+    history = given(*TWO_ASKED, separate("a", "c"))
+    history.when(judge("c", a="same")).then("refused separated")
+    history.when(judge("c", b="update")).then("c superseded b")
+
+
+def test_separating_all_that_was_asked_settles_too() -> None:
+    given(*GRAY).when(separate("a", "b")).then("separated b a", "b llm_keep")
+    history = given(*TWO_ASKED, separate("a", "c")).then("separated c a")
+    history.when(separate("b", "c")).then("separated c b", "c llm_keep")
+
+
+def test_a_persons_join_settles_the_question() -> None:
+    history = given(*TWO_ASKED, merge("a", "c"))
+    history.when(judge("c", b="same")).then("refused not_pending").shows(
+        {"Tea": "a c", "Milk": "b"}
+    )
+
+
+def test_a_verdict_blocked_by_a_merge_is_resumed_by_the_unmerge() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        separate("x", "c"),
+    )
+    history.when(judge("c", a="same")).then("refused separated")
+    history.shows({"Tea": "a x", "Chai": "c"})
+    history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
+    history.shows({"Tea": "a c", "Mate": "x"})
+    history.again().then()
+
+
+def test_resumed_verdicts_settle_in_the_order_in_which_they_came() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        say("d", "Cha", {"a": ASK}),
+        *(separate("x", name) for name in "cd"),
+        separate("c", "d"),
+        judge("d", a="same"),
+        judge("c", a="same"),
+    )
+    history.when(unmerge("x")).then("reversed x a", "d llm_reject a")
+    history.shows({"Tea": "a d", "Mate": "x", "Chai": "c"})
+    history.when(unmerge("d")).then("reversed d a", "c llm_reject a")
+
+
+def test_every_kept_verdict_may_settle_not_the_last_alone() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("b", "Milk"),
+        say("x", "Mate", {"a": KEEP}),
+        say("y", "Cream", {"b": KEEP}),
+        say("c", "Chai", {"a": ASK, "b": 0.75}),
+        separate("x", "c"),
+        separate("y", "c"),
+        judge("c", a="same"),
+        judge("c", b="same"),
+    )
+    history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
+    history.when(unmerge("y")).then("reversed y b")
+
+
+def test_a_fallback_that_was_blocked_is_resumed_too() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        separate("x", "c"),
+        judge("c", a="unavailable"),
+        policy=policy(unavailable="reject"),
+    )
+    history.when(unmerge("x")).then("reversed x a", "c fallback_reject a")
+
+
+def test_a_verdict_for_a_pair_that_is_one_memory_waits() -> None:
+    history = given(*GRAY, say("c", "Chai"), merge("a", "c"))
+    history.when(judge("b", a="same")).then("refused one_memory").shows({"Tea": "a b c"})
+    history.when(unmerge("c", "a")).then("reversed c a").shows({"Tea": "a", "Chai": "b c"})
+    history.when(reinstate("c", "a")).shows({"Tea": "a b c"})
+
+
+def test_what_a_crash_left_out_is_done_when_the_command_comes_again() -> None:
+    history = given(*GRAY).when(separate("a", "b")).then("separated b a", "b llm_keep")
+    whole = [event.id for event in history.log]
+    cut_short = given(*GRAY)
+    assert history.last is not None
+    evolve(cut_short.ledger, history.new[0])
+    cut_short.log.append(history.new[0])
+    cut_short.now = history.now
+    cut_short.carry_out(history.last)
+    cut_short.then("b llm_keep")
+    assert [event.id for event in cut_short.log] == whole

@@ -1,0 +1,1 @@
+"""The read side: LanceDB and DuckDB, made from the log alone (design section 8)."""

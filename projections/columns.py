@@ -1,0 +1,69 @@
+"""Tables as data: each column with its Arrow type and where its value comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+Value = Callable[[Any], Any]
+
+TEXT = pa.string()
+TEXTS = pa.list_(pa.string())
+WHOLE = pa.int64()
+REAL = pa.float64()
+YES_NO = pa.bool_()
+MOMENT = pa.timestamp("us")
+"""UTC, without a zone: so `date_trunc` and `::DATE` mean the same day for every analyst."""
+NEIGHBOURS = pa.list_(
+    pa.struct(
+        [
+            ("candidate_id", TEXT),
+            ("cosine", REAL),
+            ("jaccard", REAL),
+            ("near_identical", YES_NO),
+            ("cues", TEXTS),
+        ]
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's name, type, and how a row's value is had."""
+
+    name: str
+    type: pa.DataType
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of Parquet segments. Of rows with one `key` the one of the highest position counts.
+
+    Where it `buries`, a row whose `living` is false says that there is none any more.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    buries: bool = False
+
+    @property
+    def lasting(self) -> bool:
+        """Whether a row is an event's, found by its position in the log."""
+        return self.key[0] == "position"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns' names and types, in order."""
+        return pa.schema([(column.name, column.type) for column in self.columns])
+
+    def arrow(self, rows: Sequence[Any]) -> pa.Table:
+        """Rows as Arrow, column by column."""
+        arrays = [
+            pa.array([column.value(row) for row in rows], column.type) for column in self.columns
+        ]
+        return pa.Table.from_arrays(arrays, schema=self.schema)

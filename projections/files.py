@@ -1,0 +1,47 @@
+"""Files that are there whole or not at all, also after a power cut."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from pathlib import Path
+
+import orjson
+
+CHUNK = 1 << 20
+
+
+def sync(path: Path) -> None:
+    """Have a file's content, or a folder's entries, on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace_json(path: Path, value: object) -> None:
+    """Write a JSON file in the place of the one that is there, in one step."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_bytes(orjson.dumps(value))
+    sync(beside)
+    beside.replace(path)
+    sync(path.parent)
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a file."""
+    found = 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            found = zlib.crc32(chunk, found)
+    return found
+
+
+def remove(path: Path) -> None:
+    """Remove a folder or file with all that is in it; nothing where it is gone already."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,111 @@
+"""What a commit writes: the present state of everything that some events touched, by key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from contracts.events import AnyEvent, Vector
+from streams.core.ledger import Entry, Review
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An event that is a row of its own, for ever; `entry` is the candidate that it is about."""
+
+    position: int
+    event: AnyEvent
+    entry: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateState:
+    """What can change about a candidate; the rest of its `entry` never does."""
+
+    position: int
+    entry: Entry
+    text: str
+    memory_id: str
+    living: bool
+    pending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctState:
+    """A distinct text of a scope and who stands for it. `key`: its earliest candidate's id."""
+
+    position: int
+    key: str
+    entry: Entry
+    text: str
+    memory_id: str
+    vector: Vector | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """A living memory. `members` counts living candidates."""
+
+    position: int
+    memory_id: str
+    owner_id: str
+    namespace: str
+    face: str
+    face_of: str
+    composed: bool
+    vector: Vector | None
+    members: int
+    topics: tuple[str, ...]
+    status: str
+    needs_composition: bool
+    accesses: int
+    last_accessed: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    occurred_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A memory or distinct text that is not living any more."""
+
+    position: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewState:
+    """What was last said of a decision; None: nothing that still holds."""
+
+    position: int
+    decision_id: str
+    review: Review | None
+
+
+@dataclass(slots=True)
+class Rows:
+    """Everything that the events up to and including position `upto` changed.
+
+    `new` are the candidates that these events admitted: no table can hold their ids yet.
+    """
+
+    upto: int
+    facts: list[Fact] = field(default_factory=list)
+    candidates: dict[str, CandidateState] = field(default_factory=dict)
+    distincts: dict[str, DistinctState | Gone] = field(default_factory=dict)
+    memories: dict[str, MemoryState | Gone] = field(default_factory=dict)
+    reviews: dict[str, ReviewState] = field(default_factory=dict)
+    new: set[str] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return len(self.facts) + len(self.candidates) + len(self.memories) + len(self.reviews)
+
+    def add(self, later: Rows) -> None:
+        """Take in the rows of later events; one row per key stays."""
+        self.upto = later.upto
+        self.facts += later.facts
+        self.candidates.update(later.candidates)
+        self.distincts.update(later.distincts)
+        self.memories.update(later.memories)
+        self.reviews.update(later.reviews)
+        self.new |= later.new

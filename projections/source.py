@@ -1,0 +1,41 @@
+"""What projections need to know of a runtime: its log, and a name for each thing they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from contracts.wire import Recorded
+
+Effect = Callable[[str], None]
+"""Called with a name before each effect on the disk; tests stop the process there."""
+
+Progress = Callable[[str, float], None]
+"""Called with what is being done and how much of it is, 0 to 1."""
+
+NOBODY = ""
+"""The owner of events about the whole store, and of inputs whose owner could not be read."""
+
+
+def no_effect(name: str) -> None:
+    """Stop nowhere."""
+
+
+def no_progress(what: str, share: float) -> None:
+    """Tell nobody."""
+
+
+class EventSource(Protocol):
+    """A log as projections see it. Positions grow, with gaps allowed; the first is 1."""
+
+    def head(self) -> int:
+        """The position of the last event; 0 in an empty log."""
+
+    def after(self, position: int, limit: int) -> list[Recorded]:
+        """Up to `limit` events after a position, in order."""
+
+    def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
+        """The events of one owner in order, up to and including `upto`; `NOBODY` has some too."""
+
+    def owners(self) -> Iterator[str]:
+        """Every owner with events, `NOBODY` perhaps apart."""

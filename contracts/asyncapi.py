@@ -1,0 +1,91 @@
+"""The topics of the cluster as an AsyncAPI 3 document (design section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+SCHEMA_FORMAT = "application/schema+json;version=draft-2020-12"
+STRUCTURED = "application/cloudevents+json"
+FOR_EVER = {"cleanup.policy": ["delete"], "retention.ms": -1}
+_OWNER = {"type": "string", "description": "The owner; the partitioner is murmur2."}
+
+Document = dict[str, Any]
+
+
+def asyncapi(event_files: Sequence[str]) -> Document:
+    """The document; payloads refer to the schema files beside it.
+
+    What travels on `memory.verifications` has no schema yet: it comes with the judge's service.
+    """
+    events = [file.removesuffix(".json") for file in event_files]
+    return {
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "Palimpsest",
+            "version": "1",
+            "description": "Memories of agents without duplicates; the decisions are the state.",
+        },
+        "defaultContentType": STRUCTURED,
+        "channels": {
+            "candidates": _channel(
+                "memory.candidates", "All that producers say.", ["candidate.event"]
+            ),
+            "commands": _channel(
+                "memory.commands", "What operators ask for, and verdicts.", ["request"]
+            ),
+            "decisions": _channel(
+                "memory.decisions",
+                "The log: as many partitions as the candidates have, never changed.",
+                events,
+                FOR_EVER,
+            ),
+            "policies": _channel(
+                "memory.policies",
+                "The policy in force, by its name.",
+                ["event.policy_set.v1"],
+                {"cleanup.policy": ["compact"]},
+            ),
+            "verifications": _channel("memory.verifications", "Questions to the judge.", []),
+            "dead-letters": _channel(
+                "memory.dead-letters", "What could not be read, byte for byte.", []
+            ),
+        },
+        "operations": {
+            "publish": _operation("receive", "candidates"),
+            "ask": _operation("receive", "commands"),
+            "decide": _operation("send", "decisions"),
+            "announce": _operation("send", "policies"),
+            "verify": _operation("send", "verifications"),
+            "reject": _operation("send", "dead-letters"),
+        },
+        "components": {
+            "messages": {name: _message(name) for name in ["candidate.event", "request", *events]}
+        },
+    }
+
+
+def _channel(
+    address: str, description: str, messages: Sequence[str], topic: Document | None = None
+) -> Document:
+    channel: Document = {"address": address, "description": description}
+    if messages:
+        refs = {name: {"$ref": f"#/components/messages/{name}"} for name in messages}
+        channel["messages"] = refs
+    if topic:
+        channel["bindings"] = {"kafka": {"topicConfiguration": topic}}
+    return channel
+
+
+def _operation(action: str, channel: str) -> Document:
+    return {"action": action, "channel": {"$ref": f"#/channels/{channel}"}}
+
+
+def _message(name: str) -> Document:
+    """A message, its key the owner; requests are bare JSON, all else CloudEvents."""
+    return {
+        "name": name,
+        "contentType": "application/json" if name == "request" else STRUCTURED,
+        "payload": {"schemaFormat": SCHEMA_FORMAT, "schema": {"$ref": f"./{name}.json"}},
+        "bindings": {"kafka": {"key": _OWNER}},
+    }

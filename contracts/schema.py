@@ -1,0 +1,129 @@
+"""JSON Schemas (draft 2020-12) of everything on the wire, generated from the models.
+
+Each describes what is accepted: whatever was written under it stays valid, so a change to a schema
+is held against the frozen copy in contracts/schemas (contracts.compatibility says how).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, get_args
+
+import orjson
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from contracts.asyncapi import asyncapi
+from contracts.candidate import MAX_TEXT_BYTES, Candidate
+from contracts.events import AnyEvent, Event
+from contracts.policy import Policy
+from contracts.requests import REQUEST
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+CANDIDATE_TYPE = "palimpsest.candidate.v1"
+"""The CloudEvents type of a candidate."""
+
+_NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+_ENVELOPE = ("specversion", "id", "source", "type")
+"""What CloudEvents 1.0 requires of every event."""
+_TAGS = ("type", "request")
+"""What tells alternatives apart: always there, though the models have a default for it."""
+
+
+class _Untitled(GenerateJsonSchema):
+    """Fields carry no titles: `Owner Id` says nothing that `owner_id` does not."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's name
+        return False
+
+
+def documents() -> dict[str, Schema]:
+    """Every schema by its file's name; the same code gives the same documents."""
+    made = {
+        "candidate.json": candidate_row(),
+        "candidate.event.json": candidate_event(),
+        "policy.json": _schema(Policy),
+        "request.json": _schema(REQUEST),
+    }
+    made |= {event_file(kind): _event(kind) for kind in get_args(AnyEvent)}
+    named = {name: _named(name, schema) for name, schema in made.items()}
+    return named | {"asyncapi.json": asyncapi([event_file(kind) for kind in get_args(AnyEvent)])}
+
+
+def written(schema: Schema) -> bytes:
+    """A document as it stands in its file."""
+    return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def event_file(kind: type[Event]) -> str:
+    """The file of an event's schema: `palimpsest.decided.v1` is in `event.decided.v1.json`."""
+    return f"event.{kind.model_fields['type'].default.removeprefix('palimpsest.')}.json"
+
+
+def candidate_row() -> Schema:
+    """A candidate as a bare row: all but two fields may be missing or null, others are kept."""
+    schema = _schema(Candidate)
+    fields = {name: _or_null(field) for name, field in schema["properties"].items()}
+    fields |= {name: schema["properties"][name] for name in ("owner_id", "text")}
+    fields["owner_id"] |= {"minLength": 1, "pattern": _NOT_BLANK}
+    fields["text"] |= {"minLength": 1, "maxLength": MAX_TEXT_BYTES, "pattern": _NOT_BLANK}
+    fields["text"]["description"] = f"At most {MAX_TEXT_BYTES} bytes of UTF-8."
+    fields["created_at"] = fields["occurred_at"] | {"description": "Another name of occurred_at."}
+    required = {"required": ["owner_id", "text"], "additionalProperties": True}
+    return schema | {"properties": fields} | required
+
+
+def _or_null(field: Schema) -> Schema:
+    if {"type": "null"} in field.get("anyOf", []):
+        return field
+    return {"anyOf": [field, {"type": "null"}]}
+
+
+def candidate_event() -> Schema:
+    """A candidate as a CloudEvent: its `id` and `source` are the envelope's."""
+    row = candidate_row()
+    definitions = row.pop("$defs", {})
+    row["properties"] = {k: v for k, v in row["properties"].items() if k not in ("id", "source")}
+    name = {"type": "string", "minLength": 1, "maxLength": 512}
+    return {
+        "description": "A candidate in CloudEvents 1.0, structured mode.",
+        "type": "object",
+        "properties": {
+            "specversion": {"const": "1.0"},
+            "id": name,
+            "source": name,
+            "type": {"const": CANDIDATE_TYPE},
+            "data": row,
+        },
+        "required": [*_ENVELOPE, "data"],
+        "$defs": definitions,
+    }
+
+
+def _event(kind: type[Event]) -> Schema:
+    """An event's schema; what is constant in it has a default in the model, yet is always there."""
+    schema = _schema(kind)
+    return schema | {"required": sorted({*_ENVELOPE, *schema["required"]})}
+
+
+def _schema(what: Any) -> Schema:
+    adapter = what if isinstance(what, TypeAdapter) else TypeAdapter(what)
+    return _told(adapter.json_schema(schema_generator=_Untitled))
+
+
+def _told(schema: Schema) -> Schema:
+    """The schema with its tags required, and docstrings in one line."""
+    for part in (schema, *schema.get("$defs", {}).values()):
+        tags = [name for name in _TAGS if "const" in part.get("properties", {}).get(name, {})]
+        if tags:
+            part["required"] = sorted({*tags, *part.get("required", [])})
+        if "description" in part:
+            part["description"] = re.sub(r"\s+", " ", part["description"])
+    return schema
+
+
+def _named(name: str, schema: Schema) -> Schema:
+    urn = f"urn:palimpsest:schema:{name.removesuffix('.json')}"
+    return {"$schema": DIALECT, "$id": urn} | schema

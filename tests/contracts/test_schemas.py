@@ -1,0 +1,177 @@
+"""The schemas are generated from the models, frozen in the repository, and only grow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import orjson
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from contracts.compatibility import incompatibilities
+from contracts.events import AnyEvent, Event
+from contracts.requests import REQUEST, AnyRequest
+from contracts.schema import documents, event_file, written
+from contracts.wire import encode
+from streams.policies import load_policy, preset_names
+from tests.contracts.examples import events, models
+
+FROZEN = Path(__file__).parents[2] / "contracts" / "schemas"
+DOCUMENTS = documents()
+SCHEMAS = {name: schema for name, schema in DOCUMENTS.items() if name != "asyncapi.json"}
+REQUESTS = get_args(get_args(AnyRequest)[0])
+
+
+def valid(name: str, document: Any) -> bool:
+    return bool(Draft202012Validator(SCHEMAS[name]).is_valid(document))
+
+
+def as_json(value: Any) -> Any:
+    return orjson.loads(orjson.dumps(value))
+
+
+def test_the_frozen_schemas_are_the_generated_ones() -> None:
+    frozen = {path.name: path.read_bytes() for path in FROZEN.glob("*.json")}
+    generated = {name: written(document) for name, document in DOCUMENTS.items()}
+    differ = sorted(n for n in frozen | generated if frozen.get(n) != generated.get(n))
+    assert not differ, f"run `make schemas` and look at the difference of {', '.join(differ)}"
+
+
+@pytest.mark.parametrize("frozen", sorted(FROZEN.glob("*.json")), ids=lambda path: path.stem)
+def test_nothing_of_a_frozen_schema_is_taken_back(frozen: Path) -> None:
+    """A break needs a new version of the type, and an upcaster for the lines of the old one."""
+    assert frozen.name in DOCUMENTS
+    if frozen.name in SCHEMAS:
+        old = orjson.loads(frozen.read_bytes())
+        assert incompatibilities(old, SCHEMAS[frozen.name]) == []
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_is_a_json_schema(name: str) -> None:
+    Draft202012Validator.check_schema(SCHEMAS[name])
+    assert SCHEMAS[name]["$id"] == f"urn:palimpsest:schema:{name.removesuffix('.json')}"
+
+
+def test_there_is_one_for_every_event() -> None:
+    assert {event_file(kind) for kind in get_args(AnyEvent)} <= set(SCHEMAS)
+
+
+@given(events())
+def test_every_event_is_written_as_its_schema_says(event: AnyEvent) -> None:
+    assert valid(event_file(type(event)), orjson.loads(encode(event)))
+
+
+@pytest.mark.parametrize("kind", get_args(AnyEvent), ids=lambda kind: kind.__name__)
+def test_an_event_schema_requires_what_cloudevents_requires(kind: type[Event]) -> None:
+    schema = SCHEMAS[event_file(kind)]
+    assert {"specversion", "id", "source", "type", "data"} <= set(schema["required"])
+
+
+@pytest.mark.parametrize("kind", REQUESTS, ids=lambda kind: kind.__name__)
+def test_a_request_schema_knows_every_request(kind: type[Any]) -> None:
+    schema = SCHEMAS["request.json"]
+    assert {"$ref": f"#/$defs/{kind.__name__}"} in schema["oneOf"]
+
+
+def test_a_request_is_read_as_its_schema_says() -> None:
+    merge = {"request": "merge", "request_id": "r", "a": "1", "b": "2"}
+    assert valid("request.json", merge)
+    assert REQUEST.validate_python(merge).request == "merge"
+    assert not valid("request.json", merge | {"a": None})
+    assert not valid("request.json", {"request": "forget everything", "request_id": "r"})
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_the_presets_follow_the_policy_schema(preset: str) -> None:
+    policy = load_policy(preset).model_dump(mode="json")
+    assert valid("policy.json", policy)
+    assert not valid("policy.json", policy | {"treshold": 1})
+
+
+ROW = {"owner_id": "ada", "text": "Ada lives in Paris."}
+EVENT = {
+    "specversion": "1.0",
+    "type": "palimpsest.candidate.v1",
+    "source": "chat",
+    "id": "1",
+    "data": ROW,
+}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ROW,
+        ROW | {"confidence": 1, "topics": ["home"], "metadata": {"x": [1]}, "kind": "perception"},
+        ROW | {"created_at": "2026-03-01T12:00:00Z", "anything": {"else": True}},
+        ROW | {"namespace": None},
+        ROW | {"text": "  line\n"},
+    ],
+)
+def test_a_row_may_be(row: Any) -> None:
+    assert valid("candidate.json", row)
+    assert valid("candidate.event.json", EVENT | {"data": row})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"text": "whose?"},
+        {"owner_id": "ada"},
+        ROW | {"text": " \n"},
+        ROW | {"text": "nul\x00"},
+        ROW | {"text": "x" * 40_000},
+        ROW | {"owner_id": 7},
+        ROW | {"confidence": 1.5},
+        ROW | {"kind": "rumour"},
+        ["ada", "Ada lives in Paris."],
+    ],
+)
+def test_a_row_may_not_be(row: Any) -> None:
+    assert not valid("candidate.json", row)
+    assert not valid("candidate.event.json", EVENT | {"data": row})
+
+
+@pytest.mark.parametrize("attribute", ["specversion", "id", "source", "type", "data"])
+def test_a_candidate_event_needs_its_attributes(attribute: str) -> None:
+    assert not valid("candidate.event.json", {k: v for k, v in EVENT.items() if k != attribute})
+
+
+def references(node: Any) -> list[str]:
+    if isinstance(node, list):
+        return [ref for part in node for ref in references(part)]
+    if not isinstance(node, dict):
+        return []
+    own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+    return own + [ref for value in node.values() for ref in references(value)]
+
+
+def test_the_topics_of_the_design_are_described() -> None:
+    document = DOCUMENTS["asyncapi.json"]
+    assert document["asyncapi"] == "3.0.0"
+    assert {channel["address"] for channel in document["channels"].values()} == {
+        "memory.candidates",
+        "memory.commands",
+        "memory.decisions",
+        "memory.policies",
+        "memory.verifications",
+        "memory.dead-letters",
+    }
+
+
+def test_every_reference_of_the_topics_leads_somewhere() -> None:
+    document = DOCUMENTS["asyncapi.json"]
+    for reference in references(document):
+        if reference.startswith("./"):
+            assert reference.removeprefix("./") in SCHEMAS
+        else:
+            target = document
+            for part in reference.removeprefix("#/").split("/"):
+                target = target[part]
+
+
+@given(models(REQUESTS[0]))
+def test_a_merge_request_survives_its_journey(request: Any) -> None:
+    assert REQUEST.validate_json(orjson.dumps(request.model_dump(mode="json"))) == request

@@ -346,7 +346,7 @@ def separate(a: str, b: str, rank: Rank = "person") -> Step:
     )
 
 
-def unmerge(newer: str, older: str | None = None, rank: Rank = "person") -> Step:
+def unmerge(newer: str, older: str | None = None, *, rank: Rank = "person") -> Step:
     """Take the latest join of this newer candidate out."""
     return lambda history: Unmerge(
         command_id=history.fresh(),
@@ -356,13 +356,20 @@ def unmerge(newer: str, older: str | None = None, rank: Rank = "person") -> Step
     )
 
 
-def reinstate(newer: str, older: str | None = None, rank: Rank = "person") -> Step:
+def reinstate(newer: str, older: str | None = None, *, rank: Rank = "person") -> Step:
     """Put the latest join of this newer candidate back."""
     return lambda history: Reinstate(
         command_id=history.fresh(),
         owner_id=history.owner_id,
         decision_id=history.join(newer, older).id,
         rank=rank,
+    )
+
+
+def on_decision(kind: type[Unmerge | Reinstate], decision_id: str) -> Step:
+    """A word about a decision, by its id."""
+    return lambda history: kind(
+        command_id=history.fresh(), owner_id=history.owner_id, decision_id=decision_id
     )
 
 

@@ -205,9 +205,7 @@ def test_a_threshold_by_namespace() -> None:
         zones=(Zone(at_least=0.9, action="auto_reject"),),
         namespaces={"decisions": 0.92},
     )
-    history = given(
-        say("a", "Tea"), say("b", "Tea", namespace="decisions"), policy=policy(check)
-    )
+    history = given(say("a", "Tea"), say("b", "Tea", namespace="decisions"), policy=policy(check))
     history.when(say("c", "Chai", {"a": 0.91})).then("c auto_reject a")
     history.when(say("d", "Chai", {"b": 0.91}, namespace="decisions")).then("d stored")
 

@@ -1,0 +1,191 @@
+"""Composed texts: their sources, what happens without one, and their aliases (design section 2)."""
+
+from __future__ import annotations
+
+from contracts.events import Decided
+from tests.core.spec import (
+    ASK,
+    KEEP,
+    TAKE,
+    Step,
+    compose,
+    given,
+    judge,
+    merge,
+    reinstate,
+    restore,
+    retract,
+    say,
+    separate,
+    unmerge,
+)
+
+COMPOSED: tuple[Step, ...] = (
+    say("a", "Likes tea"),
+    say("b", "Likes it green", {"a": ASK}),
+    judge("b", a="compose", text="Likes green tea", sources="a b"),
+)
+OF_THREE: tuple[Step, ...] = (
+    *COMPOSED,
+    say("c", "Likes it hot", {"b": ASK}),
+    judge("c", b="compose", text="Likes hot green tea", sources="a b c"),
+)
+
+
+def test_a_composition_speaks_through_its_newest_source() -> None:
+    history = given(*OF_THREE).shows({"Likes hot green tea": "a b c"})
+    (memory,) = history.ledger.memories()
+    assert history.name(memory.face.speaker.id) == "c"
+
+
+def test_it_stands_while_later_joins_leave_it_the_face() -> None:
+    history = given(*COMPOSED, say("c", "Loves tea", {"a": KEEP}))
+    history.shows({"Likes green tea": "a b c"})
+    history.when(say("d", "Hates tea", {"a": TAKE})).shows({"Hates tea": "a b c d"})
+
+
+def test_the_sources_of_a_standing_composition_do_not_come_back() -> None:
+    history = given(*COMPOSED, say("again", "Likes tea"))
+    history.shows({"Likes green tea": "a b again"})
+
+
+def test_a_displaced_composition_comes_back_by_a_repeat_of_its_text() -> None:
+    history = given(*COMPOSED, say("c", "Hates tea", {"a": TAKE}), say("d", "likes green tea"))
+    history.then("d hash_exact b").shows({"likes green tea": "a b c d"})
+
+
+def test_what_the_composition_says_again_is_not_displaced_by_it() -> None:
+    history = given(
+        say("a", "Paris"),
+        say("b", "Berlin", {"a": TAKE}),
+        say("c", "Berlin first", {"b": ASK}),
+        judge("c", b="compose", text="Paris", sources="a b c"),
+    )
+    (memory,) = history.ledger.memories()
+    assert memory.face.hash not in memory.face.displaced
+
+
+def test_an_exact_repeat_of_a_composed_text_joins_its_newest_source() -> None:
+    history = given(*OF_THREE)
+    history.when(say("d", "likes hot green TEA")).then("d hash_exact c")
+    history.when(say("e", "Likes hot green tea")).then("e hash_exact d")
+    history.shows({"Likes hot green tea": "a b c d e"})
+
+
+def test_a_repeat_of_a_composed_text_has_its_vector() -> None:
+    history = given(*COMPOSED, say("c", "Likes green tea"))
+    (event,) = history.new
+    assert isinstance(event, Decided)
+    assert event.data.content.vector is None
+    assert history.ledger.entries[history.id("c")].distinct.vector is not None
+
+
+def test_without_a_source_the_composition_is_a_take() -> None:
+    """Two sources are left and need a new text; the newest of them speaks until then."""
+    history = given(*OF_THREE, unmerge("b"))
+    history.shows({"Likes tea": "a", "Likes it hot*": "b c"})
+
+
+def test_a_single_source_that_is_left_needs_no_composition() -> None:
+    history = given(*COMPOSED, say("c", "Loves tea", {"b": KEEP}), unmerge("b"))
+    history.shows({"Likes tea": "a", "Likes it green": "b c"})
+
+
+def test_a_retracted_source_takes_the_composition_down() -> None:
+    history = given(*COMPOSED, retract("a")).shows({"Likes it green": "b"})
+    history.when(restore("a")).shows({"Likes green tea": "a b"})
+    history.when(retract("b")).shows({"Likes tea": "a"})
+
+
+def test_a_composed_text_made_anew_stands() -> None:
+    history = given(*OF_THREE, unmerge("b"))
+    history.when(compose("c", "Likes it hot and green", "b c")).then("composed c b")
+    history.shows({"Likes tea": "a", "Likes it hot and green": "b c"})
+
+
+def test_the_original_stands_again_after_a_reinstatement() -> None:
+    history = given(*OF_THREE, unmerge("b"), compose("c", "Likes it hot and green", "b c"))
+    history.when(reinstate("b")).shows({"Likes hot green tea": "a b c"})
+    history.when(unmerge("b")).shows({"Likes tea": "a", "Likes it hot and green": "b c"})
+
+
+def test_composing_is_refused_where_nothing_is_needed() -> None:
+    history = given(*OF_THREE)
+    history.when(compose("c", "Other", "b c")).then("refused not_needed")
+    history.when(unmerge("b")).when(compose("b", "Other", "a b")).then("refused not_needed")
+
+
+def test_composing_is_refused_of_what_is_not_a_living_member() -> None:
+    history = given(*OF_THREE, unmerge("b"))
+    history.when(compose("c", "Other", "a c")).then("refused unusable_text")
+    history.when(compose("c", " ", "b c")).then("refused unusable_text")
+    history.when(compose("c", "Other", "")).then("refused unusable_text")
+    history.when(compose("c", "Likes tea", "b c")).then("refused unusable_text")
+
+
+def test_composing_for_a_join_without_a_text_is_refused() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": KEEP}))
+    history.when(compose("b", "Other", "a b")).then("refused unknown_decision")
+
+
+def test_a_text_of_unknown_sources_or_without_the_newcomer_is_unusable() -> None:
+    gray = COMPOSED[:2]
+    history = given(*gray).when(judge("b", a="compose", text="Both", sources="a nobody"))
+    history.then("b llm_keep")
+    given(*gray).when(judge("b", a="compose", text="Both", sources="a")).then("b llm_keep")
+    given(*gray).when(judge("b", a="compose", text=" ", sources="a b")).then("b llm_keep")
+
+
+def test_a_text_that_is_another_candidates_is_unusable() -> None:
+    history = given(say("x", "Likes green tea"), *COMPOSED)
+    history.then("b llm_keep")
+
+
+def test_a_text_that_is_one_of_its_sources_is_usable() -> None:
+    history = given(*COMPOSED[:2]).when(judge("b", a="compose", text="likes tea", sources="a b"))
+    history.then("b llm_merge a").shows({"likes tea": "a b"})
+
+
+def test_a_composition_whose_sources_are_not_together_joins_and_does_not_stand() -> None:
+    """The judge was asked while `a` and `x` were one memory (law L2: late equals at once)."""
+    start = (
+        say("a", "Likes tea"),
+        say("x", "Likes it green", {"a": TAKE}),
+        say("c", "Likes it hot", {"a": ASK}),
+    )
+    verdict = judge("c", a="compose", text="Likes hot green tea", sources="x c")
+    at_once = given(*start, unmerge("x"), verdict).then("c llm_merge a")
+    late = given(*start, verdict, unmerge("x"))
+    at_once.shows({"Likes it hot": "a c", "Likes it green": "x"})
+    assert late.faces() == at_once.faces()
+
+
+def test_a_cut_that_leaves_the_composed_text_living_on_both_sides_is_refused() -> None:
+    history = given(*COMPOSED, say("c", "Likes green tea"))
+    history.when(unmerge("c")).then("refused same_text")
+    history.when(unmerge("b")).then("reversed b a")
+    history.shows({"Likes tea": "a", "Likes it green": "b c"})
+
+
+def test_two_compositions_in_two_parts_that_a_person_unites() -> None:
+    history = given(
+        *COMPOSED,
+        say("x", "Owns a cat"),
+        say("y", "The cat is black", {"x": ASK}),
+        judge("y", x="compose", text="Owns a black cat", sources="x y"),
+        merge("a", "x", face="x"),
+    )
+    history.shows({"Owns a black cat": "a b x y"})
+    history.when(unmerge("y")).shows({"Owns a cat": "a b x", "The cat is black": "y"})
+
+
+def test_a_blocked_composition_is_kept_with_its_verdict() -> None:
+    history = given(
+        say("a", "Likes tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Likes it hot", {"a": ASK}),
+        separate("x", "c"),
+        judge("c", a="compose", text="Likes hot tea", sources="a c"),
+    )
+    history.then("refused separated")
+    history.when(unmerge("x")).shows({"Likes hot tea": "a c", "Mate": "x"})

@@ -1,0 +1,165 @@
+"""Every event has an example, a place in the fold, and the same bytes whenever it is written."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from contracts.events import (
+    AnyEvent,
+    Compacted,
+    Embedded,
+    EmbeddedData,
+    Erased,
+    ErasedData,
+    OnSessionData,
+    PolicySet,
+)
+from contracts.wire import decode, encode
+from streams.core.evolve import Touched, evolve
+from streams.core.ledger import Ledger
+from streams.core.word import policy_event
+from tests.core.spec import (
+    ASK,
+    BEGIN,
+    KEEP,
+    PLAIN,
+    History,
+    access,
+    compose,
+    confirm,
+    end_session,
+    given,
+    judge,
+    merge,
+    reinstate,
+    restore,
+    retract,
+    say,
+    separate,
+    unmerge,
+    vector,
+)
+
+
+def everything() -> History:
+    """A history with an event of every type that commands cause."""
+    return given(
+        say("a", "Likes tea", session_id="s", category="taste"),
+        say("b", "Likes it green", {"a": ASK}),
+        judge("b", a="compose", text="Likes green tea", sources="a b"),
+        say("c", "Likes it hot", {"b": ASK}),
+        judge("c", b="compose", text="Likes hot green tea", sources="a b c"),
+        confirm("a"),
+        unmerge("b"),
+        compose("c", "Likes it hot and green", "b c"),
+        reinstate("b"),
+        say("a", "Not the same text"),
+        say("x", "Owns a cat"),
+        say("y", "Has a cat", {"x": KEEP}),
+        separate("a", "x"),
+        merge("a", "y"),
+        say("z", "Owns a dog"),
+        merge("z", "x", face="z"),
+        retract("z"),
+        restore("z"),
+        access("a"),
+        end_session("s"),
+    )
+
+
+def examples() -> list[AnyEvent]:
+    """At least one event of every type of the language."""
+    history = everything()
+    rest: list[AnyEvent] = [
+        Compacted(
+            id=history.fresh(),
+            subject="s",
+            time=BEGIN,
+            partitionkey="ada",
+            data=OnSessionData(session_id="s"),
+        ),
+        Embedded(
+            id=history.fresh(),
+            subject=history.id("a"),
+            time=BEGIN,
+            partitionkey="ada",
+            data=EmbeddedData(candidate_id=history.id("a"), vector=vector(1.0, 2.0)),
+        ),
+        policy_event(PLAIN, history.fresh(), "eve", BEGIN),
+        Erased(
+            id=history.fresh(),
+            subject="ada",
+            time=BEGIN,
+            partitionkey="ada",
+            data=ErasedData(candidate_ids=(history.id("z"),)),
+        ),
+    ]
+    return history.log + rest
+
+
+EXAMPLES = examples()
+EVENT_TYPES = get_args(AnyEvent)
+
+
+@pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
+def test_every_event_has_an_example(kind: type[AnyEvent]) -> None:
+    assert any(isinstance(event, kind) for event in EXAMPLES)
+
+
+@pytest.mark.parametrize("event", EXAMPLES, ids=lambda event: event.type)
+def test_the_wire_keeps_every_event(event: AnyEvent) -> None:
+    line = encode(event)
+    assert decode(line) == event
+    assert encode(decode(line)) == line
+
+
+def test_the_fold_knows_every_event_and_counts_each_once() -> None:
+    ledger = Ledger("ada")
+    for event in EXAMPLES:
+        evolve(ledger, event)
+        assert evolve(ledger, event) == Touched()
+    assert ledger.seen == len(EXAMPLES)
+
+
+def test_a_new_vector_is_that_of_the_candidate_and_of_its_face() -> None:
+    history = given(say("a", "Tea"))
+    new = vector(0.5, 0.5)
+    event = Embedded(
+        id=history.fresh(),
+        subject=history.id("a"),
+        time=BEGIN,
+        partitionkey="ada",
+        data=EmbeddedData(candidate_id=history.id("a"), vector=new),
+    )
+    touched = evolve(history.ledger, event)
+    assert history.ledger.entries[history.id("a")].memory.face.vector == new
+    assert list(touched.memories) == [history.id("a")]
+
+
+def test_an_erased_candidate_has_no_text_and_is_not_living() -> None:
+    history = given(say("a", "Tea"))
+    event = Erased(
+        id=history.fresh(),
+        subject="ada",
+        time=BEGIN,
+        partitionkey="ada",
+        data=ErasedData(candidate_ids=(history.id("a"),)),
+    )
+    evolve(history.ledger, event)
+    entry = history.ledger.entries[history.id("a")]
+    assert (entry.text, entry.living, entry.distinct.vector) == ("", False, None)
+
+
+def test_a_policy_is_recorded_whole() -> None:
+    event = policy_event(PLAIN, History().fresh(), "eve", BEGIN)
+    assert isinstance(decode(encode(event)), PolicySet)
+    assert event.data.hash == PLAIN.hash
+    assert type(PLAIN).model_validate(event.data.policy).hash == PLAIN.hash
+
+
+def test_an_event_about_what_the_log_does_not_hold_is_an_error() -> None:
+    history = given(say("a", "Tea"), retract("a"))
+    with pytest.raises(KeyError):
+        evolve(Ledger("ada"), history.log[1])

@@ -1,0 +1,215 @@
+"""What a person says: merge, separate, un-merge, reinstate, retract (design sections 2 and 9)."""
+
+from __future__ import annotations
+
+import pytest
+
+from contracts.commands import Reinstate, Unmerge
+from contracts.events import Rank
+from tests.core.spec import (
+    ASK,
+    KEEP,
+    TAKE,
+    Step,
+    access,
+    compose,
+    confirm,
+    given,
+    judge,
+    merge,
+    on_decision,
+    reinstate,
+    restore,
+    retract,
+    say,
+    separate,
+    unmerge,
+)
+
+JOINED: tuple[Step, ...] = (say("a", "Tea"), say("b", "Chai", {"a": KEEP}))
+APART: tuple[Step, ...] = (say("a", "Tea"), say("b", "Chai"))
+
+
+def test_unmerging_takes_one_join_out_and_leaves_the_rest_as_it_was() -> None:
+    history = given(*JOINED, say("c", "Mate", {"b": KEEP}), say("d", "Milk", {"a": TAKE}))
+    history.when(unmerge("b")).then("reversed b a").shows({"Milk": "a d", "Chai": "b c"})
+
+
+def test_unmerging_sticks() -> None:
+    history = given(*JOINED, unmerge("b"))
+    held = history.ledger.separated(history.id("a"), history.id("b"))
+    assert held is not None
+    assert held.rank == "person"
+
+
+def test_unmerging_twice_is_refused_and_delivered_twice_is_once() -> None:
+    history = given(*JOINED).when(unmerge("b")).again().then()
+    history.when(unmerge("b")).then("refused not_standing").again().then()
+
+
+def test_what_joined_nothing_cannot_be_taken_out() -> None:
+    history = given(*JOINED)
+    joined_nothing = history.ledger.entries[history.id("a")].decision_id
+    history.when(on_decision(Unmerge, joined_nothing)).then("refused not_a_join")
+    history.when(on_decision(Unmerge, history.id("a"))).then("refused unknown_decision")
+
+
+def test_an_exact_repeat_cannot_be_taken_out() -> None:
+    history = given(say("a", "Tea"), say("b", "Tea")).when(unmerge("b"))
+    history.then("refused same_text").shows({"Tea": "a b"})
+
+
+def test_a_cut_elsewhere_that_parts_an_exact_repeat_is_refused_too() -> None:
+    history = given(*APART, merge("a", "b"), say("x", "Chai"))
+    history.when(unmerge("b")).then("reversed b a").shows({"Tea": "a", "Chai": "b x"})
+    history = given(say("a", "Tea"), retract("a"), say("b", "Chai"), merge("b", "a"))
+    history.then("refused not_living")
+    history = given(
+        say("a", "Tea"), say("b", "Tea"), retract("a"), unmerge("b"), retract("b"), restore("a")
+    )
+    history.when(say("c", "Chai", {"a": KEEP})).when(reinstate("b")).when(restore("b"))
+    history.when(unmerge("b")).then("refused same_text").shows({"Tea": "a b c"})
+
+
+def test_a_repeat_of_a_retracted_text_can_be_taken_out_and_then_not_restored() -> None:
+    history = given(say("a", "Tea"), say("b", "Tea"), retract("a"))
+    history.when(unmerge("b")).then("reversed b a").shows({"Tea": "b"})
+    history.when(restore("a")).then("refused same_text")
+    history.when(retract("b")).when(restore("a")).shows({"Tea": "a"})
+
+
+def test_a_second_join_by_a_person_is_support() -> None:
+    history = given(*JOINED, say("c", "Mate", {"b": KEEP}), merge("a", "c"))
+    history.then("c manual_join a").shows({"Tea": "a b c"})
+    history.when(unmerge("b")).then("refused supported")
+    assert history.join("c", "a").id in history.detail()
+    history.when(unmerge("c", "a")).then("reversed (still together) c a")
+    history.when(unmerge("b")).then("reversed b a").shows({"Tea": "a", "Chai": "b c"})
+
+
+def test_taking_support_back_separates_nobody() -> None:
+    history = given(*JOINED, merge("a", "b"), unmerge("b", "a")).shows({"Tea": "a b"})
+    assert not history.ledger.separated(history.id("a"), history.id("b"))
+
+
+def test_a_person_cannot_say_the_same_twice() -> None:
+    given(*APART, merge("a", "b")).when(merge("b", "a")).then("refused standing_already")
+
+
+def test_merging_needs_two_known_living_candidates_of_one_scope() -> None:
+    history = given(*APART, retract("b"))
+    history.when(merge("a", "b")).then("refused not_living")
+    history.when(merge("a", "a")).then("refused same_candidate")
+    history.when(merge("a", "z")).then("refused unknown_candidate")
+
+
+@pytest.mark.parametrize("rank", ["rule", "judge", "review"])
+def test_a_person_outranks_every_other_separation(rank: Rank) -> None:
+    history = given(*APART, separate("a", "b", rank=rank)).then("separated b a")
+    history.when(merge("a", "b")).then("b manual_join a")
+
+
+def test_the_same_persons_later_word_about_a_pair_holds() -> None:
+    history = given(*APART, separate("a", "b"), merge("a", "b")).shows({"Tea": "a b"})
+    history.when(unmerge("b")).when(reinstate("b")).shows({"Tea": "a b"})
+
+
+def test_two_persons_who_contradict_each_other_are_told_the_path() -> None:
+    history = given(*APART, say("c", "Mate", {"b": KEEP}), separate("a", "c"))
+    history.when(merge("a", "b")).then("refused separated")
+    assert history.join("c").id in history.detail()
+    assert history.id("a") in history.detail()
+    history.shows({"Tea": "a", "Chai": "b c"})
+
+
+def test_a_lower_ranks_separation_does_not_hinder_a_person() -> None:
+    history = given(*APART, say("c", "Mate", {"b": KEEP}), separate("a", "c", rank="review"))
+    history.when(merge("a", "b")).then("b manual_join a")
+
+
+def test_separating_members_of_one_memory_is_refused_with_the_path() -> None:
+    history = given(*JOINED).when(separate("a", "b")).then("refused one_memory")
+    assert history.join("b").id in history.detail()
+
+
+def test_a_separation_of_a_higher_rank_is_one_more() -> None:
+    history = given(*APART).when(separate("a", "b", rank="judge")).then("separated b a")
+    history.when(separate("a", "b", rank="judge")).then("refused standing_already")
+    history.when(separate("a", "b", rank="rule")).then("refused standing_already")
+    history.when(separate("a", "b")).then("separated b a")
+
+
+def test_a_review_cannot_take_out_what_a_person_said() -> None:
+    history = given(*APART, merge("a", "b"))
+    history.when(unmerge("b", rank="review")).then("refused outranked").shows({"Tea": "a b"})
+    history.when(unmerge("b")).then("reversed b a")
+
+
+def test_a_review_may_take_out_and_put_back_what_a_rule_did() -> None:
+    history = given(*JOINED).when(unmerge("b", rank="review")).then("reversed b a")
+    history.when(reinstate("b", rank="judge")).then("refused separated")
+    history.when(reinstate("b", rank="review")).then("reinstated b a").shows({"Tea": "a b"})
+
+
+def test_reinstating_restores_what_was_there() -> None:
+    history = given(*JOINED, unmerge("b")).when(reinstate("b")).then("reinstated b a")
+    history.shows({"Tea": "a b"}).when(reinstate("b")).then("refused standing_already")
+    assert not history.ledger.separated(history.id("a"), history.id("b"))
+
+
+def test_reinstating_against_a_persons_separation_is_refused() -> None:
+    history = given(*JOINED, say("c", "Mate", {"b": KEEP}), unmerge("b"), separate("a", "c"))
+    history.when(reinstate("b")).then("refused separated")
+
+
+def test_what_never_joined_cannot_be_reinstated() -> None:
+    history = given(*JOINED)
+    history.when(on_decision(Reinstate, history.id("a"))).then("refused unknown_decision")
+
+
+def test_confirming() -> None:
+    history = given(*JOINED).when(confirm("b")).then("confirmed b a")
+    history.when(confirm("b")).then("refused standing_already")
+    history.when(unmerge("b")).when(confirm("b")).then("refused not_standing")
+    history.when(confirm("a"))
+    assert [event.type for event in history.new] == ["palimpsest.confirmed.v1"]
+
+
+def test_retracting_leaves_the_joins() -> None:
+    history = given(*JOINED, say("c", "Mate", {"b": KEEP}), retract("b")).shows({"Tea": "a c"})
+    history.when(retract("b")).then("refused retracted_already")
+    history.when(restore("b")).shows({"Tea": "a b c"})
+    history.when(restore("b")).then("refused not_retracted")
+
+
+def test_words_about_unknown_candidates_are_refused() -> None:
+    for step in (retract("z"), restore("z"), access("z")):
+        given().when(step).then("refused unknown_candidate")
+
+
+def test_access_is_counted() -> None:
+    history = given(*JOINED).when(access("b")).then("accessed b").again().then()
+    assert history.ledger.entries[history.id("b")].accesses == 1
+
+
+def test_a_refused_command_changes_nothing() -> None:
+    history = given(*JOINED, say("c", "Milk"), say("d", "Cream", {"c": ASK}), separate("a", "c"))
+    before = history.faces(), dict(history.ledger.statements), history.ledger.edges.copy()
+    refused: tuple[Step, ...] = (
+        merge("b", "c"),
+        separate("a", "b"),
+        reinstate("b"),
+        judge("d", b="same"),
+        compose("b", "Both", "a b"),
+        restore("a"),
+    )
+    for step in refused:
+        history.when(step)
+        assert [event.type for event in history.new] == ["palimpsest.refused.v1"]
+        assert (history.faces(), history.ledger.statements, history.ledger.edges) == before
+
+
+def test_the_separated_pair_may_still_share_a_memory_through_a_persons_word() -> None:
+    """A person's join over a judge's separation holds, and the judge's word does not cut it."""
+    history = given(*APART, separate("a", "b", rank="judge"), merge("a", "b"))
+    history.when(say("c", "Mate", {"a": KEEP})).shows({"Tea": "a b c"})

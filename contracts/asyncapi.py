@@ -13,12 +13,14 @@ _OWNER = {"type": "string", "description": "The owner; the partitioner is murmur
 Document = dict[str, Any]
 
 
-def asyncapi(event_files: Sequence[str]) -> Document:
-    """The document; payloads refer to the schema files beside it.
+def asyncapi(schema_files: Sequence[str]) -> Document:
+    """The document; payloads refer to the schema files beside it, which are named here.
 
     What travels on `memory.verifications` has no schema yet: it comes with the judge's service.
     """
-    events = [file.removesuffix(".json") for file in event_files]
+    names = [file.removesuffix(".json") for file in schema_files]
+    said = [name for name in names if name.startswith("said.")]
+    events = [name for name in names if name.startswith("event.")]
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -28,9 +30,7 @@ def asyncapi(event_files: Sequence[str]) -> Document:
         },
         "defaultContentType": STRUCTURED,
         "channels": {
-            "candidates": _channel(
-                "memory.candidates", "All that producers say.", ["candidate.event"]
-            ),
+            "candidates": _channel("memory.candidates", "All that producers say.", said),
             "commands": _channel(
                 "memory.commands", "What operators ask for, and verdicts.", ["request"]
             ),
@@ -59,9 +59,7 @@ def asyncapi(event_files: Sequence[str]) -> Document:
             "verify": _operation("send", "verifications"),
             "reject": _operation("send", "dead-letters"),
         },
-        "components": {
-            "messages": {name: _message(name) for name in ["candidate.event", "request", *events]}
-        },
+        "components": {"messages": {name: _message(name) for name in ["request", *said, *events]}},
     }
 
 

@@ -22,12 +22,11 @@ from contracts.requests import REQUEST
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-CANDIDATE_TYPE = "palimpsest.candidate.v1"
-"""The CloudEvents type of a candidate."""
 
 _NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 _ENVELOPE = ("specversion", "id", "source", "type")
 """What CloudEvents 1.0 requires of every event."""
+_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": _NOT_BLANK}
 _TAGS = ("type", "request")
 """What tells alternatives apart: always there, though the models have a default for it."""
 
@@ -43,13 +42,13 @@ def documents() -> dict[str, Schema]:
     """Every schema by its file's name; the same code gives the same documents."""
     made = {
         "candidate.json": candidate_row(),
-        "candidate.event.json": candidate_event(),
         "policy.json": _schema(Policy),
         "request.json": _schema(REQUEST),
     }
+    made |= said()
     made |= {event_file(kind): _event(kind) for kind in get_args(AnyEvent)}
     named = {name: _named(name, schema) for name, schema in made.items()}
-    return named | {"asyncapi.json": asyncapi([event_file(kind) for kind in get_args(AnyEvent)])}
+    return named | {"asyncapi.json": asyncapi(list(named))}
 
 
 def written(schema: Schema) -> bytes:
@@ -67,7 +66,8 @@ def candidate_row() -> Schema:
     schema = _schema(Candidate)
     fields = {name: _or_null(field) for name, field in schema["properties"].items()}
     fields |= {name: schema["properties"][name] for name in ("owner_id", "text")}
-    fields["owner_id"] |= {"minLength": 1, "pattern": _NOT_BLANK}
+    fields["owner_id"] = _NAME
+    fields["id"] = {"type": ["string", "integer", "null"]}
     fields["text"] |= {"minLength": 1, "maxLength": MAX_TEXT_BYTES, "pattern": _NOT_BLANK}
     fields["text"]["description"] = f"At most {MAX_TEXT_BYTES} bytes of UTF-8."
     fields["created_at"] = fields["occurred_at"] | {"description": "Another name of occurred_at."}
@@ -81,25 +81,37 @@ def _or_null(field: Schema) -> Schema:
     return {"anyOf": [field, {"type": "null"}]}
 
 
-def candidate_event() -> Schema:
-    """A candidate as a CloudEvent: its `id` and `source` are the envelope's."""
+def said() -> dict[str, Schema]:
+    """What producers say, each as a CloudEvent; its `id` and `source` are the envelope's."""
     row = candidate_row()
-    definitions = row.pop("$defs", {})
-    row["properties"] = {k: v for k, v in row["properties"].items() if k not in ("id", "source")}
-    name = {"type": "string", "minLength": 1, "maxLength": 512}
+    definitions = row.pop("$defs")
+    candidate = row | {"description": "A candidate; the envelope's `time` is its occurred_at."}
+    session = _word("session_id", "Of one session of the owner.")
     return {
-        "description": "A candidate in CloudEvents 1.0, structured mode.",
-        "type": "object",
-        "properties": {
-            "specversion": {"const": "1.0"},
-            "id": name,
-            "source": name,
-            "type": {"const": CANDIDATE_TYPE},
-            "data": row,
-        },
-        "required": [*_ENVELOPE, "data"],
-        "$defs": definitions,
+        "said.candidate.v1.json": _envelope("candidate", candidate) | {"$defs": definitions},
+        "said.session_ended.v1.json": _envelope("session_ended", session),
+        "said.compacted.v1.json": _envelope("compacted", session),
+        "said.accessed.v1.json": _envelope(
+            "accessed", _word("candidate_id", "Of any member of the memory that was used.")
+        ),
     }
+
+
+def _word(subject: str, description: str) -> Schema:
+    fields = {"owner_id": _NAME, subject: _NAME | {"description": description}}
+    return {"type": "object", "properties": fields, "required": sorted(fields)}
+
+
+def _envelope(name: str, data: Schema) -> Schema:
+    fields = {
+        "specversion": {"const": "1.0"},
+        "id": _NAME,
+        "source": _NAME,
+        "type": {"const": f"palimpsest.{name}.v1"},
+        "time": {"type": ["string", "null"], "format": "date-time"},
+        "data": data,
+    }
+    return {"type": "object", "properties": fields, "required": [*_ENVELOPE, "data"]}
 
 
 def _event(kind: type[Event]) -> Schema:

@@ -11,10 +11,12 @@ from hypothesis import given
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from contracts.compatibility import incompatibilities
+from contracts.errors import InvalidInputError
 from contracts.events import AnyEvent, Event
 from contracts.requests import REQUEST, AnyRequest
 from contracts.schema import documents, event_file, written
 from contracts.wire import encode
+from streams.intake import parse
 from streams.policies import load_policy, preset_names
 from tests.contracts.examples import events, models
 
@@ -28,8 +30,12 @@ def valid(name: str, document: Any) -> bool:
     return bool(Draft202012Validator(SCHEMAS[name]).is_valid(document))
 
 
-def as_json(value: Any) -> Any:
-    return orjson.loads(orjson.dumps(value))
+def read(row: Any) -> bool:
+    try:
+        parse(orjson.dumps(row), source="chat")
+    except InvalidInputError:
+        return False
+    return True
 
 
 def test_the_frozen_schemas_are_the_generated_ones() -> None:
@@ -91,6 +97,12 @@ def test_the_presets_follow_the_policy_schema(preset: str) -> None:
 
 
 ROW = {"owner_id": "ada", "text": "Ada lives in Paris."}
+SAID: dict[str, dict[str, str]] = {
+    "candidate": {},
+    "session_ended": {"session_id": "monday"},
+    "compacted": {"session_id": "monday"},
+    "accessed": {"candidate_id": "6f1c9c9e-4d0b-5e0a-9a63-70616c696d70"},
+}
 EVENT = {
     "specversion": "1.0",
     "type": "palimpsest.candidate.v1",
@@ -106,13 +118,15 @@ EVENT = {
         ROW,
         ROW | {"confidence": 1, "topics": ["home"], "metadata": {"x": [1]}, "kind": "perception"},
         ROW | {"created_at": "2026-03-01T12:00:00Z", "anything": {"else": True}},
-        ROW | {"namespace": None},
+        ROW | {"namespace": None, "session_id": None, "topics": None},
         ROW | {"text": "  line\n"},
     ],
 )
 def test_a_row_may_be(row: Any) -> None:
     assert valid("candidate.json", row)
-    assert valid("candidate.event.json", EVENT | {"data": row})
+    assert valid("said.candidate.v1.json", EVENT | {"data": row})
+    assert read(row)
+    assert read(EVENT | {"data": row})
 
 
 @pytest.mark.parametrize(
@@ -124,19 +138,41 @@ def test_a_row_may_be(row: Any) -> None:
         ROW | {"text": "nul\x00"},
         ROW | {"text": "x" * 40_000},
         ROW | {"owner_id": 7},
+        ROW | {"owner_id": ""},
         ROW | {"confidence": 1.5},
+        ROW | {"confidence": "high"},
         ROW | {"kind": "rumour"},
+        ROW | {"topics": "home"},
         ["ada", "Ada lives in Paris."],
     ],
 )
 def test_a_row_may_not_be(row: Any) -> None:
     assert not valid("candidate.json", row)
-    assert not valid("candidate.event.json", EVENT | {"data": row})
+    assert not valid("said.candidate.v1.json", EVENT | {"data": row})
+    assert not read(row)
+    assert not read(EVENT | {"data": row})
+
+
+def test_a_row_may_have_a_number_for_an_id() -> None:
+    assert valid("candidate.json", ROW | {"id": 7})
+    assert read(ROW | {"id": 7})
 
 
 @pytest.mark.parametrize("attribute", ["specversion", "id", "source", "type", "data"])
-def test_a_candidate_event_needs_its_attributes(attribute: str) -> None:
-    assert not valid("candidate.event.json", {k: v for k, v in EVENT.items() if k != attribute})
+@pytest.mark.parametrize("said", SAID)
+def test_what_producers_say_needs_its_attributes(said: str, attribute: str) -> None:
+    event = EVENT | {"type": f"palimpsest.{said}.v1", "data": ROW | SAID[said]}
+    assert valid(f"said.{said}.v1.json", event)
+    assert read(event)
+    without = {name: value for name, value in event.items() if name != attribute}
+    assert not valid(f"said.{said}.v1.json", without)
+
+
+@pytest.mark.parametrize("said", ["accessed", "session_ended", "compacted"])
+def test_a_word_says_of_what(said: str) -> None:
+    event = EVENT | {"type": f"palimpsest.{said}.v1"}
+    assert not valid(f"said.{said}.v1.json", event)
+    assert not read(event)
 
 
 def references(node: Any) -> list[str]:

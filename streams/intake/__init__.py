@@ -1,0 +1,21 @@
+"""What producers send, from bytes to candidates; nothing is guessed and nothing is skipped."""
+
+from streams.intake.meaning import Meaning, Prepared, prepare, understand
+from streams.intake.parsing import Word, parse, parse_binary
+from streams.intake.reading import RowReader
+from streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
+
+__all__ = [
+    "MAX_KEPT_BYTES",
+    "MAX_ROW_BYTES",
+    "Meaning",
+    "Prepared",
+    "RawRow",
+    "RowCounter",
+    "RowReader",
+    "Word",
+    "parse",
+    "parse_binary",
+    "prepare",
+    "understand",
+]

@@ -1,0 +1,58 @@
+"""What a row means to the writer: a candidate ready to be decided on, a word, or why neither."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from contracts.candidate import Candidate
+from contracts.errors import InvalidInputError
+from contracts.identity import candidate_id
+from streams.core.text import text_hash
+from streams.intake.parsing import NO_RENAMES, Word, parse
+from streams.intake.rows import RawRow
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A candidate with all that is known of it before its owner's ledger is looked at.
+
+    `hash` is of the normalised text (`streams.core.text.NORMALISER`); `fingerprint` of everything
+    the producer said, so that the same id with other content is told apart.
+    """
+
+    candidate: Candidate
+    candidate_id: str
+    hash: str
+    fingerprint: str
+
+
+Meaning = Prepared | Word | InvalidInputError
+
+
+def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
+    """What a row means; an input that cannot be read is returned as the error about it."""
+    try:
+        said = parse(row.raw, source=row.source, repeat=row.repeat, renames=renames)
+    except InvalidInputError as error:
+        return error
+    return prepare(said) if isinstance(said, Candidate) else said
+
+
+def prepare(candidate: Candidate) -> Prepared:
+    """Compute a candidate's ids and hashes."""
+    return Prepared(
+        candidate,
+        candidate_id(candidate.owner_id, candidate.source, candidate.id),
+        text_hash(candidate.text),
+        _fingerprint(candidate),
+    )
+
+
+def _fingerprint(candidate: Candidate) -> str:
+    """Half a SHA-256 in hex. Absent fields do not count, so that later ones change nothing."""
+    told = {name: value for name, value in candidate.__dict__.items() if value or value == 0}
+    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

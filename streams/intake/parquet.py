@@ -1,0 +1,104 @@
+"""The rows of a Parquet file as JSON, so that they are read like all others."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from math import isnan
+from typing import Any
+
+import orjson
+
+from contracts.errors import UsageError
+
+BATCH = 1000
+
+
+def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
+    """Each row as JSON with sorted keys, and the share of the file that is read with it.
+
+    Times become ISO 8601 strings in UTC; fields that are null or NaN are left out. UsageError for a
+    file that is no Parquet, or is damaged.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    done = 0
+    try:
+        with ParquetFile(path) as file:
+            total = file.metadata.num_rows
+            for batch in file.iter_batches(BATCH):
+                for row in _values(pa.Table.from_batches([batch])):
+                    done += 1
+                    yield _encoded(row), done / total
+    except (pa.ArrowException, OSError) as error:
+        raise UsageError(f"{path} is no Parquet, or damaged, after row {done}") from error
+
+
+def _values(table: Any) -> list[dict[str, Any]]:
+    table = _cast(_cast(table, _in_utc), _as_text)
+    try:
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except UnicodeDecodeError:  # in one value of the thousand rows: only its row is invalid
+        rows = _cast(table, _as_bytes).to_pylist()
+    return rows
+
+
+def _cast(table: Any, change: Any) -> Any:
+    import pyarrow as pa
+
+    fields = [field.with_type(_changed(field.type, change)) for field in table.schema]
+    return table.cast(pa.schema(fields), safe=False)
+
+
+def _changed(kind: Any, change: Any) -> Any:
+    """A type with `change` applied to it, or to the types inside it."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _changed(kind.value_type, change)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_changed(kind.value_type, change)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_changed(field.type, change)) for field in kind])
+    return change(kind)
+
+
+def _in_utc(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", tz="UTC" if kind.tz else None)
+    return pa.time64("us") if pa.types.is_time64(kind) else kind
+
+
+def _as_text(kind: Any) -> Any:
+    """Times as text: Arrow can write those that Python has no number for."""
+    import pyarrow as pa
+
+    return pa.string() if pa.types.is_timestamp(kind) or pa.types.is_date(kind) else kind
+
+
+def _as_bytes(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.binary() if pa.types.is_string(kind) or pa.types.is_large_string(kind) else kind
+
+
+def _encoded(row: dict[str, Any]) -> bytes:
+    told = {name: value for name, value in row.items() if value is not None and not _is_nan(value)}
+    return orjson.dumps(told, default=_plain, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and isnan(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no type for, as text; bytes that are no text make their row invalid."""
+    if not isinstance(value, bytes):
+        return str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return orjson.Fragment(b'"' + base64.b64encode(value) + b'\xff"')

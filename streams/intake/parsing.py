@@ -1,0 +1,185 @@
+"""One row's bytes as what a producer says with them (design section 1, CloudEvents 1.0)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+from uuid import UUID, uuid5
+
+import orjson
+from pydantic import ValidationError
+
+from contracts.candidate import Candidate
+from contracts.commands import Access, Compact, EndSession
+from contracts.errors import InvalidInputError
+from contracts.identity import NAMESPACE, digest
+from contracts.model import Model
+from streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
+
+Word = Access | EndSession | Compact
+"""What producers say beside candidates."""
+Row = dict[str, Any]
+Said = TypeVar("Said", bound=Model)
+
+NO_RENAMES: Mapping[str, str] = MappingProxyType({})
+_TYPE_OF_OURS = re.compile(r"palimpsest\.[a-z_]{1,40}\.v\d{1,4}")
+_TOLD_ERRORS = 4
+
+
+def parse(
+    raw: bytes, *, source: str, repeat: int = 1, renames: Mapping[str, str] = NO_RENAMES
+) -> Candidate | Word:
+    """What a row says: a CloudEvent in structured mode, or a bare row of a candidate's fields.
+
+    A bare row without `source` has this one, and without `id` one made of its hash and `repeat`.
+    `renames` gives our names for fields of bare rows. Raises InvalidInputError, which says what is
+    wrong and never what the row says.
+    """
+    row = _object_of(raw)
+    if "specversion" in row:
+        return _of_event(row)
+    row = _renamed(row, renames)
+    row["id"] = _text_id(row.get("id")) or f"{digest(raw)[:32]}-{repeat}"
+    if row.get("source") is None:
+        row["source"] = source
+    return _checked(Candidate, row)
+
+
+def parse_binary(headers: Mapping[str, str], body: bytes) -> Candidate | Word:
+    """What a CloudEvent in binary mode says; its attributes are in `ce-…` or `ce_…` headers.
+
+    Raises InvalidInputError as `parse` does.
+    """
+    attributes: Row = {
+        name[3:].lower(): value
+        for name, value in headers.items()
+        if name[:3].lower() in ("ce-", "ce_")
+    }
+    return _of_event({"specversion": None} | attributes | {"data": _object_of(body)})
+
+
+def _object_of(raw: bytes) -> Row:
+    if len(raw) > MAX_ROW_BYTES:
+        raise InvalidInputError("field", _too_long(len(raw)))
+    try:
+        row = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise _unreadable(raw, error.msg, error.pos) from None
+    if not isinstance(row, dict):
+        raise InvalidInputError("not_an_object", "a row must be a JSON object: {…}")
+    return row
+
+
+def _too_long(length: int) -> str:
+    if length >= MAX_KEPT_BYTES:
+        return f"the row has {MAX_KEPT_BYTES} bytes or more; what is beyond them was not kept"
+    return f"the row has {length} bytes; {MAX_ROW_BYTES} are allowed"
+
+
+def _unreadable(raw: bytes, message: str, position: int) -> InvalidInputError:
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return InvalidInputError("not_utf8", f"byte {error.start} is not UTF-8")
+    return InvalidInputError("not_json", f"{message} (at character {position})")
+
+
+def _renamed(row: Row, renames: Mapping[str, str]) -> Row:
+    for theirs, ours in renames.items():
+        if theirs in row:
+            if ours in row:
+                raise InvalidInputError("field", f"{ours}: it is there, and as {theirs} too")
+            row[ours] = row.pop(theirs)
+    return row
+
+
+def _text_id(value: object) -> str | None:
+    match value:
+        case None | str():
+            return value
+        case int() if not isinstance(value, bool):
+            return str(value)
+        case _:
+            raise InvalidInputError("field", "id: must be a string or an integer of 64 bits")
+
+
+def _of_event(event: Row) -> Candidate | Word:
+    reader = _TYPES.get(str(event.get("type")))
+    if event["specversion"] != "1.0" or reader is None:
+        raise InvalidInputError("unknown_type", _unknown(event))
+    for name in ("id", "source"):
+        if not isinstance(event.get(name), str):
+            raise InvalidInputError("field", f"{name}: a CloudEvent must have it, as a string")
+    data = event.get("data")
+    if not isinstance(data, dict):
+        raise InvalidInputError("not_an_object", "the event's data must be a JSON object: {…}")
+    return reader(event, data)
+
+
+def _unknown(event: Row) -> str:
+    """Names the type where it is one of ours: anything else may be a text."""
+    if event["specversion"] != "1.0":
+        return "only CloudEvents of specversion 1.0 are known"
+    found = str(event.get("type"))
+    name = found if _TYPE_OF_OURS.fullmatch(found) else "the event's type"
+    return f"{name} is not known here; known are {', '.join(_TYPES)}"
+
+
+def _candidate(event: Row, data: Row) -> Candidate:
+    for name in ("id", "source"):
+        if data.get(name, event[name]) != event[name]:
+            raise InvalidInputError("field", f"data/{name}: another than the event's")
+    if data.get("occurred_at") is None and data.get("created_at") is None:
+        data = data | {"occurred_at": event.get("time")}
+    return _checked(Candidate, data | {"id": event["id"], "source": event["source"]})
+
+
+def _access(event: Row, data: Row) -> Access:
+    try:
+        candidate = str(UUID(data.get("candidate_id")))
+    except (ValueError, TypeError, AttributeError):
+        raise InvalidInputError("field", "candidate_id: must be a candidate's id") from None
+    return _checked(Access, _said(event, data) | {"candidate_id": candidate})
+
+
+def _end_session(event: Row, data: Row) -> EndSession:
+    return _checked(EndSession, _said(event, data) | {"session_id": data.get("session_id")})
+
+
+def _compact(event: Row, data: Row) -> Compact:
+    return _checked(Compact, _said(event, data) | {"session_id": data.get("session_id")})
+
+
+def _said(event: Row, data: Row) -> Row:
+    """Whose word it is, under an id of its own: the same event again is the same command."""
+    owner_id = data.get("owner_id")
+    name = orjson.dumps([event["type"], owner_id, event["source"], event["id"]])
+    return {"command_id": str(uuid5(NAMESPACE, name.decode())), "owner_id": owner_id}
+
+
+_TYPES: dict[str, Callable[[Row, Row], Candidate | Word]] = {
+    "palimpsest.candidate.v1": _candidate,
+    "palimpsest.session_ended.v1": _end_session,
+    "palimpsest.compacted.v1": _compact,
+    "palimpsest.accessed.v1": _access,
+}
+
+
+def _checked(kind: type[Said], values: Row) -> Said:
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        found = error.errors(include_input=False, include_context=False, include_url=False)
+        told = "; ".join(
+            f"{_place(one['loc'])}: {one['msg'].removeprefix('Value error, ')}"
+            for one in found[:_TOLD_ERRORS]
+        )
+        raise InvalidInputError("field", told) from None
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """The field, and the place in a list; never a key from inside the metadata."""
+    field, *inside = location or ("row",)
+    return "/".join([str(field), *(str(at) for at in inside[:1] if isinstance(at, int))])

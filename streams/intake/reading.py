@@ -1,0 +1,142 @@
+"""Files of producers as rows: JSON lines, the same compressed by gzip, Parquet, standard input."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from contracts.errors import UsageError
+from streams.intake.parquet import parquet_rows
+from streams.intake.rows import MAX_KEPT_BYTES, RawRow, RowCounter
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+STDIN = "-"
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BUFFER = 256 * 1024
+
+
+class RowReader:
+    """The rows of files, one after the other, read as they are asked for; `-` is standard input.
+
+    `total` is the files' size in bytes, None where one of them has none; `done` is how many of them
+    were read so far. Empty lines are no rows. UsageError names the file that cannot be read: one
+    that is not there at once, one that ends too early after all rows before.
+    """
+
+    def __init__(self, paths: Sequence[str | Path]) -> None:
+        self._paths = [str(path) for path in paths]
+        self.done = 0
+        sizes = [_size(path) for path in self._paths]
+        known = [size for size in sizes if size is not None]
+        self.total = sum(known) if len(known) == len(sizes) else None
+
+    def __iter__(self) -> Iterator[RawRow]:
+        for path in self._paths:
+            source = "stdin" if path == STDIN else Path(path).name
+            counter = RowCounter()
+            for raw in self._rows(path):
+                yield RawRow(raw, source, counter.count(raw))
+
+    def _rows(self, path: str) -> Iterator[bytes]:
+        before = self.done
+        try:
+            with _opened(path) as opened:
+                counted = _Counted(opened)
+                file: io.BufferedReader = io.BufferedReader(counted, _BUFFER)
+                start = file.peek(4)[:4]
+                if start == _PARQUET:
+                    yield from self._parquet_rows(path)
+                    return
+                for raw in _lines(_unpacked(file, start, path)):
+                    self.done = before + counted.count
+                    yield raw
+                self.done = before + counted.count
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise UsageError(f"{path} is cut short or damaged: {error}") from error
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+
+    def _parquet_rows(self, path: str) -> Iterator[bytes]:
+        before = self.done
+        size = _size(path)
+        if size is None:
+            raise UsageError(f"{path} is Parquet, which is read from a file only")
+        for raw, share in parquet_rows(path):
+            self.done = before + int(size * share)
+            yield raw
+
+
+class _Counted(io.RawIOBase):
+    """A file's bytes as they are, counted as they are read; a slow producer's as they come."""
+
+    def __init__(self, file: io.BufferedIOBase) -> None:
+        self._file = file
+        self.count = 0
+
+    def readable(self) -> bool:
+        """It is for reading."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Read what is there, up to the buffer's length."""
+        read = self._file.readinto1(buffer)
+        self.count += read
+        return read
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[io.BufferedIOBase]:
+    if path == STDIN:
+        yield cast(io.BufferedIOBase, sys.stdin.buffer)
+    else:
+        with Path(path).open("rb") as file:
+            yield file
+
+
+def _size(path: str) -> int | None:
+    if path == STDIN:
+        return None
+    file = Path(path)
+    if not file.exists():
+        raise UsageError(f"there is no file {path}")
+    if file.is_dir():
+        raise UsageError(f"{path} is a folder: name its files")
+    return file.stat().st_size if file.is_file() else None
+
+
+def _unpacked(file: io.BufferedReader, start: bytes, path: str) -> io.BufferedReader:
+    if start.startswith(_GZIP):
+        return io.BufferedReader(gzip.GzipFile(fileobj=file), _BUFFER)
+    if path.endswith(".gz"):
+        raise UsageError(f"{path} is no gzip file")
+    if path.endswith(".parquet"):
+        raise UsageError(f"{path} is no Parquet file")
+    return file
+
+
+def _lines(file: io.BufferedReader) -> Iterator[bytes]:
+    """Lines that are not empty, without their ends; of one that is too long, its beginning."""
+    first = True
+    while line := file.readline(MAX_KEPT_BYTES):
+        if not line.endswith(b"\n") and len(line) == MAX_KEPT_BYTES:
+            _skip_line(file)
+        if first:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+            first = False
+        if not line.isspace() and line:
+            yield line.rstrip(b"\r\n")
+
+
+def _skip_line(file: io.BufferedReader) -> None:
+    while (line := file.readline(_BUFFER)) and not line.endswith(b"\n"):
+        pass

@@ -5,6 +5,18 @@ Messages carry owners, ids and positions, never the text of a memory.
 
 from __future__ import annotations
 
+from typing import Literal
+
+InvalidReason = Literal[
+    "not_json",
+    "not_utf8",
+    "not_an_object",
+    "unknown_type",
+    "field",
+    "id_conflict",
+]
+"""Why an input is `invalid`: a wire value."""
+
 
 class PalimpsestError(Exception):
     """Anything this system raises on purpose."""
@@ -17,12 +29,12 @@ class TransientError(PalimpsestError):
 class InvalidInputError(PalimpsestError):
     """An input that can never be processed: it goes to the dead letters with its bytes.
 
-    `reason` is a word of `contracts.events.InvalidReason`; `detail` says where and what to do.
+    `detail` says where and what to do.
     """
 
-    def __init__(self, reason: str, detail: str) -> None:
+    def __init__(self, reason: InvalidReason, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
-        self.reason = reason
+        self.reason: InvalidReason = reason
         self.detail = detail
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter
 
 from contracts.candidate import CandidateFields
+from contracts.errors import InvalidReason
 from contracts.evidence import Evidence, Verdict
 from contracts.model import Model, WireTime
 
@@ -37,14 +38,6 @@ Decision = Literal[FirstDecision, Settlement, LaterJoin, "invalid"]
 FaceRule = Literal["repeat", "keep", "take", "text"]
 Rank = Literal["rule", "judge", "review", "person"]
 RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "review": 2, "person": 3}
-InvalidReason = Literal[
-    "not_json",
-    "not_utf8",
-    "not_an_object",
-    "unknown_type",
-    "field",
-    "id_conflict",
-]
 
 
 class Vector(Model):

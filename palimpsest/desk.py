@@ -1,0 +1,177 @@
+"""Where a process brings what it wants written: to its own writer, or to whoever is writing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+from projections.verify import verify
+
+from contracts.errors import RefusedError, StoreError, TransientError, UsageError
+from contracts.policy import Policy
+from contracts.requests import AnyRequest
+from palimpsest.parcels import outcomes_of, pack
+from palimpsest.paths import PROJECTIONS_FOLDER
+from palimpsest.writing import WritingSession
+from streams.embedded.desk import Answer, Rehearsal
+from streams.embedded.inbox import Inbox
+from streams.embedded.inputs import Input, Outcome
+from streams.embedded.lock import WriterLock
+from streams.embedded.log import Log
+from streams.embedded.operations import carry_out
+from streams.embedded.pipeline import WINDOW, run
+from streams.embedder import Embedder
+
+POLL_SECONDS = 0.02
+"""How often an answer is looked for, and whether the writer has gone."""
+
+
+class FrontDesk:
+    """One process's door to a store: the lock, the inbox, and the writing session behind them."""
+
+    def __init__(
+        self,
+        folder: Path,
+        log: Log,
+        policy: Policy,
+        load: Callable[[], Embedder],
+    ) -> None:
+        self.folder = folder
+        self.log = log
+        self.projections = folder / PROJECTIONS_FOLDER
+        self._wanted = policy
+        self._load = load
+        self._inbox = Inbox(log)
+        self._lock = WriterLock(folder)
+        self._embedder: Embedder | None = None
+        self._session: WritingSession | None = None
+
+    def close(self) -> None:
+        """End the threads and let the files go."""
+        if self._session is not None:
+            self._session.close()
+        if self._embedder is not None:
+            self._embedder.close()
+        self.log.close()
+
+    def embedder(self) -> Embedder:
+        """The embedder, loaded when it is first needed."""
+        if self._embedder is None:
+            self._embedder = self._load()
+        return self._embedder
+
+    def policy_in_force(self) -> Policy:
+        """The recorded policy; before the first candidate, the one that it will record."""
+        recorded = self.log.last_policy()
+        return Policy.model_validate(recorded.data.policy) if recorded else self._wanted
+
+    @contextmanager
+    def writing(self) -> Iterator[WritingSession | None]:
+        """The writing session while the lock is held; None where another process holds it."""
+        if not self._lock.try_acquire():
+            yield None
+            return
+        try:
+            if self._session is None:
+                self._session = WritingSession(
+                    self.folder,
+                    self.log,
+                    self._wanted,
+                    self.embedder,
+                    lambda: datetime.now(UTC),
+                )
+            self._session.begin()
+            yield self._session
+            self._session.serve()
+            self._session.end()
+        finally:
+            self._lock.release()
+
+    def refresh(self) -> None:
+        """Have the projections repaired and caught up, unless a writer sees to that already."""
+        with self.writing():
+            pass
+
+    def submit(self, inputs: Sequence[Input]) -> list[Outcome]:
+        """Decide on inputs here, or have them decided by the process that holds the lock."""
+        with self.writing() as session:
+            if session is not None:
+                return session.decide(inputs)
+        return [one for window in self._sent(iter(inputs), {}) for one in window]
+
+    def stream(
+        self, inputs: Iterator[Input], renames: dict[str, str]
+    ) -> Iterator[Sequence[Outcome]]:
+        """Decide on many inputs, window by window, and serve others between the windows."""
+        with self.writing() as session:
+            if session is not None:
+                yield from run(session.writer, inputs, session.serve)
+                return
+        yield from self._sent(inputs, renames)
+
+    def _sent(
+        self, inputs: Iterator[Input], renames: dict[str, str]
+    ) -> Iterator[Sequence[Outcome]]:
+        while parcel := list(islice(inputs, WINDOW)):
+            yield outcomes_of(self._left_in_inbox("candidates", pack(parcel, renames)))
+
+    def ask(self, request: AnyRequest) -> Answer:
+        """Carry a request out here, or have it carried out; RefusedError where it could not be."""
+        with self.writing() as session:
+            if session is not None:
+                return _told(session.request(request))
+        body = request.model_dump_json(exclude_none=True).encode()
+        return _told(orjson.loads(self._left_in_inbox("request", body)))
+
+    def _left_in_inbox(self, kind: Any, body: bytes) -> bytes:
+        """Leave an item and wait for its answer; serve it here when the writer has gone."""
+        item = self._inbox.put(kind, "inbox", body)
+        while (answer := self._inbox.take_answer(item)) is None:
+            with self.writing() as session:
+                if session is not None:
+                    session.serve_all()
+                    continue
+            time.sleep(POLL_SECONDS)
+        return answer
+
+    def rehearse(self, request: AnyRequest) -> Answer:
+        """What a request would do; nothing is written."""
+        clock = lambda: datetime.now(UTC)  # noqa: E731 - a name would say no more
+        return carry_out(Rehearsal(self.log, self.policy_in_force(), clock), request)
+
+    def positions(self) -> dict[str, int]:
+        """How far each projection has come, by the log's positions."""
+        return positions(self.projections)
+
+    def rebuild(
+        self, which: Sequence[str], progress: Callable[[str, float], None] | None
+    ) -> dict[str, Any]:
+        """Make projections anew. TransientError while another process writes."""
+        with self.writing() as session:
+            if session is None:
+                raise TransientError("another process is writing to this store: try again later")
+            return session.projector.rebuild(which, progress)
+
+    def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
+        """Compare the projections with the fold of the log; nobody may write meanwhile."""
+        with self.writing() as session:
+            if session is None:
+                raise TransientError("another process is writing to this store: try again later")
+            return verify(self.log, self.projections, progress)
+
+
+def _told(answer: Answer) -> Answer:
+    if "refused" in answer:
+        raise RefusedError(answer["refused"]["reason"], answer["refused"]["detail"])
+    if "usage" in answer:
+        raise UsageError(answer["usage"])
+    if "done" not in answer:
+        raise StoreError("the writer's answer cannot be read")
+    done: Answer = answer["done"]
+    return done

@@ -1,0 +1,56 @@
+"""The log and the dead letters as files that go in and out of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from contracts.errors import RefusedError, StoreError
+from palimpsest.desk import FrontDesk
+from palimpsest.paths import LOG_FILE
+from streams.embedded.dead_letters import DeadLetters, LetterState
+from streams.embedded.log import Log
+
+
+def export_log(desk: FrontDesk, file: Path, progress: Callable[[int], None] | None) -> int:
+    """Write every line of the log, as it stands there."""
+    count = 0
+    try:
+        with file.open("wb") as out:
+            for count, (_, line) in enumerate(desk.log.lines(), 1):
+                out.write(line + b"\n")
+                if progress is not None and count % 1000 == 0:
+                    progress(count)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be written: {error.strerror}") from error
+    return count
+
+
+def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
+    """Fill a new store's log with the lines of a file."""
+    try:
+        with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
+            return log.import_lines(_lines(lines), progress)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    return (line.rstrip(b"\n") for line in file)
+
+
+def dead_letters(desk: FrontDesk, state: str | None) -> list[dict[str, Any]]:
+    """The letters of a state, or all."""
+    wanted: LetterState | None = state  # type: ignore[assignment]
+    return [asdict(letter) for letter in DeadLetters(desk.log).letters(wanted)]
+
+
+def dead_letter(desk: FrontDesk, letter_id: str) -> tuple[dict[str, Any], bytes]:
+    """A letter and its bytes."""
+    letters = DeadLetters(desk.log)
+    letter, original = letters.get(letter_id), letters.original(letter_id)
+    if letter is None or original is None:
+        raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
+    return asdict(letter), original

@@ -1,0 +1,142 @@
+"""Many rows at once: files in, a summary out (design section 13, `ingest`)."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from contracts.errors import RefusedError, UsageError
+from palimpsest.desk import FrontDesk
+from streams.embedded.dead_letters import DeadLetters
+from streams.embedded.inputs import Input, Outcome
+from streams.intake import RawRow, RowCounter, RowReader, understand
+
+NAMED = 20
+"""How many invalid rows a summary names."""
+
+
+@dataclass(slots=True)
+class IngestProgress:
+    """How far an ingest is; `bytes_total` is None where an input has no size."""
+
+    rows: int
+    bytes_read: int
+    bytes_total: int | None
+    decisions: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of the rows: each is decided, known from before, invalid, or heard.
+
+    `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones.
+    """
+
+    rows: int = 0
+    known: int = 0
+    invalid: int = 0
+    heard: int = 0
+    decisions: Counter[str] = field(default_factory=Counter)
+    invalid_rows: list[dict[str, Any]] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        """Count what became of some rows, in order."""
+        for outcome in outcomes:
+            self.rows += 1
+            match outcome.result:
+                case "known":
+                    self.known += 1
+                case "heard":
+                    self.heard += 1
+                case "decided":
+                    self.decisions[outcome.decision or ""] += 1
+                case "invalid":
+                    self.invalid += 1
+                    self._name(outcome)
+
+    def _name(self, outcome: Outcome) -> None:
+        if len(self.invalid_rows) < NAMED:
+            self.invalid_rows.append(
+                {
+                    "row": self.rows,
+                    "reason": outcome.reason,
+                    "detail": outcome.detail,
+                    "dead_letter": outcome.decision_id,
+                }
+            )
+
+
+def to_inputs(rows: Iterable[Mapping[str, Any]], source: str) -> list[Input]:
+    """Rows of Python values as if they had been read from a file of that name."""
+    counter = RowCounter()
+    inputs = []
+    for values in rows:
+        try:
+            raw = orjson.dumps(dict(values))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"a candidate must be plain JSON values: {error}") from None
+        row = RawRow(raw, source, counter.count(raw))
+        inputs.append(Input(row, understand(row)))
+    return inputs
+
+
+def ingest_files(
+    desk: FrontDesk,
+    files: Sequence[str],
+    *,
+    source: str | None,
+    mapping: Mapping[str, str] | None,
+    progress: Callable[[IngestProgress], None] | None,
+) -> Summary:
+    """Decide on the rows of files, and tell `progress` after each window."""
+    reader = RowReader(files)
+    renames = dict(mapping or {})
+
+    def read() -> Iterator[Input]:
+        for row in reader:
+            named = row if source is None else RawRow(row.raw, source, row.repeat)
+            yield Input(named, understand(named, renames))
+
+    def told(summary: Summary) -> None:
+        if progress is not None:
+            progress(IngestProgress(summary.rows, reader.done, reader.total, summary.decisions))
+
+    return _summed_up(desk.stream(read(), renames), told)
+
+
+def _summed_up(outcomes: Iterable[Sequence[Outcome]], told: Callable[[Summary], None]) -> Summary:
+    begun = time.monotonic()
+    summary = Summary()
+    try:
+        for window in outcomes:
+            summary.add(window)
+            told(summary)
+    except KeyboardInterrupt:
+        summary.interrupted = True
+    summary.seconds = time.monotonic() - begun
+    return summary
+
+
+def ingest_letters(desk: FrontDesk, letter_ids: Sequence[str] | None) -> Summary:
+    """Read dead letters again. Those that are valid now are marked `retried`."""
+    letters = DeadLetters(desk.log)
+    wanted = letter_ids or [letter.id for letter in letters.letters("open")]
+    summary = Summary()
+    for letter_id in wanted:
+        letter, raw = letters.get(letter_id), letters.original(letter_id)
+        if letter is None or raw is None:
+            raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
+        row = RawRow(raw, letter.origin, 1)
+        outcomes = desk.submit([Input(row, understand(row))])
+        summary.add(outcomes)
+        if outcomes[0].result != "invalid":
+            with desk.log.transaction():
+                letters.mark(letter_id, "retried")
+    return summary

@@ -1,0 +1,31 @@
+"""Candidates on their way through the inbox: the producer's bytes and where they came from."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+import orjson
+
+from streams.embedded.inputs import Input, Outcome
+from streams.intake import RawRow, understand
+
+
+def pack(inputs: Sequence[Input], renames: dict[str, str]) -> bytes:
+    """Inputs as one item's body; `renames` are those that they were read with."""
+    rows = [
+        (base64.b64encode(one.row.raw).decode(), one.row.source, one.row.repeat) for one in inputs
+    ]
+    return orjson.dumps({"rows": rows, "renames": renames})
+
+
+def unpack(body: bytes) -> list[Input]:
+    """The inputs of an item's body, read again here: nobody else's parsing is trusted."""
+    parcel = orjson.loads(body)
+    rows = (RawRow(base64.b64decode(raw), *where) for raw, *where in parcel["rows"])
+    return [Input(row, understand(row, parcel["renames"])) for row in rows]
+
+
+def outcomes_of(answer: bytes) -> list[Outcome]:
+    """What the writer answered about an item's inputs."""
+    return [Outcome(**one) for one in orjson.loads(answer)]

@@ -1,0 +1,371 @@
+"""A store of memories, from Python: everything that the command line can do (design section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from contracts.errors import StoreError
+from contracts.policy import Policy
+from contracts.requests import (
+    AccessRequest,
+    ComposeRequest,
+    ConfirmRequest,
+    JoinSelection,
+    MergeRequest,
+    PolicyRequest,
+    ReinstateRequest,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    SeparateRequest,
+    SessionRequest,
+    SettleRequest,
+    UnmergeRequest,
+)
+from palimpsest import exchange, viewing
+from palimpsest.desk import FrontDesk
+from palimpsest.ingesting import IngestProgress, Summary, ingest_files, ingest_letters, to_inputs
+from palimpsest.paths import LOG_FILE, PROJECTIONS
+from streams.embedded.desk import Answer
+from streams.embedded.inputs import Outcome
+from streams.embedded.log import Log
+from streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
+from streams.policies import load_policy
+
+
+class Palimpsest:
+    """A store that is open in this process; used by one thread at a time.
+
+    Any number of processes may have it open. Whoever wants to write takes the writer's lock for as
+    long as the call lasts; while another holds it, candidates and requests go through the inbox
+    and the call waits for the answer. Ids are those that the calls and `sql` return.
+    """
+
+    def __init__(self, folder: Path, desk: FrontDesk) -> None:
+        self.folder = folder
+        self._desk = desk
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        create: bool = True,
+        policy: str | Policy = "standard",
+        engine: str = "onnx",
+        model: str = DEFAULT_MODEL,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open the store in the folder `path`, made first unless `create` is False.
+
+        `policy` (a preset's name, a file, or a policy) is put in force by the first candidate of a
+        new store; later `set_policy` changes it. The model is loaded when the first text needs it.
+        Raises StoreError where there is no store, or none that can be read.
+        """
+        folder = Path(path)
+        if create:
+            _make(folder)
+            log = Log.create(folder / LOG_FILE)
+        else:
+            log = Log.open(folder / LOG_FILE)
+        wanted = policy if isinstance(policy, Policy) else load_policy(policy)
+
+        def embedder() -> Embedder:
+            return Embedder(load_engine(model, engine, progress=progress))
+
+        return cls(folder, FrontDesk(folder, log, wanted, embedder))
+
+    def close(self) -> None:
+        """End the threads and let the files go."""
+        self._desk.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- what producers say ----------------------------------------------------------------------
+
+    def submit(
+        self, candidates: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, source: str = "python"
+    ) -> list[Outcome]:
+        """Decide on one candidate or several, in order; one outcome for each.
+
+        A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). One
+        that breaks a rule has the outcome `invalid`; the rest goes on.
+        """
+        rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
+        return self._desk.submit(to_inputs(rows, source))
+
+    def ingest(
+        self,
+        files: Sequence[str],
+        *,
+        source: str | None = None,
+        mapping: Mapping[str, str] | None = None,
+        progress: Callable[[IngestProgress], None] | None = None,
+    ) -> Summary:
+        """Decide on every row of files (JSONL, gzip of it, Parquet, or `-`), and sum up.
+
+        `mapping` renames fields (theirs to ours). An interrupt ends it with what was done.
+        """
+        return ingest_files(self._desk, files, source=source, mapping=mapping, progress=progress)
+
+    def access(self, candidate_id: str) -> Answer:
+        """Note that the memory of a candidate was used."""
+        return self._desk.ask(AccessRequest(request_id=_fresh(), candidate_id=candidate_id))
+
+    def end_session(self, owner_id: str, session_id: str) -> Answer:
+        """Note that a session ended."""
+        return self._desk.ask(
+            SessionRequest(
+                request_id=_fresh(),
+                request="end_session",
+                owner_id=owner_id,
+                session_id=session_id,
+            )
+        )
+
+    # -- what people say -------------------------------------------------------------------------
+
+    def merge(
+        self,
+        a: str,
+        b: str,
+        *,
+        face: str | None = None,
+        actor: str | None = None,
+        because: str | None = None,
+    ) -> Answer:
+        """Say that two candidates are the same; `face` is the one whose side speaks (the older).
+
+        Raises RefusedError, with the path, where a person said otherwise.
+        """
+        return self._desk.ask(
+            MergeRequest(request_id=_fresh(), a=a, b=b, face=face, actor=actor, because=because)
+        )
+
+    def separate(
+        self, a: str, b: str, *, actor: str | None = None, because: str | None = None
+    ) -> Answer:
+        """Say that two candidates are not the same: nothing automatic joins them any more."""
+        return self._desk.ask(
+            SeparateRequest(request_id=_fresh(), a=a, b=b, actor=actor, because=because)
+        )
+
+    def confirm(
+        self, decision_id: str, *, actor: str | None = None, because: str | None = None
+    ) -> Answer:
+        """Agree with a decision."""
+        return self._desk.ask(
+            ConfirmRequest(
+                request_id=_fresh(), decision_id=decision_id, actor=actor, because=because
+            )
+        )
+
+    def unmerge(
+        self,
+        *,
+        decision_id: str | None = None,
+        candidate_id: str | None = None,
+        memory_id: str | None = None,
+        dry_run: bool = False,
+        actor: str | None = None,
+        because: str | None = None,
+    ) -> Answer:
+        """Take a join out, named by exactly one of its decision, its candidate or its memory.
+
+        Returns the reversed decisions and the memories that there are then; with `dry_run` those
+        that there would be, and nothing is written. Raises RefusedError where it cannot be.
+        """
+        request = UnmergeRequest(
+            request_id=_fresh(),
+            decision_id=decision_id,
+            candidate_id=candidate_id,
+            memory_id=memory_id,
+            actor=actor,
+            because=because,
+        )
+        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+
+    def reinstate(
+        self, decision_id: str, *, actor: str | None = None, because: str | None = None
+    ) -> Answer:
+        """Take a reversal back."""
+        return self._desk.ask(
+            ReinstateRequest(
+                request_id=_fresh(), decision_id=decision_id, actor=actor, because=because
+            )
+        )
+
+    def reverse(
+        self,
+        selection: JoinSelection,
+        *,
+        dry_run: bool = False,
+        actor: str | None = None,
+        because: str | None = None,
+    ) -> Answer:
+        """Un-merge every join that a selection means; exact repeats apart."""
+        request = ReverseRequest(
+            request_id=_fresh(), selection=selection, actor=actor, because=because
+        )
+        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+
+    def retract(
+        self,
+        selection: Selection,
+        *,
+        dry_run: bool = False,
+        actor: str | None = None,
+        because: str | None = None,
+    ) -> Answer:
+        """Take candidates out of life and search, reversibly; their joins stay."""
+        request = RetractRequest(
+            request_id=_fresh(), selection=selection, actor=actor, because=because
+        )
+        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+
+    def restore(
+        self,
+        selection: Selection,
+        *,
+        dry_run: bool = False,
+        actor: str | None = None,
+        because: str | None = None,
+    ) -> Answer:
+        """Bring retracted candidates back."""
+        request = RestoreRequest(
+            request_id=_fresh(), selection=selection, actor=actor, because=because
+        )
+        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+
+    def settle(self, request: SettleRequest) -> Answer:
+        """Bring the judge's verdicts about a pending candidate."""
+        return self._desk.ask(request)
+
+    def compose(self, request: ComposeRequest) -> Answer:
+        """Bring a text composed anew for a memory that needs one."""
+        return self._desk.ask(request)
+
+    def set_policy(self, policy: Policy, *, actor: str | None = None) -> Answer:
+        """Put a policy in force from here on; what was decided stays."""
+        rules = policy.model_dump(mode="json")
+        return self._desk.ask(PolicyRequest(request_id=_fresh(), policy=rules, actor=actor))
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._desk.policy_in_force()
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        owner_id: str,
+        query: str,
+        *,
+        k: int = 5,
+        namespace: str | None = None,
+        as_of: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """The `k` memories nearest to a question, best first: face, score (cosine) and members.
+
+        `as_of` a log position answers as it was then.
+        """
+        return viewing.recall(self._desk, owner_id, query, k=k, namespace=namespace, as_of=as_of)
+
+    def status(self) -> dict[str, Any]:
+        """Counts, the log's position, and how far each projection lags behind it."""
+        return viewing.status(self._desk)
+
+    def show(self, memory_id: str) -> dict[str, Any]:
+        """A memory with every member, its join and its evidence; any member's id will do."""
+        return viewing.show(self._desk, memory_id)
+
+    def show_candidate(self, candidate_id: str) -> dict[str, Any]:
+        """A candidate with its decision, its evidence and the memory that it is in."""
+        return viewing.show_candidate(self._desk, candidate_id)
+
+    def decisions(
+        self,
+        *,
+        owner_id: str | None = None,
+        decision: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+    ) -> list[dict[str, Any]]:
+        """The latest decisions that match, newest last."""
+        return viewing.decisions(
+            self._desk, owner_id=owner_id, decision=decision, since=since, limit=limit
+        )
+
+    @property
+    def sql_file(self) -> Path:
+        """The DuckDB file of views that analysts open, from any process at any time."""
+        return viewing.sql_file(self._desk)
+
+    def sql(self, query: str) -> list[dict[str, Any]]:
+        """Rows of a query over the analysts' views. Raises UsageError for a bad query."""
+        return viewing.sql(self._desk, query)
+
+    # -- care ------------------------------------------------------------------------------------
+
+    def rebuild(
+        self,
+        which: Sequence[str] = PROJECTIONS,
+        progress: Callable[[str, float], None] | None = None,
+    ) -> dict[str, Any]:
+        """Make projections anew from the log, beside the live ones, and swap them in."""
+        return self._desk.rebuild(which, progress)
+
+    def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:
+        """Fold the log and compare it with everything that the projections hold."""
+        return self._desk.verify(progress)
+
+    def export_log(self, file: Path, progress: Callable[[int], None] | None = None) -> int:
+        """Write the log as CloudEvents lines, byte for byte; return how many."""
+        return exchange.export_log(self._desk, file, progress)
+
+    @staticmethod
+    def import_log(
+        path: str | Path, file: Path, progress: Callable[[int], None] | None = None
+    ) -> int:
+        """Make a store at `path` from exported lines; nothing is added to them."""
+        _make(Path(path))
+        return exchange.import_log(Path(path), file, progress)
+
+    def dead_letters(self, state: str | None = None) -> list[dict[str, Any]]:
+        """What could not be read, without its bytes."""
+        return exchange.dead_letters(self._desk, state)
+
+    def dead_letter(self, letter_id: str) -> tuple[dict[str, Any], bytes]:
+        """One of them, with its bytes as they came."""
+        return exchange.dead_letter(self._desk, letter_id)
+
+    def retry_dead_letters(self, letter_ids: Sequence[str] | None = None) -> Summary:
+        """Read dead letters again: all open ones, or those named."""
+        return ingest_letters(self._desk, letter_ids)
+
+
+def _fresh() -> str:
+    return str(uuid4())
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error

@@ -1,0 +1,195 @@
+"""What a store shows: recall and SQL from the projections, one memory or candidate from the log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from projections.recall import recall as recall_now
+from projections.recall import recall_as_of
+
+from contracts.errors import RefusedError
+from contracts.events import Decided, Joined, Settled
+from contracts.evidence import Evidence
+from contracts.identity import decision_id_of
+from palimpsest.desk import FrontDesk
+from projections.analysts import query, views_file
+from streams.core.ledger import Edge, Entry, Ledger
+from streams.embedded.owners import fold_owner
+
+
+def recall(
+    desk: FrontDesk,
+    owner_id: str,
+    question: str,
+    *,
+    k: int,
+    namespace: str | None,
+    as_of: int | None,
+) -> list[dict[str, Any]]:
+    """The nearest memories, from the projections, or by folding the log up to a position."""
+    embedding = desk.embedder().submit([question]).result()[0]
+    vector = embedding.vector.astype(np.float32)
+    if as_of is not None:
+        return recall_as_of(desk.log, owner_id, vector, k, namespace, as_of)
+    desk.refresh()
+    return recall_now(desk.projections, owner_id, vector, k, namespace)
+
+
+def sql_file(desk: FrontDesk) -> Path:
+    """The file of views, there and up to date unless another process is writing."""
+    desk.refresh()
+    return views_file(desk.projections)
+
+
+def sql(desk: FrontDesk, text: str) -> list[dict[str, Any]]:
+    """Rows of a read-only query over the views."""
+    desk.refresh()
+    return query(desk.projections, text)
+
+
+_COUNTS = """
+SELECT (SELECT count(*) FROM candidates) AS candidates,
+       (SELECT count(*) FROM memories) AS memories,
+       (SELECT count(*) FROM joins WHERE standing) AS joins
+"""
+_BY_KIND = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
+_PENDING = "SELECT count(*) AS n FROM candidates WHERE pending"
+
+
+def status(desk: FrontDesk) -> dict[str, Any]:
+    """Counts by the analysts' views, the log's position and each projection's lag behind it."""
+    desk.refresh()
+    counts = query(desk.projections, _COUNTS)[0]
+    kinds = {row["decision"]: row["n"] for row in query(desk.projections, _BY_KIND)}
+    position = desk.log.head()
+    policy = desk.policy_in_force()
+    return {
+        **counts,
+        "pending": query(desk.projections, _PENDING)[0]["n"],
+        "invalid": kinds.get("invalid", 0),
+        "decisions": kinds,
+        "position": position,
+        "policy": {"name": policy.name, "hash": policy.hash},
+        "lag": {name: position - at for name, at in desk.positions().items()},
+    }
+
+
+def decisions(
+    desk: FrontDesk,
+    *,
+    owner_id: str | None,
+    decision: str | None,
+    since: datetime | None,
+    limit: int,
+) -> list[dict[str, Any]]:
+    """The latest decisions that match, newest last."""
+    desk.refresh()
+    given = {"owner_id = ?": owner_id, "decision = ?": decision, "decided_at >= ?": since}
+    wanted = {clause: value for clause, value in given.items() if value is not None}
+    where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
+    text = f"SELECT * FROM decisions {where} ORDER BY position DESC LIMIT ?"  # noqa: S608
+    return query(desk.projections, text, [*wanted.values(), limit])[::-1]
+
+
+def show(desk: FrontDesk, member_id: str) -> dict[str, Any]:
+    """The memory of a candidate, every member with the join that brought it in."""
+    entry = _entry(desk, member_id)
+    memory = entry.memory
+    return {
+        "memory_id": memory.id,
+        "owner_id": entry.fields.owner_id,
+        "namespace": memory.namespace,
+        "face": memory.face.text,
+        "living": memory.living,
+        "needs_composition": memory.face.needs_composition,
+        "members": [_member(desk, member) for member in memory.members],
+    }
+
+
+def _entry(desk: FrontDesk, candidate_id: str) -> Entry:
+    owner_id = desk.log.owner_of(decision_id_of_or_none(candidate_id))
+    if owner_id is None:
+        raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
+    ledger: Ledger = fold_owner(desk.log, owner_id)
+    return ledger.entries[candidate_id]
+
+
+def decision_id_of_or_none(candidate_id: str) -> str:
+    """The id of a candidate's first decision; what is no id is nobody's."""
+    try:
+        return decision_id_of(candidate_id)
+    except ValueError:
+        return candidate_id
+
+
+def _member(desk: FrontDesk, entry: Entry) -> dict[str, Any]:
+    edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
+    evidence = _evidence(desk, edge.id if edge else entry.decision_id)
+    neighbour = _looked_at(evidence, edge)
+    return {
+        "candidate_id": entry.id,
+        "text": entry.text,
+        "joined_to": edge.older.id if edge else None,
+        "decision": edge.decision if edge else entry.decision,
+        "decision_id": edge.id if edge else entry.decision_id,
+        "similarity": edge.similarity if edge else None,
+        "decided_at": entry.decided_at.isoformat(),
+        "source": entry.fields.source,
+        "session_id": entry.fields.session_id,
+        "living": entry.living,
+        "pending": entry.pending,
+        "check": evidence.check if evidence else None,
+        "cues": [str(cue) for cue in neighbour.cues] if neighbour else [],
+        "reasoning": next((v.reasoning for v in evidence.verdicts if v.reasoning), None)
+        if evidence
+        else None,
+        "supports": [
+            {"joined_to": e.older.id, "decision": e.decision, "decision_id": e.id}
+            for e in entry.edges
+            if e.standing and e.newer is entry and e is not edge
+        ],
+    }
+
+
+def _evidence(desk: FrontDesk, decision_id: str) -> Evidence | None:
+    recorded = desk.log.find(decision_id)
+    event = recorded.event if recorded else None
+    return event.data.evidence if isinstance(event, Decided | Settled | Joined) else None
+
+
+def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
+    if evidence is None or edge is None:
+        return None
+    return next((n for n in evidence.neighbours if n.candidate_id == edge.older.id), None)
+
+
+def show_candidate(desk: FrontDesk, candidate_id: str) -> dict[str, Any]:
+    """A candidate, its first decision with the evidence whole, its joins and its memory."""
+    entry = _entry(desk, candidate_id)
+    evidence = _evidence(desk, entry.decision_id)
+    return {
+        **entry.fields.model_dump(mode="json"),
+        "candidate_id": entry.id,
+        "text": entry.text,
+        "memory_id": entry.memory.id,
+        "face": entry.memory.face.text,
+        "decision": entry.decision,
+        "decision_id": entry.decision_id,
+        "decided_at": entry.decided_at.isoformat(),
+        "living": entry.living,
+        "pending": entry.pending,
+        "evidence": evidence.model_dump(mode="json", exclude_none=True) if evidence else None,
+        "joins": [
+            {
+                "decision_id": edge.id,
+                "decision": edge.decision,
+                "joined_to": edge.other(entry).id,
+                "similarity": edge.similarity,
+                "standing": edge.standing,
+            }
+            for edge in entry.edges
+        ],
+    }

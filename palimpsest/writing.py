@@ -1,0 +1,127 @@
+"""Who holds the writer's lock decides, projects, and serves what others left in the inbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import orjson
+from projections.projector import Projector
+from pydantic import ValidationError
+
+from contracts.errors import RefusedError, UsageError
+from contracts.events import AnyEvent
+from contracts.policy import Policy
+from contracts.requests import REQUEST, AnyRequest
+from palimpsest.parcels import unpack
+from palimpsest.paths import PROJECTIONS_FOLDER
+from projections.changes import Changes
+from streams.core.evolve import Touched
+from streams.embedded.desk import Answer, WriterDesk
+from streams.embedded.inbox import Inbox, Item
+from streams.embedded.inputs import Input, Outcome
+from streams.embedded.log import Log
+from streams.embedded.operations import carry_out
+from streams.embedded.pipeline import decide_all
+from streams.embedded.writer import Effect, Writer, no_effect
+from streams.embedder import Embedder
+
+SERVED_AT_ONCE = 16
+"""How many items of the inbox are served before the writer goes on with its own work."""
+
+
+class WritingSession:
+    """A writer with its projector, for as long as the lock is held.
+
+    It can be held again later: what others wrote meanwhile is folded first.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        log: Log,
+        policy: Policy,
+        embedder: Callable[[], Embedder],
+        clock: Callable[[], datetime],
+        effect: Effect = no_effect,
+    ) -> None:
+        self._changes = Changes()
+        self.writer = Writer(log, policy, embedder, clock, self._project, effect)
+        self.projector = Projector(folder / PROJECTIONS_FOLDER, log, effect=effect)
+        self._inbox = Inbox(log)
+        self._desk = WriterDesk(self.writer)
+
+    def begin(self) -> None:
+        """Take up where the log is now: fold what others wrote, repair the projections."""
+        recorded = self.writer.log.last_policy()
+        if recorded is not None and recorded.data.hash != self.writer.policy.hash:
+            self.writer.use_policy(Policy.model_validate(recorded.data.policy))
+        self.writer.owners.catch_up()
+        self.projector.start()
+
+    def end(self) -> None:
+        """Make everything that was decided visible, before another may write."""
+        self.projector.flush()
+
+    def close(self) -> None:
+        """End the projector's thread."""
+        self.projector.close()
+
+    def _project(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
+        for position, event, touched in done:
+            self._changes.add(position, event, touched)
+        rows = self._changes.take()
+        if rows is not None:
+            self.projector.submit(rows)
+
+    def request(self, request: AnyRequest, item: Item | None = None) -> Answer:
+        """Carry a request out and commit it, with its answer where it came through the inbox."""
+        try:
+            answer: Answer = {"done": carry_out(self._desk, request)}
+        except RefusedError as error:
+            answer = {"refused": {"reason": error.reason, "detail": error.detail}}
+        except UsageError as error:
+            answer = {"usage": str(error)}
+        except BaseException:
+            self.writer.abandon()
+            raise
+        self.writer.commit(None if item is None else lambda: self._reply(item, answer))
+        return answer
+
+    def _reply(self, item: Item, answer: object) -> None:
+        self._inbox.answer(item.id, orjson.dumps(answer))
+
+    def decide(self, inputs: Sequence[Input]) -> list[Outcome]:
+        """Decide on a few inputs at once."""
+        return decide_all(self.writer, inputs)
+
+    def serve_all(self) -> None:
+        """Carry out everything that waits in the inbox."""
+        while self.serve():
+            pass
+
+    def serve(self) -> bool:
+        """Carry out what waits in the inbox, the oldest first; whether anything did."""
+        items = self._inbox.waiting(SERVED_AT_ONCE)
+        for item in items:
+            if item.kind == "request":
+                self._serve_request(item)
+            else:
+                self._serve_candidates(item)
+        return bool(items)
+
+    def _serve_candidates(self, item: Item) -> None:
+        window = self.writer.open_window(
+            unpack(item.body), lambda outcomes: self._reply(item, outcomes)
+        )
+        self.writer.close_window(window)
+
+    def _serve_request(self, item: Item) -> None:
+        try:
+            request = REQUEST.validate_json(item.body)
+        except ValidationError as error:
+            answer = {"usage": f"the request cannot be read: {error.error_count()} errors"}
+            self.writer.commit(lambda: self._reply(item, answer))
+            return
+        self.request(request, item)

@@ -1,0 +1,119 @@
+"""Rows in, outcomes out: reading, embedding and deciding overlap (design section 6a)."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from streams.embedded.inputs import Input, Outcome
+from streams.embedded.writer import Window, Writer
+
+WINDOW = 512
+"""Inputs that are decided on together: enough to sort texts by length, few enough to lose little."""
+AHEAD = 2
+"""Windows that are being embedded while one is decided on."""
+PATIENCE = 0.05
+"""Seconds that a window waits for more rows before it goes on with what it has."""
+
+
+class _End:
+    """The reader is done, or failed with an error."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+class Rows:
+    """Inputs read on a thread of their own, so that a slow producer never holds up decisions."""
+
+    def __init__(self, inputs: Iterable[Input]) -> None:
+        self._queue: queue.Queue[Input | _End] = queue.Queue(maxsize=WINDOW * 2)
+        self._stop = threading.Event()
+        self._end: _End | None = None
+        self._thread = threading.Thread(target=self._read, args=(inputs,), daemon=True)
+        self._thread.start()
+
+    def _read(self, inputs: Iterable[Input]) -> None:
+        end = _End(None)
+        try:
+            for one in inputs:
+                self._put(one)
+                if self._stop.is_set():
+                    break
+        except BaseException as error:  # noqa: BLE001 - it is raised where the rows are used
+            end = _End(error)
+        self._put(end)
+
+    def _put(self, item: Input | _End) -> None:
+        while not self._stop.is_set():
+            try:
+                self._queue.put(item, timeout=PATIENCE)
+            except queue.Full:
+                continue
+            return
+
+    def next_window(self) -> list[Input]:
+        """The inputs that are there, up to a window; fewer, or none, when the reader pauses.
+
+        Raises what the reader raised, after all that it read before.
+        """
+        window: list[Input] = []
+        while len(window) < WINDOW and self._end is None:
+            try:
+                item = self._queue.get(timeout=PATIENCE)
+            except queue.Empty:
+                break
+            if isinstance(item, _End):
+                self._end = item
+            else:
+                window.append(item)
+        if not window and self._end is not None and self._end.error is not None:
+            raise self._end.error
+        return window
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything was handed out."""
+        return self._end is not None and self._end.error is None
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._stop.set()
+
+
+def run(
+    writer: Writer, inputs: Iterable[Input], between: Callable[[], object]
+) -> Iterator[Sequence[Outcome]]:
+    """Outcomes window by window, in the order of the inputs; `between` serves others meanwhile.
+
+    While a window is decided on, the next ones are embedded.
+    """
+    rows = Rows(inputs)
+    opened: deque[Window] = deque()
+    try:
+        while True:
+            window = rows.next_window()
+            if window:
+                opened.append(writer.open_window(window))
+            if opened and (len(opened) > AHEAD or not window):
+                yield writer.close_window(opened.popleft())
+                between()
+            elif not window:
+                if rows.ended:
+                    return
+                between()
+    finally:
+        rows.close()
+        for left in opened:
+            writer.forget_window(left)
+
+
+def decide_all(writer: Writer, inputs: Sequence[Input]) -> list[Outcome]:
+    """The outcomes of a few inputs at once, without a reader's thread."""
+    outcomes: list[Outcome] = []
+    for start in range(0, len(inputs), WINDOW):
+        window = writer.open_window(inputs[start : start + WINDOW])
+        outcomes += writer.close_window(window)
+    return outcomes

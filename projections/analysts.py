@@ -1,0 +1,118 @@
+"""The file that analysts open: `palimpsest.duckdb`, only views, never locked, replaced at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from contracts.errors import StoreError, UsageError
+from contracts.identity import digest
+from projections.files import remove, sync
+from projections.segments import FOLDER, SegmentWriter, listed
+from projections.source import Effect, no_effect
+from projections.views import Place, quoted, views
+
+FILE = "palimpsest.duckdb"
+STORAGE = "v1.2.0"
+"""The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
+MEMORY = "1GB"
+THREADS = 2
+
+_LIMITS: dict[str, str | bool | int | float | list[str]] = {
+    "memory_limit": MEMORY,
+    "threads": THREADS,
+    "autoinstall_known_extensions": False,
+}
+
+
+def views_file(folder: Path) -> Path:
+    """Where the views of these projections are."""
+    return folder / FILE
+
+
+def place_of(folder: Path) -> Place:
+    """The folder as DuckDB will see it, links resolved."""
+    here = folder.resolve()
+    return Place((here / FOLDER).as_posix(), (here / FILE).as_posix())
+
+
+def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
+    """Write the views, and the empty tables that they stand on, where they are not; tell if so.
+
+    Views written at another place are written anew, because DuckDB resolves no path against the
+    file that a view is in.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    first = [s for s in listed(folder) if s.end == 0]
+    if not first or first[-1].damage() is not None:
+        _write_empty_tables(folder, effect)
+    wanted = views(place_of(folder))
+    if _written(folder) == _stamp(wanted):
+        return False
+    _write(folder, wanted, effect)
+    return True
+
+
+def _write_empty_tables(folder: Path, effect: Effect) -> None:
+    for segment in listed(folder):
+        if segment.end == 0:
+            remove(segment.path)
+    with SegmentWriter(folder, 0, effect) as writer:
+        writer.finish(0, complete=True)
+
+
+def _stamp(wanted: dict[str, str]) -> str:
+    """What tells these views from those of another place or version."""
+    return digest(repr(sorted(wanted.items())).encode())
+
+
+def _written(folder: Path) -> str | None:
+    """The stamp of the views that are there; None where the file cannot be read."""
+    if not views_file(folder).is_file():
+        return None
+    try:
+        with duckdb.connect(str(views_file(folder)), read_only=True, config=_LIMITS) as database:
+            found = database.execute(
+                "SELECT comment FROM duckdb_views() WHERE view_name = 'log_position'"
+            ).fetchone()
+    except duckdb.Error:
+        return None
+    return found[0] if found else None
+
+
+def _write(folder: Path, wanted: dict[str, str], effect: Effect) -> None:
+    beside = folder / f"{FILE}.new"
+    remove(beside)
+    with duckdb.connect(config=_LIMITS) as database:
+        options = f"(STORAGE_VERSION {quoted(STORAGE)})"
+        database.execute(f"ATTACH {quoted(str(beside))} AS store {options}; USE store")
+        for name, select in wanted.items():
+            database.execute(f"CREATE VIEW {name} AS {select}")
+        database.execute(f"COMMENT ON VIEW log_position IS {quoted(_stamp(wanted))}")
+        database.execute("USE memory; CHECKPOINT store; DETACH store")
+    sync(beside)
+    effect("views:written")
+    beside.replace(views_file(folder))
+    sync(folder)
+
+
+def query(folder: Path, text: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
+    """Rows of a read-only query over the views, as objects.
+
+    UsageError where the query is wrong, StoreError where the views are not there or unreadable.
+    """
+    file = views_file(folder)
+    if not file.is_file():
+        raise StoreError(f"there are no views at {file}: run `palimpsest rebuild duckdb`")
+    with duckdb.connect(str(file.resolve()), read_only=True, config=_LIMITS) as database:
+        try:
+            found = database.execute(text, list(parameters))
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        except (duckdb.IOException, duckdb.InvalidInputException) as error:
+            raise StoreError(f"the projections cannot be read: {error}") from error
+        except duckdb.Error as error:
+            raise UsageError(str(error)) from error

@@ -1,0 +1,172 @@
+# Texts of queries are put together of names in this package and of quoted paths, never of input.
+# ruff: noqa: S608
+"""The analysts' views as SQL, over the segments of one store (design sections 8 and 13).
+
+Every view that puts tables together reads one position first and every table up to it, so that no
+commit that happens meanwhile shows in one table and not in the other. DuckDB lists the files of a
+table where it meets it in the text: the position stands before the tables for that reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from projections.columns import Table
+from projections.segments import POSITION
+from projections.tables import CANDIDATES, DECISIONS, MEMORIES, POLICIES, REVIEWS, VERDICTS
+
+MOVED = (
+    "this store was moved or copied since its views were written:"
+    " run `palimpsest sql` here once, then open the file again"
+)
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def literal_glob(path: str) -> str:
+    """A path in which no character stands for others."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a store's segments are, and the file of views that may read them."""
+
+    segments: str
+    file: str
+
+    def scan(self, table: str) -> str:
+        """Every row of a table, of whatever segment."""
+        pattern = f"{literal_glob(self.segments)}/*/{table}.parquet"
+        return f"read_parquet({quoted(pattern)})"
+
+    def horizon(self) -> str:
+        """The position that all segments together reach; an error at any other place than here."""
+        here = f"EXISTS (FROM duckdb_databases() WHERE path = {quoted(self.file)})"
+        return (
+            f"SELECT max(position) AS position FROM {self.scan(POSITION)}"
+            f" WHERE CASE WHEN {here} THEN true ELSE error({quoted(MOVED)}) END"
+        )
+
+
+def current(place: Place, table: Table) -> str:
+    """A table's rows as of the horizon: by key the one of the highest position."""
+    keys = ", ".join(f"t.{key}" for key in table.key)
+    rows = (
+        f"SELECT t.* FROM horizon h, {place.scan(table.name)} t WHERE t.position <= h.position"
+        f" QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY t.position DESC) = 1"
+    )
+    if not table.buries:
+        return rows
+    return f"SELECT * EXCLUDE (living) FROM ({rows}) WHERE living"
+
+
+_DECISIONS = """
+SELECT d.decision_id, d.candidate_id, d.joined_to, c.memory_id, d.owner_id, d.namespace, d.decision,
+       d.similarity,
+       CASE WHEN d.joined_to IS NOT NULL
+            THEN r.review_status IS DISTINCT FROM 'reversed' END AS standing,
+       d.decided_at, d.position, coalesce(r.review_status, 'unreviewed') AS review_status,
+       d.policy, d."check", d.cues, d.face_rule, d.rank, d.nearest_id, d.nearest_similarity,
+       d.asked, d.neighbours, d.llm_answer, d.llm_reasoning, d.actor, d.because, d.source,
+       d.session_id, d.reason, d.detail, d.digest
+FROM d LEFT JOIN c ON c.candidate_id = d.candidate_id
+       LEFT JOIN r ON r.decision_id = d.decision_id
+"""
+
+_COMPARED = """
+SELECT n.text AS new_text, x.existing_id, o.text AS existing_text,
+       coalesce(x.similarity, f.cosine, f.jaccard, x.nearest_similarity) AS similarity, x.decision,
+       x.llm_reasoning, coalesce(r.review_status, 'unreviewed') AS review_status, x.owner_id,
+       x.namespace, x.decided_at, x.decision_id, x.candidate_id, n.memory_id,
+       x.joined_to IS NOT NULL AS joined, x.llm_answer, x.policy, x."check", x.cues, x.rank,
+       x.source, x.session_id, x.position
+FROM (SELECT *, coalesce(joined_to, nearest_id) AS existing_id FROM d) x
+     LEFT JOIN (SELECT candidate_id, unnest(neighbours, recursive := false) AS neighbour
+                FROM d WHERE decision = 'pending') p
+       ON p.candidate_id = x.candidate_id AND p.neighbour.candidate_id = x.existing_id
+     CROSS JOIN LATERAL (SELECT p.neighbour.cosine AS cosine, p.neighbour.jaccard AS jaccard) f
+     JOIN c n ON n.candidate_id = x.candidate_id
+     LEFT JOIN c o ON o.candidate_id = x.existing_id
+     LEFT JOIN r ON r.decision_id = x.decision_id
+WHERE x.existing_id IS NOT NULL
+"""
+
+_REVIEW_QUEUE = """
+SELECT 'pending' AS waits_as, n.text AS new_text, o.candidate_id AS existing_id,
+       o.text AS existing_text, q.neighbour.cosine AS similarity, q.neighbour.cues AS cues,
+       q.decision, q.owner_id, q.namespace, q.decided_at, q.decision_id, q.candidate_id, q.position
+FROM (SELECT *, unnest(neighbours, recursive := false) AS neighbour
+      FROM d WHERE decision = 'pending') q
+     JOIN c n ON n.candidate_id = q.candidate_id AND n.pending AND n.living
+     LEFT JOIN c o ON o.candidate_id = q.neighbour.candidate_id
+WHERE list_contains(q.asked, q.neighbour.candidate_id)
+UNION ALL
+SELECT 'unreviewed', n.text, o.candidate_id, o.text, d.similarity, d.cues, d.decision, d.owner_id,
+       d.namespace, d.decided_at, d.decision_id, d.candidate_id, d.position
+FROM d JOIN c n ON n.candidate_id = d.candidate_id
+     LEFT JOIN c o ON o.candidate_id = d.joined_to
+     LEFT JOIN r ON r.decision_id = d.decision_id
+WHERE d.joined_to IS NOT NULL AND d.rank IN ('rule', 'judge') AND r.review_status IS NULL
+      AND d.decision NOT IN ('hash_exact', 'recent_capture')
+ORDER BY waits_as, similarity, position
+"""
+
+_POLICY_OUTCOMES = """
+SELECT d.policy, d.decision, count(*) AS n,
+       count(*) FILTER (r.review_status = 'reversed') AS reversed,
+       count(*) FILTER (r.review_status = 'confirmed') AS confirmed,
+       avg(d.similarity) AS mean_similarity, max(d.position) AS position
+FROM d LEFT JOIN r ON r.decision_id = d.decision_id
+WHERE d.policy IS NOT NULL GROUP BY ALL
+"""
+
+_REMOVAL_RATE = """
+SELECT owner_id, namespace, count(*) AS candidates, count(DISTINCT memory_id) AS memories,
+       count(*) - count(DISTINCT memory_id) AS removed,
+       (count(*) - count(DISTINCT memory_id)) / count(*) AS rate, max(position) AS position
+FROM c WHERE living GROUP BY ALL
+"""
+
+_JUDGE_COST = """
+SELECT model, count(*) AS calls, count(*) FILTER (answer = 'unavailable') AS unavailable,
+       sum(input_tokens)::BIGINT AS input_tokens, sum(output_tokens)::BIGINT AS output_tokens,
+       sum(cost_usd) AS cost_usd, sum(seconds) AS seconds, max(position) AS position
+FROM v GROUP BY ALL
+"""
+
+_DAILY = """
+SELECT decided_at::DATE AS day, decision, count(*) AS n, max(position) AS position
+FROM d GROUP BY ALL
+"""
+
+
+def views(place: Place) -> dict[str, str]:
+    """The query of each view, by name."""
+    parts = {"d": DECISIONS, "c": CANDIDATES, "r": REVIEWS, "v": VERDICTS}
+
+    def over(names: str, select: str) -> str:
+        tables = ", ".join(f"{name} AS ({current(place, parts[name])})" for name in names)
+        return f"WITH horizon AS MATERIALIZED ({place.horizon()}), {tables} {select}"
+
+    def alone(table: Table) -> str:
+        return f"WITH horizon AS MATERIALIZED ({place.horizon()}) {current(place, table)}"
+
+    return {
+        "log_position": place.horizon(),
+        "candidates": alone(CANDIDATES),
+        "memories": alone(MEMORIES),
+        "policies": alone(POLICIES),
+        "verdicts": alone(VERDICTS),
+        "decisions": over("dcr", _DECISIONS),
+        "joins": over("dcr", f"SELECT * FROM ({_DECISIONS}) WHERE joined_to IS NOT NULL"),
+        "dedup_log": over("dcr", _COMPARED),
+        "review_queue": over("dcr", _REVIEW_QUEUE),
+        "daily": over("d", _DAILY),
+        "policy_outcomes": over("dr", _POLICY_OUTCOMES),
+        "removal_rate": over("c", _REMOVAL_RATE),
+        "judge_cost": over("v", _JUDGE_COST),
+    }

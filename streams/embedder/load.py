@@ -21,9 +21,10 @@ def load_engine(
 ) -> Engine:
     """Load `model` (a folder, a model's name, or a hub name) into `engine`.
 
-    `threads` is how many batches run beside each other, by default one on each usable core.
-    `cache_dir` keeps built graphs, by default $XDG_CACHE_HOME/palimpsest. Raises ModelNotFound,
-    ModelUnusable or EngineMissing, each with what to do; ValueError for an unknown engine.
+    `threads` is how many batches `onnx` runs beside each other, by default one on each usable core.
+    `cache_dir` keeps the graphs that it built, by default $XDG_CACHE_HOME/palimpsest. Raises
+    ModelNotFound, ModelUnusable or EngineMissing, each with what to do, and ValueError for an
+    unknown engine.
     """
     tell = progress or _silent
     loaded = _load(model, engine, cache_dir or default_cache_dir(), threads or usable_cores(), tell)
@@ -45,6 +46,10 @@ def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
 
             folder = find_model(model, tell)
             return OnnxEngine(folder, graph_of(folder, cache_dir, tell), threads)
+        case "sentence-transformers":
+            from streams.embedder.sentence_transformers_engine import SentenceTransformersEngine
+
+            return SentenceTransformersEngine(model, tell)
         case _:
             raise ValueError(f"no engine {engine}: there are onnx and sentence-transformers")
 

@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from streams.embedder.batches import batches_by_length, padded
-from streams.embedder.contract import Embedding
+from streams.embedder.contract import Embedding, ModelUnusable
 from streams.embedder.graph_run import Vectors, open_graph
 from streams.embedder.model_folder import ModelFolder
 from streams.embedder.tokens import Reader, Tokens
@@ -28,7 +29,7 @@ class OnnxEngine:
         """Open the graph; `threads` batches run at the same time. Raises ModelUnusable."""
         self.model = folder.name
         self.dimension = folder.dimension
-        self._reader = Reader(folder)
+        self._reader = Reader(_tokenizer(folder), folder.max_length)
         self._graph = open_graph(folder.name, graph)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="onnx")
 
@@ -53,3 +54,10 @@ class OnnxEngine:
         for batch, result in zip(batches, results, strict=True):
             rows[batch] = result
         return rows
+
+
+def _tokenizer(folder: ModelFolder) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(folder.tokenizer))
+    except Exception as error:  # what the library raises has no type of its own
+        raise ModelUnusable(f"{folder.tokenizer} cannot be read: {error}") from error

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 
 from tokenizers import Encoding, Tokenizer
 
-from streams.embedder.contract import ModelUnusable
-from streams.embedder.model_folder import ModelFolder
-
 MAX_UNKNOWN = 16
-"""At most so many unknown words are kept of one text; the last then stands for all the rest."""
+"""So many unknown words of a text are kept at most; the last of them then stands for the rest."""
 
-_MAX_WORD = 48
+MAX_WORD = 48
+"""Letters of an unknown word that is kept as it is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One text as the model reads it; `ids` are at most the model's `max_length`."""
+    """One text as the model reads it; `ids` are not more than the reader's `max_length`."""
 
     ids: list[int]
     truncated: bool
@@ -27,19 +25,15 @@ class Tokens:
 
 
 class Reader:
-    """Turns texts into tokens with the model's own tokenizer."""
+    """Turns texts into tokens with the model's own tokenizer, which it sets for itself."""
 
-    def __init__(self, folder: ModelFolder) -> None:
-        """Read tokenizer.json; raise ModelUnusable where it cannot be read."""
-        try:
-            self._tokenizer = Tokenizer.from_file(str(folder.tokenizer))
-        except Exception as error:  # the library raises a bare Exception
-            raise ModelUnusable(f"{folder.tokenizer} cannot be read: {error}") from error
-        # The file's own settings are of the model's training: texts cut at 128, padded to 128.
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(folder.max_length)
-        self._max_length = folder.max_length
-        self._unknown = self._tokenizer.token_to_id("[UNK]")
+    def __init__(self, tokenizer: Tokenizer, max_length: int, unknown: str = "[UNK]") -> None:
+        # The file's own settings are those of the training: texts cut and padded to 128 tokens.
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(max_length)
+        self._tokenizer = tokenizer
+        self._max_length = max_length
+        self._unknown = tokenizer.token_to_id(unknown)
 
     def read(self, texts: Sequence[str]) -> list[Tokens]:
         """Read all texts, on all cores, with the interpreter free for other threads."""
@@ -52,17 +46,16 @@ class Reader:
         return Tokens(ids, truncated, self._words(text) if self._unknown in ids else ())
 
     def _words(self, text: str) -> tuple[str, ...]:
+        # Read once more, because the fast way does not say where in the text a token stands.
         encoding = self._tokenizer.encode(text)
-        places = zip(encoding.ids, encoding.offsets, strict=True)
-        words = (
-            text[start:end].casefold() for token, (start, end) in places if token == self._unknown
-        )
-        return _bounded(list(dict.fromkeys(words)))
+        tokens = zip(encoding.ids, encoding.offsets, strict=True)
+        words = [text[start:end] for token, (start, end) in tokens if token == self._unknown]
+        return _bounded(list(dict.fromkeys(word.casefold() for word in words)))
 
 
 def _bounded(words: list[str]) -> tuple[str, ...]:
-    """Keep few and short words, so that two texts still differ here where their words differed."""
-    short = [word if len(word) <= _MAX_WORD else _abridged(word) for word in words]
+    """Keep few and short words, so that two texts still differ here where their words do."""
+    short = [word if len(word) <= MAX_WORD else _abridged(word) for word in words]
     if len(short) <= MAX_UNKNOWN:
         return tuple(short)
     return (*short[: MAX_UNKNOWN - 1], _abridged(" ".join(words[MAX_UNKNOWN - 1 :])))
@@ -70,4 +63,4 @@ def _bounded(words: list[str]) -> tuple[str, ...]:
 
 def _abridged(words: str) -> str:
     digest = hashlib.blake2b(words.encode(), digest_size=8).hexdigest()
-    return f"{words[: _MAX_WORD // 2]}…{digest}"
+    return f"{words[: MAX_WORD // 2]}…{digest}"

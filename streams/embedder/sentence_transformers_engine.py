@@ -1,0 +1,81 @@
+"""The engine `sentence-transformers`: any of its models, on torch and a GPU where one is."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from streams.embedder.contract import (
+    Embedding,
+    EngineMissing,
+    ModelNotFound,
+    ModelUnusable,
+    Progress,
+)
+from streams.embedder.resolve import locate
+from streams.embedder.tokens import Reader
+
+
+class SentenceTransformersEngine:
+    """Embeds texts with sentence-transformers in full precision."""
+
+    name = "sentence-transformers"
+
+    def __init__(self, model: str, progress: Progress) -> None:
+        """Load `model`. Raises EngineMissing, ModelNotFound or ModelUnusable."""
+        self.model, folder = locate(model)
+        progress("starting sentence-transformers", None)
+        # Weights kept in half precision are widened: every engine computes in the same one.
+        self._model = _load(str(folder or self.model)).float()
+        self.dimension = int(self._model.get_embedding_dimension())
+        self._reader = _reader(self.model, self._model)
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Embed all texts, in their order; see `Engine`."""
+        read = self._reader.read(texts)
+        rows = self.vectors(texts).astype(np.float16)
+        return [
+            Embedding(row, tokens.truncated, tokens.unknown)
+            for row, tokens in zip(rows, read, strict=True)
+        ]
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors before they are rounded, of shape (texts, dimension): to compare engines."""
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        # It sorts by length itself.
+        rows: NDArray[np.float32] = self._model.encode(
+            list(texts), normalize_embeddings=True, show_progress_bar=False
+        )
+        return rows
+
+
+def _load(model: str) -> Any:
+    try:
+        library = importlib.import_module("sentence_transformers")
+    except ImportError as error:
+        raise EngineMissing(
+            "the engine sentence-transformers is not installed: "
+            "pip install 'palimpsest[sentence-transformers]' (with torch, several gigabytes)"
+        ) from error
+    try:
+        return library.SentenceTransformer(model)
+    except OSError as error:
+        raise ModelNotFound(
+            f"{model} is not on this machine and cannot be fetched from the hub; connect once, or "
+            "give the path of the model's folder"
+        ) from error
+
+
+def _reader(name: str, model: Any) -> Reader:
+    fast = getattr(model.tokenizer, "backend_tokenizer", None)
+    if fast is None:
+        raise ModelUnusable(f"{name}: has no fast tokenizer, which finds the words it cannot tell")
+    # A copy: the reader's settings must not be those that the model runs with.
+    copy = Tokenizer.from_str(fast.to_str())
+    return Reader(copy, int(model.max_seq_length), str(model.tokenizer.unk_token))

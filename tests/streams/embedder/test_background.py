@@ -1,0 +1,118 @@
+"""The embedder's thread: in order, no text twice, errors to those who asked, and an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from threading import Event, current_thread
+
+import numpy as np
+import pytest
+
+from streams.embedder import Embedder, Embedding
+
+
+class Recording:
+    """An engine that gives a text's length, and keeps what it was asked for."""
+
+    name = "recording"
+    model = "test"
+    dimension = 1
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.threads: set[str] = set()
+        self.go = Event()
+        self.go.set()
+        self.started = Event()
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        self.started.set()
+        assert self.go.wait(30)
+        self.threads.add(current_thread().name)
+        self.asked.append(list(texts))
+        if "poison" in texts:
+            raise ValueError("poison")
+        return [Embedding(np.array([len(text)], np.float16), False, ()) for text in texts]
+
+
+@pytest.fixture
+def engine() -> Recording:
+    return Recording()
+
+
+@pytest.fixture
+def embedder(engine: Recording) -> Iterator[Embedder]:
+    embedder = Embedder(engine, remembered=3)
+    yield embedder
+    engine.go.set()
+    embedder.close()
+
+
+def lengths(embedder: Embedder, *texts: str) -> list[int]:
+    return [int(embedding.vector[0]) for embedding in embedder.submit(texts).result(30)]
+
+
+def test_the_order_is_kept_on_another_thread(embedder: Embedder, engine: Recording) -> None:
+    assert lengths(embedder, "ccc", "a", "bb") == [3, 1, 2]
+    assert current_thread().name not in engine.threads
+
+
+def test_a_text_is_embedded_once_in_a_submission(embedder: Embedder, engine: Recording) -> None:
+    assert lengths(embedder, "a", "bb", "a", "a") == [1, 2, 1, 1]
+    assert engine.asked == [["a", "bb"]]
+
+
+def test_recent_texts_are_not_embedded_again(embedder: Embedder, engine: Recording) -> None:
+    lengths(embedder, "a", "bb")
+    assert lengths(embedder, "bb", "ccc", "a") == [2, 3, 1]
+    assert lengths(embedder, "a", "bb") == [1, 2]
+    assert engine.asked == [["a", "bb"], ["ccc"]]
+
+
+def test_the_least_recently_used_leave(embedder: Embedder, engine: Recording) -> None:
+    lengths(embedder, "a", "bb", "ccc")
+    lengths(embedder, "a")
+    lengths(embedder, "dddd")
+    lengths(embedder, "a")
+    lengths(embedder, "bb")
+    assert engine.asked == [["a", "bb", "ccc"], ["dddd"], ["bb"]]
+
+
+def test_a_submission_larger_than_what_is_remembered(embedder: Embedder, engine: Recording) -> None:
+    assert lengths(embedder, "a", "bb", "ccc", "dddd", "a") == [1, 2, 3, 4, 1]
+    assert engine.asked == [["a", "bb", "ccc", "dddd"]]
+
+
+def test_submissions_that_wait_share_what_was_embedded(
+    embedder: Embedder, engine: Recording
+) -> None:
+    engine.go.clear()
+    futures = [embedder.submit(["a"]), embedder.submit(["a", "bb"])]
+    engine.go.set()
+    assert [len(future.result(30)) for future in futures] == [1, 2]
+    assert engine.asked == [["a"], ["bb"]]
+
+
+def test_nothing_gives_nothing(embedder: Embedder, engine: Recording) -> None:
+    assert lengths(embedder) == []
+    assert engine.asked == []
+
+
+def test_an_error_reaches_who_asked_and_the_next_goes_on(embedder: Embedder) -> None:
+    failing = embedder.submit(["a", "poison"])
+    with pytest.raises(ValueError, match="poison"):
+        failing.result(30)
+    assert lengths(embedder, "a") == [1]
+
+
+def test_closing_finishes_what_runs_and_cancels_what_waits(engine: Recording) -> None:
+    embedder = Embedder(engine)
+    engine.go.clear()
+    running, waiting = embedder.submit(["a"]), embedder.submit(["bb"])
+    assert engine.started.wait(30)
+    waiting.add_done_callback(lambda _: engine.go.set())
+    embedder.close()
+    assert len(running.result(30)) == 1
+    assert waiting.cancelled()
+    with pytest.raises(RuntimeError):
+        embedder.submit(["ccc"])

@@ -1,7 +1,8 @@
 """From marked words to the terms that carry the meaning, with the places where a text can be cut.
 
-The stream holds content terms and cuts. A cut is ``|`` (a clause begins), ``,`` or ``&`` (a list
-goes on). Whatever is neither is left out because it never changes the meaning.
+The stream holds content terms and cuts. A cut is ``|`` (a clause begins), ``=`` (what follows says
+what the clause's noun is or is called), ``,`` or ``&`` (a list goes on). Whatever is neither is
+left out because it never changes the meaning.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from streams.guard.lexicon import ARTICLES, PUNCTUATION, STATIVE, STOPS
 from streams.guard.synonyms import EQUIVALENTS, PHRASES, VERBS
 
-CUTS = frozenset("|,&")
+LINK = "="
+"""The cut between a noun and what it is or is called."""
+
+CUTS = frozenset({"|", ",", "&", LINK})
 """The terms of a stream that are no content."""
 
 _SILENT = ""
@@ -17,10 +21,11 @@ _SPECIAL: dict[str, str] = (
     dict.fromkeys(PUNCTUATION, "|")
     | dict.fromkeys("-–—‐‑'\"`´‘’“”*_", _SILENT)
     | dict.fromkeys(ARTICLES | STATIVE, _SILENT)
-    | dict.fromkeys(STOPS, "|")
+    | dict.fromkeys(STOPS, LINK)
     | {",": ",", "、": ",", "and": "&", "but": "&"}
 )
 _MEANING = EQUIVALENTS | _SPECIAL
+_WATCHED = PHRASES.keys() | {"do", "does", "while", "whilst", "user"}
 _BE = frozenset("is are has was will can would should had did does do".split())
 
 
@@ -30,28 +35,26 @@ def stream_of(marked: list[str]) -> list[str]:
     at = 0
     while at < len(marked):
         word = marked[at]
-        if word in PHRASES and (found := _phrase(marked, at)):
-            term, at = found
+        if word in _WATCHED:
+            term, at = _phrase(marked, at) or _in_context(word, marked, at)
         else:
             term = _MEANING.get(word, word)
             at += 1
-            if word in _CONTEXT:
-                term = _in_context(word, term, marked, at)
         if term:
             stream.append(term)
     return stream
 
 
-_CONTEXT = frozenset({"do", "does", "while", "whilst", "user"})
-
-
-def _in_context(word: str, term: str, marked: list[str], at: int) -> str:
-    following = marked[at] if at < len(marked) else ""
+def _in_context(word: str, marked: list[str], at: int) -> tuple[str, int]:
+    term = _MEANING.get(word, word)
+    following = marked[at + 1] if at + 1 < len(marked) else ""
     if word == "user":
-        return _SILENT if _opens(marked, at - 1) and _is_finite(following) else term
-    if word in {"do", "does"}:
-        return _SILENT if following == "not" else term
-    return "|" if following.endswith("ing") else term
+        term = _SILENT if _opens(marked, at) and _is_finite(following) else term
+    elif word in {"do", "does"}:
+        term = _SILENT if following == "not" else term
+    elif word in {"while", "whilst"}:
+        term = "|" if following.endswith("ing") else term
+    return term, at + 1
 
 
 def _opens(marked: list[str], at: int) -> bool:
@@ -66,7 +69,7 @@ def _is_finite(word: str) -> bool:
 
 
 def _phrase(marked: list[str], at: int) -> tuple[str, int] | None:
-    for rest, replacement in PHRASES[marked[at]]:
+    for rest, replacement in PHRASES.get(marked[at], ()):
         end = at + 1
         for word in rest:
             if end < len(marked) and marked[end] == "-":

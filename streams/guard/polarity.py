@@ -23,6 +23,8 @@ _OPPOSITES = frozenset(
 
 def negations(terms: Sequence[str]) -> tuple[str, ...]:
     """The negators of a text, each with the content that follows it, sorted."""
+    if NEGATORS.isdisjoint(terms):
+        return ()
     found = [
         f"{term} {'' if after in PREPOSITIONS else after}"
         for term, after in pairwise((*terms, ""))

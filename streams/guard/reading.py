@@ -9,7 +9,7 @@ from functools import lru_cache
 from streams.guard.canonical import CUTS, stream_of
 from streams.guard.facts import mark
 from streams.guard.polarity import negations
-from streams.guard.words import expand, split
+from streams.guard.words import expand, split, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -
     says that the model saw only the beginning of the text.
     """
     written = split(text)
-    words = [word for each in written for word in expand(each)]
+    words = words_of(written)
     stream = stream_of(mark(words))
     terms = tuple(term for term in stream if term not in CUTS)
     return Reading(

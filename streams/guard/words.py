@@ -57,6 +57,18 @@ def expand(word: str) -> tuple[str, ...]:
     return (low.replace("'", ""),)
 
 
+def words_of(written: list[str]) -> list[str]:
+    """All words that the written words stand for, in order."""
+    words: list[str] = []
+    for each in written:
+        low = each.casefold()
+        if "'" in low or low in CONTRACTIONS:
+            words += expand(low)
+        else:
+            words.append(low)
+    return words
+
+
 def tokens(text: str) -> frozenset[str]:
     """The tokens that token Jaccard counts: casefolded words without stopwords and punctuation.
 
@@ -64,12 +76,11 @@ def tokens(text: str) -> frozenset[str]:
     neighbouring characters (a single character gives itself).
     """
     found: set[str] = set()
-    for written in split(text):
-        for word in expand(written):
-            if _UNSPACED.search(word):
-                found.update(_bigrams(word))
-            else:
-                found.add(word)
+    for word in words_of(split(text)):
+        if not word.isascii() and _UNSPACED.search(word):
+            found.update(_bigrams(word))
+        else:
+            found.add(word)
     return frozenset(found - _STOPWORDS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from random import Random
 
 import pytest
 from hypothesis import assume, example, given
@@ -13,7 +14,8 @@ from streams.guard import compare, read, tokens
 
 WORDS = st.sampled_from(
     "ana saw not the red 3 three dogs in of , . march 2019 unhappy happy v1.2.3 km and is while"
-    " walking user 東京 never 20 $ % pm 5th million hundred Don't isn't - 1,000 Bo".split()
+    " because with near . walking"
+    " user 東京 never 20 $ % pm 5th million hundred Don't isn't - 1,000 Bo".split()
 )
 SENTENCES = st.lists(WORDS, max_size=14).map(" ".join)
 TEXTS = st.one_of(SENTENCES, st.text(max_size=60))
@@ -37,6 +39,14 @@ def test_a_text_is_near_identical_to_itself_without_a_cue(text: str, cut: bool) 
     assert seen.order_ratio == 1.0
     assert set(seen.cues) <= ABOUT_THE_MODEL
     assert (Cue.TRUNCATED in seen.cues) == cut
+
+
+@given(st.lists(WORDS, min_size=2, max_size=14), st.randoms(use_true_random=False))
+def test_any_order_of_the_same_words_can_be_compared(words: list[str], chance: Random) -> None:
+    shuffled = words.copy()
+    chance.shuffle(shuffled)
+    one, other = read(" ".join(words)), read(" ".join(shuffled))
+    assert compare(one, other) == compare(other, one)
 
 
 @given(TEXTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -78,20 +78,22 @@ class FrontDesk:
             yield None
             return
         try:
-            if self._session is None:
-                self._session = WritingSession(
-                    self.folder,
-                    self.log,
-                    self._wanted,
-                    self.embedder,
-                    lambda: datetime.now(UTC),
-                )
-            self._session.begin()
-            yield self._session
-            self._session.serve()
-            self._session.end()
+            session = self._opened()
+            try:
+                session.begin()
+                yield session
+                session.serve()
+            finally:
+                session.end()
         finally:
             self._lock.release()
+
+    def _opened(self) -> WritingSession:
+        if self._session is None:
+            self._session = WritingSession(
+                self.folder, self.log, self._wanted, self.embedder, lambda: datetime.now(UTC)
+            )
+        return self._session
 
     def refresh(self) -> None:
         """Have the projections repaired and caught up, unless a writer sees to that already."""
@@ -107,7 +109,7 @@ class FrontDesk:
 
     def stream(
         self, inputs: Iterator[Input], renames: dict[str, str]
-    ) -> Iterator[Sequence[Outcome]]:
+    ) -> Generator[Sequence[Outcome], None, None]:
         """Decide on many inputs, window by window, and serve others between the windows."""
         with self.writing() as session:
             if session is not None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,13 +112,16 @@ def ingest_files(
     return _summed_up(desk.stream(read(), renames), told)
 
 
-def _summed_up(outcomes: Iterable[Sequence[Outcome]], told: Callable[[Summary], None]) -> Summary:
+def _summed_up(
+    outcomes: Generator[Sequence[Outcome], None, None], told: Callable[[Summary], None]
+) -> Summary:
     begun = time.monotonic()
     summary = Summary()
     try:
-        for window in outcomes:
-            summary.add(window)
-            told(summary)
+        with closing(outcomes):
+            for window in outcomes:
+                summary.add(window)
+                told(summary)
     except KeyboardInterrupt:
         summary.interrupted = True
     summary.seconds = time.monotonic() - begun

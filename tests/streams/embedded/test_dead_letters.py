@@ -1,0 +1,76 @@
+"""What could not be read is kept byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from contracts.errors import InvalidInputError
+from contracts.identity import digest, invalid_id
+from streams.embedded.dead_letters import CHUNK, DeadLetter, DeadLetters
+from streams.embedded.log import Log
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
+ERROR = InvalidInputError("not_json", "unexpected end of data (at character 3)")
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Iterator[DeadLetters]:
+    with Log.create(tmp_path / "log.sqlite") as log:
+        yield DeadLetters(log)
+
+
+def add(letters: DeadLetters, *inputs: bytes, error: InvalidInputError = ERROR) -> list[str]:
+    ids = [invalid_id(digest(data)) for data in inputs]
+    with letters._database.transaction():
+        for letter_id, data in zip(ids, inputs, strict=True):
+            letters.add(letter_id, data, error, "a.jsonl", AT)
+    return ids
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\xff\xfe", b'{"text": "a', "ö".encode() * 100_000])
+def test_the_original_bytes_are_kept(letters: DeadLetters, data: bytes) -> None:
+    (letter_id,) = add(letters, data)
+    assert letters.original(letter_id) == data
+    assert letters.get(letter_id) == DeadLetter(
+        id=letter_id,
+        digest=digest(data),
+        size=len(data),
+        reason=ERROR.reason,
+        detail=ERROR.detail,
+        origin="a.jsonl",
+        at=AT,
+        state="open",
+    )
+
+
+def test_the_same_bytes_are_kept_once_as_they_were_first_told(letters: DeadLetters) -> None:
+    (first,) = add(letters, b"{")
+    add(letters, b"{", error=InvalidInputError("field", "another"))
+    assert [(one.id, one.reason) for one in letters.letters()] == [(first, "not_json")]
+
+
+def test_a_letter_that_is_not_there(letters: DeadLetters) -> None:
+    assert letters.get("no id") is None
+    assert letters.original("no id") is None
+
+
+def test_letters_are_listed_by_state_in_order(letters: DeadLetters) -> None:
+    ids = add(letters, *(str(n).encode() for n in range(CHUNK + 5)))
+    with letters._database.transaction():
+        letters.mark(ids[3], "retried")
+    assert [one.id for one in letters.letters()] == ids
+    assert [one.id for one in letters.letters("retried")] == [ids[3]]
+    assert [one.id for one in letters.letters("open")] == [*ids[:3], *ids[4:]]
+    counts = [letters.count(), letters.count("open"), letters.count("retried")]
+    assert counts == [CHUNK + 5, CHUNK + 4, 1]
+
+
+def test_adding_and_marking_outside_a_transaction_is_a_bug(letters: DeadLetters) -> None:
+    with pytest.raises(RuntimeError):
+        letters.add("id", b"", ERROR, "a.jsonl", AT)
+    with pytest.raises(RuntimeError):
+        letters.mark("id", "retried")

@@ -1,0 +1,124 @@
+"""What is put into the inbox is answered once, and the answer comes with its effect."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from streams.embedded.inbox import Inbox, Item
+from streams.embedded.log import Log
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    with Log.create(tmp_path / "log.sqlite") as made:
+        yield made
+
+
+@pytest.fixture
+def inbox(log: Log) -> Inbox:
+    return Inbox(log)
+
+
+def answer(log: Log, item_id: int, body: bytes) -> None:
+    with log.transaction():
+        Inbox(log).answer(item_id, body)
+
+
+def test_items_wait_in_the_order_in_which_they_came(inbox: Inbox) -> None:
+    first = inbox.put("candidates", "a.jsonl", b"\x00\xff")
+    second = inbox.put("request", "cli", b"{}")
+    assert inbox.waiting(10) == [
+        Item(first, "candidates", "a.jsonl", b"\x00\xff"),
+        Item(second, "request", "cli", b"{}"),
+    ]
+    assert inbox.waiting(1) == inbox.waiting(10)[:1]
+    assert inbox.waiting(10, after=first) == inbox.waiting(10)[1:]
+    assert inbox.count_waiting() == 2
+
+
+def test_an_answer_is_taken_once(log: Log, inbox: Inbox) -> None:
+    item = inbox.put("request", "cli", b"?")
+    assert inbox.take_answer(item) is None
+    answer(log, item, b"!")
+    assert inbox.waiting(10) == []
+    assert inbox.take_answer(item) == b"!"
+    assert inbox.take_answer(item) is None
+
+
+def test_an_empty_answer_is_one(log: Log, inbox: Inbox) -> None:
+    item = inbox.put("request", "cli", b"?")
+    answer(log, item, b"")
+    assert inbox.take_answer(item) == b""
+
+
+def test_the_id_of_an_item_is_never_given_again(log: Log, inbox: Inbox) -> None:
+    first = inbox.put("request", "cli", b"?")
+    answer(log, first, b"!")
+    inbox.take_answer(first)
+    assert inbox.put("request", "cli", b"?") > first
+
+
+def test_an_answer_whose_transaction_failed_was_not_given(log: Log, inbox: Inbox) -> None:
+    item = inbox.put("request", "cli", b"?")
+
+    def failing() -> None:
+        with log.transaction():
+            inbox.answer(item, b"!")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        failing()
+    assert inbox.take_answer(item) is None
+    assert inbox.waiting(1)[0].body == b"?"
+
+
+def test_answering_outside_a_transaction_is_a_bug(inbox: Inbox) -> None:
+    with pytest.raises(RuntimeError):
+        inbox.answer(inbox.put("request", "cli", b"?"), b"!")
+
+
+def test_answers_that_nobody_fetched_are_forgotten(log: Log, inbox: Inbox) -> None:
+    old = inbox.put("request", "cli", b"?")
+    waiting = inbox.put("request", "cli", b"?")
+    answer(log, old, b"!")
+    assert inbox.forget(datetime.now(UTC) - timedelta(hours=1)) == 0
+    assert inbox.forget(datetime.now(UTC) + timedelta(hours=1)) == 1
+    assert inbox.take_answer(old) is None
+    assert [item.id for item in inbox.waiting(10)] == [waiting]
+
+
+ASKING = """
+import sys, time
+from pathlib import Path
+from streams.embedded.inbox import Inbox
+from streams.embedded.log import Log
+with Log.open(Path(sys.argv[1])) as log:
+    inbox = Inbox(log)
+    for number in range(10):
+        asked = f"{sys.argv[2]} {number}".encode()
+        item = inbox.put("request", "test", asked)
+        while (answer := inbox.take_answer(item)) is None:
+            time.sleep(0.002)
+        assert answer == b"re: " + asked
+"""
+
+
+def test_many_processes_ask_and_each_gets_its_own_answers(log: Log, inbox: Inbox) -> None:
+    asking = [
+        subprocess.Popen([sys.executable, "-c", ASKING, log.path, name], cwd=ROOT)
+        for name in ("ann", "bob")
+    ]
+    while any(one.poll() is None for one in asking):
+        with log.transaction():
+            for item in inbox.waiting(5):
+                inbox.answer(item.id, b"re: " + item.body)
+    assert [one.wait() for one in asking] == [0, 0]
+    assert log.row("SELECT count(*) FROM inbox") == (0,)

@@ -11,11 +11,10 @@ import duckdb
 from contracts.errors import StoreError, UsageError
 from contracts.identity import digest
 from projections.files import remove, sync
-from projections.segments import FOLDER, SegmentWriter, listed
+from projections.segments import SegmentWriter, listed
 from projections.source import Effect, no_effect
-from projections.views import Place, quoted, views
+from projections.views import FILE, place_of, quoted, views
 
-FILE = "palimpsest.duckdb"
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
 MEMORY = "1GB"
@@ -31,12 +30,6 @@ _LIMITS: dict[str, str | bool | int | float | list[str]] = {
 def views_file(folder: Path) -> Path:
     """Where the views of these projections are."""
     return folder / FILE
-
-
-def place_of(folder: Path) -> Place:
-    """The folder as DuckDB will see it, links resolved."""
-    here = folder.resolve()
-    return Place((here / FOLDER).as_posix(), (here / FILE).as_posix())
 
 
 def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:

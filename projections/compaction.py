@@ -1,3 +1,5 @@
+# Texts of queries are put together of names in this package and of quoted paths, never of input.
+# ruff: noqa: S608
 """Many small segments become one, so that analysts read few files; the old ones leave later."""
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
     limits: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": "512MB",
         "threads": 1,
-        "temp_directory": str(folder / "spilled"),
+        "temp_directory": str(folder.parent / "spilled"),
     }
     return duckdb.connect(config=limits)
 

@@ -121,7 +121,7 @@ class SegmentWriter:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            self._close()
+            self.close()
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
         """Add rows, as Arrow tables by name."""
@@ -134,7 +134,8 @@ class SegmentWriter:
             self._writers[name] = pq.ParquetWriter(path, schema, compression="zstd")
         return self._writers[name]
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Finish the files; nothing where they are finished."""
         for writer in self._writers.values():
             writer.close()
         self._writers.clear()
@@ -146,7 +147,7 @@ class SegmentWriter:
                 self._writer(name, schema)
         position = pa.table([[self._start], [end]], schema=POSITION_SCHEMA)
         self.write({POSITION: position})
-        self._close()
+        self.close()
         return self.place(end, generation)
 
     def place(self, end: int, generation: int) -> Segment:

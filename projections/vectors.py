@@ -1,4 +1,4 @@
-"""Recorded vectors, base64 of little-endian float16, as numbers: many at once (contracts.events)."""
+"""Recorded vectors as numbers, many at once: base64 of little-endian float16 (contracts.events)."""
 
 from __future__ import annotations
 

@@ -10,11 +10,13 @@ table where it meets it in the text: the position stands before the tables for t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from projections.columns import Table
-from projections.segments import POSITION
+from projections.segments import FOLDER, POSITION
 from projections.tables import CANDIDATES, DECISIONS, MEMORIES, POLICIES, REVIEWS, VERDICTS
 
+FILE = "palimpsest.duckdb"
 MOVED = (
     "this store was moved or copied since its views were written:"
     " run `palimpsest sql` here once, then open the file again"
@@ -50,6 +52,12 @@ class Place:
             f"SELECT max(position) AS position FROM {self.scan(POSITION)}"
             f" WHERE CASE WHEN {here} THEN true ELSE error({quoted(MOVED)}) END"
         )
+
+
+def place_of(folder: Path) -> Place:
+    """The folder as DuckDB will see it, links resolved."""
+    here = folder.resolve()
+    return Place((here / FOLDER).as_posix(), (here / FILE).as_posix())
 
 
 def current(place: Place, table: Table) -> str:

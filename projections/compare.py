@@ -1,0 +1,187 @@
+# Texts of queries are put together of names in this package and of quoted paths, never of input.
+# ruff: noqa: S608
+"""Two versions of a projection side by side, row by row and column by column."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from contracts.errors import StoreError
+from projections.lance import FOLDER as LANCE_FOLDER
+from projections.lance import read_state
+from projections.lance_tables import LANCE_TABLES, LanceTable
+from projections.tables import TABLES
+from projections.views import current, literal_glob, place_of, quoted
+
+MOST_DETAILS = 1_000
+"""How many differences are listed; all are counted."""
+DIGEST = "vector"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One row that is not as the log says. `columns` where it is there but differs."""
+
+    projection: str
+    table: str
+    key: str
+    what: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Comparison:
+    """How many rows were compared, and which differ."""
+
+    checked: int = 0
+    differences: int = 0
+    details: list[Difference] = field(default_factory=list)
+
+    def note(self, difference: Difference) -> None:
+        """Count a difference, and list it while there are not too many."""
+        self.differences += 1
+        if len(self.details) < MOST_DETAILS:
+            self.details.append(difference)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is printed."""
+        return {
+            "differences": self.differences,
+            "checked": self.checked,
+            "details": [asdict(difference) for difference in self.details],
+        }
+
+
+def database(folder: Path) -> duckdb.DuckDBPyConnection:
+    """A private database that spills to disk, with little memory and two threads."""
+    return duckdb.connect(
+        config={
+            "memory_limit": "1GB",
+            "threads": 2,
+            "temp_directory": str(folder / "spilled"),
+            "autoinstall_known_extensions": False,
+        }
+    )
+
+
+def compare_segments(built: Path, folder: Path, position: int, comparison: Comparison) -> None:
+    """Compare a folder of Parquet files, one for each table, with what the views read."""
+    place = place_of(folder)
+    with database(built) as base:
+        for table in TABLES:
+            file = built / f"{table.name}.parquet"
+            scan = f"read_parquet({quoted(literal_glob(file.as_posix()))})"
+            living = " WHERE living" if table.buries else ""
+            hidden = " EXCLUDE (living)" if table.buries else ""
+            empty = f"SELECT *{hidden} FROM {place.scan(table.name)} LIMIT 0"
+            expected = f"SELECT *{hidden} FROM {scan}{living}" if file.exists() else empty
+            horizon = f"WITH horizon AS (SELECT {position} AS position) "
+            try:
+                base.execute(f"CREATE OR REPLACE TABLE expected AS {expected}")
+                base.execute(f"CREATE OR REPLACE TABLE actual AS {horizon}{current(place, table)}")
+            except (duckdb.IOException, duckdb.InvalidInputException) as error:
+                comparison.note(Difference("duckdb", table.name, "", f"unreadable: {error}"))
+                continue
+            _compare(base, "duckdb", table.name, table.key, comparison)
+
+
+def compare_lance(built: Path, folder: Path, comparison: Comparison) -> None:
+    """Compare two folders of LanceDB tables, each at its recorded position."""
+    with database(built) as base:
+        for table in LANCE_TABLES:
+            try:
+                _load(base, "expected", built, table)
+                _load(base, "actual", folder / LANCE_FOLDER, table)
+            except StoreError as error:
+                comparison.note(Difference("lancedb", table.name, "", str(error)))
+                continue
+            _compare(base, "lancedb", table.name, (table.key,), comparison)
+
+
+def _load(base: duckdb.DuckDBPyConnection, name: str, folder: Path, table: LanceTable) -> None:
+    """A LanceDB table as a table of DuckDB, a digest in the place of each vector."""
+    schema = pa.schema([*[(c, kind) for c, kind, _ in table.columns], (DIGEST, pa.int64())])
+    batches = _digested(folder, table, schema)
+    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    base.register("stream", reader)
+    # Whatever position a distinct text was last written at, it says the same.
+    columns = "* EXCLUDE (position)" if table.key == "distinct_id" else "*"
+    try:
+        base.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {columns} FROM stream")
+    except Exception as error:
+        raise StoreError(f"LanceDB's table {table.name} cannot be read") from error
+    finally:
+        base.unregister("stream")
+
+
+def _digested(folder: Path, table: LanceTable, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    recorded = read_state(folder)["tables"].get(table.name)
+    if recorded is None:
+        return
+    import lancedb
+
+    opened = lancedb.connect(folder).open_table(table.name)
+    opened.checkout(recorded["version"])
+    for batch in opened.search().limit(recorded["rows"] + 1).to_batches(4_096):
+        arrays = [batch.column(name) for name, _, _ in table.columns]
+        digests = pa.array(_digests(batch.column("vector")), pa.int64())
+        yield pa.RecordBatch.from_arrays([*arrays, digests], schema=schema)
+
+
+def _digests(vectors: pa.FixedSizeListArray) -> list[int | None]:
+    size = vectors.type.list_size
+    numbers = vectors.values.slice(vectors.offset * size, len(vectors) * size)
+    rows = numbers.to_numpy(zero_copy_only=False).reshape(len(vectors), size)
+    present = vectors.is_valid().to_pylist()
+    return [
+        zlib.crc32(row.tobytes()) if there else None
+        for row, there in zip(rows, present, strict=True)
+    ]
+
+
+def _compare(
+    base: duckdb.DuckDBPyConnection,
+    projection: str,
+    table: str,
+    key: Sequence[str],
+    comparison: Comparison,
+) -> None:
+    names = [
+        row[0] for row in base.execute("SELECT name FROM pragma_table_info('expected')").fetchall()
+    ]
+    same_key = " AND ".join(f"e.{name} = a.{name}" for name in key)
+    shown = " || ' ' || ".join(f"coalesce(e.{name}, a.{name})::VARCHAR" for name in key)
+    checks = ", ".join(
+        f"CASE WHEN e.{_name(name)} IS DISTINCT FROM a.{_name(name)} THEN {quoted(name)} END"
+        for name in names
+    )
+    counted = base.execute("SELECT count(*) FROM expected").fetchone()
+    comparison.checked += counted[0] if counted else 0
+    found = base.execute(
+        f"SELECT {shown}, CASE WHEN a.{key[0]} IS NULL THEN 'missing'"
+        f" WHEN e.{key[0]} IS NULL THEN 'extra' ELSE 'differs' END AS what,"
+        f" list_filter([{checks}], lambda x: x IS NOT NULL) AS wrong"
+        f" FROM expected e FULL JOIN actual a ON {same_key} WHERE len(wrong) > 0 ORDER BY ALL"
+    )
+    while rows := found.fetchmany(MOST_DETAILS):
+        for shown_key, what, wrong in rows:
+            columns = tuple(wrong) if what == "differs" else ()
+            comparison.note(Difference(projection, table, shown_key, what, columns))
+    grouped = ", ".join(key)
+    doubled = base.execute(
+        f"SELECT {shown} FROM (SELECT {grouped} FROM actual GROUP BY ALL HAVING count(*) > 1) a"
+        f" LEFT JOIN expected e ON {same_key}"
+    ).fetchall()
+    for (shown_key,) in doubled:
+        comparison.note(Difference(projection, table, shown_key, "doubled"))
+
+
+def _name(name: str) -> str:
+    return '"' + name + '"'

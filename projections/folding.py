@@ -1,0 +1,59 @@
+"""Rows out of the log: each owner folded in turn, so that one ledger is in memory at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from projections.changes import Changes
+from projections.rows import Rows
+from projections.source import NOBODY, EventSource, Progress, no_progress
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
+
+ROWS_AT_ONCE = 10_000
+EVENTS_AT_ONCE = 1_000
+
+
+def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
+    """Whoever has events after `start`, up to and including `end`; more where `start` is 0."""
+    if start == 0:
+        return [NOBODY, *(owner for owner in source.owners() if owner != NOBODY)]
+    owners: dict[str, None] = {}
+    reached = start
+    while recorded := source.after(reached, EVENTS_AT_ONCE):
+        for one in recorded:
+            if one.position > end:
+                return list(owners)
+            owners[one.event.owner_id] = None
+        reached = recorded[-1].position
+    return list(owners)
+
+
+def folded(
+    source: EventSource, start: int, end: int, progress: Progress = no_progress
+) -> Iterator[Rows]:
+    """What the events after `start` touched, as it is at `end`; many owners in one batch."""
+    owners = touched_owners(source, start, end)
+    batch = Rows(end)
+    for number, owner_id in enumerate(owners):
+        rows = owner_rows(source, owner_id, start, end)
+        if rows is not None:
+            batch.add(rows)
+        if len(batch) >= ROWS_AT_ONCE:
+            batch.upto = end
+            yield batch
+            batch = Rows(end)
+            progress("folding the log", number / len(owners))
+    batch.upto = end
+    yield batch
+    progress("folding the log", 1.0)
+
+
+def owner_rows(source: EventSource, owner_id: str, start: int, end: int) -> Rows | None:
+    """What an owner's events after `start` touched, as it is at `end`."""
+    ledger, changes = Ledger(owner_id), Changes()
+    for recorded in source.of_owner(owner_id, upto=end):
+        touched = evolve(ledger, recorded.event)
+        if recorded.position > start:
+            changes.add(recorded.position, recorded.event, touched)
+    return changes.take()

@@ -1,0 +1,257 @@
+"""LanceDB: tables whose position is known, and that can be taken back to it (design section 8).
+
+LanceDB has no commit over two tables and never syncs. So each commit ends with a small file that
+names the position and, for each table, its version and files. Versions after it are taken back at
+the next start and written again; files that are missing or short mean that the table is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from contracts.errors import StoreError
+from projections.files import remove, replace_json
+from projections.lance_tables import LANCE_TABLES, LanceTable, State, writes
+from projections.rows import Rows
+from projections.source import Effect, no_effect
+from projections.vectors import dimension_of
+
+if TYPE_CHECKING:
+    import lancedb
+    from lancedb.table import Table
+
+FOLDER = "lancedb"
+STATE = "position.json"
+LAYOUT = 1
+DEFAULT_DIMENSION = 384
+INDEXED_FROM = 10_000
+"""Rows from which on scalar indexes pay."""
+FRAGMENTED = 64
+"""Fragments from which on a table is compacted, once a quarter of its rows is new."""
+VERY_FRAGMENTED = 400
+GRACE = timedelta(minutes=2)
+"""How long earlier versions stay for readers."""
+AT_ONCE = 1_000
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """The position with the tables' versions. StoreError where it is missing or unreadable."""
+    try:
+        state: dict[str, Any] = orjson.loads((folder / STATE).read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise StoreError(f"LanceDB's {STATE} cannot be read") from error
+    if state.get("layout") != LAYOUT:
+        raise StoreError("the LanceDB tables have another layout")
+    return state
+
+
+class LanceStore:
+    """The tables of one folder; one thread of one process writes."""
+
+    def __init__(self, folder: Path, effect: Effect = no_effect) -> None:
+        self.folder = folder
+        self.position = 0
+        self._effect = effect
+        self._tables: dict[str, Table] = {}
+        self._fragments: dict[str, int] = {}
+        self._new_rows: dict[str, int] = {}
+        self._dimension: int | None = None
+
+    def open(self, head: int) -> bool:
+        """Take up the tables at their recorded position; tell whether a half commit was undone.
+
+        `head` is the log's: beyond it nothing can be right.
+
+        StoreError says what is damaged; nothing was changed then.
+        """
+        state = read_state(self.folder)
+        if state["position"] > head:
+            raise StoreError("LanceDB is ahead of the log")
+        recorded = state["tables"]
+        for name, table in recorded.items():
+            _check_files(self.folder / f"{name}.lance", table["files"])
+        self.position, self._dimension = state["position"], state["dimension"]
+        ahead = False
+        for name, table in recorded.items():
+            ahead |= self._take_up(name, table["version"], table["rows"])
+        if ahead:
+            self.commit(self.position)
+        return ahead
+
+    def _take_up(self, name: str, version: int, rows: int) -> bool:
+        """Open a table at its recorded version; whatever LanceDB raises, it is damaged."""
+        try:
+            table = self._database().open_table(name)
+            ahead = table.version != version
+            if ahead:
+                table.restore(version)
+            found = table.count_rows()
+        except Exception as error:
+            raise StoreError(f"LanceDB's table {name} cannot be opened") from error
+        if found != rows:
+            raise StoreError(f"LanceDB's table {name} has {found} rows, not {rows}")
+        self._hold(name, table)
+        return ahead
+
+    def _database(self) -> lancedb.DBConnection:
+        import lancedb
+
+        return lancedb.connect(self.folder)
+
+    def _hold(self, name: str, table: Table) -> None:
+        self._tables[name] = table
+        self._fragments[name] = table.stats().fragment_stats.num_fragments
+        self._new_rows[name] = 0
+
+    def create(self) -> None:
+        """Begin empty; tables are made when the dimension of the vectors is known."""
+        remove(self.folder)
+        self.folder.mkdir(parents=True)
+        self.position, self._dimension = 0, None
+        self._tables.clear()
+        self.commit(0)
+
+    def apply(self, rows: Rows) -> None:
+        """Write rows, table by table; `commit` makes them count."""
+        if self._dimension is None:
+            self._make_tables(rows)
+        for table in LANCE_TABLES:
+            if table.name in self._tables:
+                self._write(table, rows)
+
+    def _make_tables(self, rows: Rows) -> None:
+        states = [*rows.memories.values(), *rows.distincts.values()]
+        living: list[Any] = [state for state in states if hasattr(state, "vector")]
+        if not living:
+            return
+        known = dimension_of([state.vector for state in living])
+        self._dimension = known or DEFAULT_DIMENSION
+        for table in LANCE_TABLES:
+            schema = table.schema(self._dimension)
+            made = self._database().create_table(table.name, schema=schema, mode="overwrite")
+            self._hold(table.name, made)
+
+    def _write(self, table: LanceTable, rows: Rows) -> None:
+        what = writes(table, rows)
+        target = self._tables[table.name]
+        assert self._dimension is not None
+        self._effect(f"lancedb:{table.name}")
+        if what.added:
+            target.add(table.arrow(what.added, self._dimension))
+        if what.changed:
+            self._effect(f"lancedb:{table.name}:changed")
+            self._merge(table, what.changed)
+        for keys in _chunks(what.gone):
+            target.delete(f"{table.key} IN ({', '.join(map(_literal, keys))})")
+        self._fragments[table.name] += bool(what.added) + bool(what.changed)
+        self._new_rows[table.name] += len(what.added) + len(what.changed)
+
+    def _merge(self, table: LanceTable, states: Sequence[State]) -> None:
+        assert self._dimension is not None
+        merging = self._tables[table.name].merge_insert(table.key)
+        merging = merging.when_matched_update_all().when_not_matched_insert_all()
+        merging.execute(table.arrow(states, self._dimension))
+
+    def commit(self, position: int, *, files: bool = True) -> None:
+        """Record what the tables are as of a position; `files` false while some are removed."""
+        self._effect("lancedb:position")
+        self.position = position
+        tables = {
+            name: {
+                "version": table.version,
+                "rows": table.count_rows(),
+                "files": _sizes(self.folder / f"{name}.lance") if files else {},
+            }
+            for name, table in self._tables.items()
+        }
+        state = {
+            "layout": LAYOUT,
+            "position": position,
+            "dimension": self._dimension,
+            "tables": tables,
+        }
+        replace_json(self.folder / STATE, state)
+
+    def tidy(self, *, at_once: bool = False) -> bool:
+        """Index and compact what needs it, and remove versions that nobody reads any more."""
+        crowded = [name for name in self._tables if at_once or self._is_crowded(name)]
+        if not crowded:
+            return False
+        for name in crowded:
+            self._effect(f"lancedb:{name}:tidy")
+            self._index(name)
+            self._tables[name].optimize(cleanup_older_than=timedelta(days=3650))
+        self.commit(self.position, files=False)
+        for name in crowded:
+            self._tables[name].optimize(cleanup_older_than=GRACE)
+            self._hold(name, self._tables[name])
+        self.commit(self.position)
+        return True
+
+    def _is_crowded(self, name: str) -> bool:
+        fragments = self._fragments[name]
+        if fragments < FRAGMENTED:
+            return False
+        rows: int = self._tables[name].count_rows()
+        return fragments >= VERY_FRAGMENTED or self._new_rows[name] * 4 >= rows
+
+    def _index(self, name: str) -> None:
+        from lancedb.index import Bitmap, BTree
+
+        table = self._tables[name]
+        if table.count_rows() < INDEXED_FROM or table.list_indices():
+            return
+        key = next(t.key for t in LANCE_TABLES if t.name == name)
+        table.create_index(key, config=BTree())
+        table.create_index("owner_id", config=Bitmap())
+
+    def close(self) -> None:
+        """Let the tables go."""
+        self._tables.clear()
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _chunks(keys: Sequence[str]) -> Iterable[Sequence[str]]:
+    return (keys[start : start + AT_ONCE] for start in range(0, len(keys), AT_ONCE))
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
+
+
+def _check_files(folder: Path, sizes: dict[str, int]) -> None:
+    for name, size in sizes.items():
+        path = folder / name
+        if not path.is_file() or path.stat().st_size != size:
+            raise StoreError(f"LanceDB's {folder.name}/{name} is missing or has another size")
+
+
+def swap(built: Path, live: Path, effect: Effect) -> None:
+    """Put a folder that was built beside in the place of the live one."""
+    old = live.with_name(live.name + ".old")
+    remove(old)
+    effect("swap:aside")
+    if live.exists():
+        live.rename(old)
+    effect("swap:in")
+    built.rename(live)
+    effect("swap:done")
+    remove(old)
+
+
+def finish_swap(built: Path, live: Path) -> None:
+    """Finish a swap that was stopped between its two steps; remove what one left behind."""
+    old = live.with_name(live.name + ".old")
+    if not live.exists() and old.exists():
+        (built if (built / STATE).exists() else old).rename(live)
+    remove(old)
+    remove(built)

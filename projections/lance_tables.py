@@ -1,0 +1,83 @@
+"""The two tables of LanceDB, for recall: living memories, and living distinct texts (design 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import pyarrow as pa
+
+from projections.columns import TEXT, WHOLE
+from projections.rows import DistinctState, Gone, MemoryState, Rows
+from projections.tables import MEMORY_COLUMNS
+from projections.vectors import column
+
+State = MemoryState | DistinctState
+
+_DISTINCTS = (
+    ("distinct_id", TEXT, "key"),
+    ("candidate_id", TEXT, "entry.id"),
+    ("owner_id", TEXT, "entry.fields.owner_id"),
+    ("namespace", TEXT, "entry.fields.namespace"),
+    ("text", TEXT, "text"),
+    ("memory_id", TEXT, "memory_id"),
+    ("session_id", TEXT, "entry.fields.session_id"),
+    ("position", WHOLE, "position"),
+)
+_MEMORIES = (
+    ("memory_id", TEXT, "memory_id"),
+    *((name, kind, name) for name, kind in MEMORY_COLUMNS),
+    ("position", WHOLE, "position"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LanceTable:
+    """A table of LanceDB: its key, and its columns but the vector with where they come from."""
+
+    name: str
+    key: str
+    columns: tuple[tuple[str, pa.DataType, str], ...]
+
+    def schema(self, dimension: int) -> pa.Schema:
+        """The columns, the vector last, as a list of float32 of fixed size."""
+        fields = [pa.field(name, kind) for name, kind, _ in self.columns]
+        return pa.schema([*fields, pa.field("vector", pa.list_(pa.float32(), dimension))])
+
+    def arrow(self, states: Sequence[State], dimension: int) -> pa.Table:
+        """Living rows as Arrow, column by column."""
+        arrays = []
+        for _, kind, path in self.columns:
+            value = attrgetter(path)
+            arrays.append(pa.array([value(state) for state in states], kind))
+        arrays.append(column([state.vector for state in states], dimension))
+        return pa.Table.from_arrays(arrays, schema=self.schema(dimension))
+
+
+MEMORIES = LanceTable("memories", "memory_id", _MEMORIES)
+CANDIDATES = LanceTable("candidates", "distinct_id", _DISTINCTS)
+LANCE_TABLES = (CANDIDATES, MEMORIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What a commit does to one table: rows that no table can hold yet, others, and leavers."""
+
+    added: list[State]
+    changed: list[State]
+    gone: list[str]
+
+
+def writes(table: LanceTable, rows: Rows) -> Writes:
+    """Sort a commit's rows by how they are written: appending costs a third of merging."""
+    states: dict[str, State | Gone] = {**(rows.memories if table is MEMORIES else rows.distincts)}
+    found = Writes([], [], [])
+    for key, state in states.items():
+        new = key in rows.new
+        if isinstance(state, Gone):
+            if not new:
+                found.gone.append(key)
+        else:
+            (found.added if new else found.changed).append(state)
+    return found

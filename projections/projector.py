@@ -1,0 +1,248 @@
+"""The projector: rows of committed events into both projections, on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from contracts.errors import PalimpsestError, StoreError
+from projections.analysts import ensure_views
+from projections.duck import DuckStore
+from projections.folding import folded
+from projections.lance import FOLDER as LANCE_FOLDER
+from projections.lance import LanceStore, finish_swap
+from projections.rebuild import rebuild
+from projections.rows import Rows
+from projections.segments import SegmentWriter
+from projections.source import Effect, EventSource, Progress, no_effect, no_progress
+from projections.tables import arrow_tables
+
+BATCH_ROWS = 6_000
+"""Rows from which on a commit is worth while in any case."""
+MOST_ROWS = 24_000
+"""Rows that may wait; then whoever submits more has to wait too."""
+LONGEST_SECONDS = 1.0
+IDLE_SECONDS = 0.2
+"""Nothing came for so long: what waits is committed."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a start found and did; `done` is empty where all was well."""
+
+    positions: dict[str, int] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+
+
+class Projector:
+    """Keeps both projections up to the log. Only who holds the writer's lock may use it.
+
+    `start` before the first `submit`, and again after anybody else may have written.
+    """
+
+    def __init__(self, folder: Path, source: EventSource, *, effect: Effect = no_effect) -> None:
+        self._folder = folder
+        self._source = source
+        self._effect = effect
+        self._duck = DuckStore(folder, effect)
+        self._lance = LanceStore(folder / LANCE_FOLDER, effect)
+        self._seen: object = None
+        self._changed = threading.Condition()
+        self._pending: Rows | None = None
+        self._since = self._latest = 0.0
+        self._busy = self._hurry = self._closing = False
+        self._failure: BaseException | None = None
+        self._thread: threading.Thread | None = None
+
+    def positions(self) -> dict[str, int]:
+        """The position that each projection has reached."""
+        return {"lancedb": self._lance.position, "duckdb": self._duck.position}
+
+    # -- start ---------------------------------------------------------------------------------
+
+    def start(self) -> Report:
+        """Check what is there, repair it from the log and catch up to its head."""
+        self.flush()
+        report = Report()
+        if self._seen is None or self._seen != self._look():
+            report.done += self._open()
+        self._catch_up(self._source.head())
+        self._duck.remove_damaged()
+        self._seen = self._look()
+        report.positions = self.positions()
+        return report
+
+    def _look(self) -> object:
+        """What is other when somebody else wrote; cheap."""
+        try:
+            state = (self._folder / LANCE_FOLDER / "position.json").stat()
+            names = sorted(path.name for path in (self._folder / "segments").iterdir())
+        except FileNotFoundError:
+            return None
+        return state.st_mtime_ns, state.st_size, names
+
+    def _open(self) -> list[str]:
+        done = ["the views were written"] if ensure_views(self._folder, self._effect) else []
+        done += self._duck.open(self._source)
+        return done + self._open_lance()
+
+    def _open_lance(self) -> list[str]:
+        live = self._folder / LANCE_FOLDER
+        finish_swap(self._folder / f"{LANCE_FOLDER}.new", live)
+        if not live.exists():
+            self._lance.create()
+            return []
+        try:
+            undone = self._lance.open(self._source.head())
+        except StoreError as damage:
+            self._lance.create()
+            return [f"{damage}: made anew"]
+        return ["a half commit to LanceDB was undone"] if undone else []
+
+    def _catch_up(self, head: int) -> None:
+        """Project what no projection or only one has; both in one fold where they are as far."""
+        starts = {self._lance.position, self._duck.position} - {head}
+        for start in sorted(starts):
+            lance = self._lance.position == start
+            if self._duck.position == start:
+                with SegmentWriter(self._folder, start, self._effect) as writer:
+                    for rows in folded(self._source, start, head):
+                        writer.write(arrow_tables(rows))
+                        if lance:
+                            self._lance.apply(rows)
+                    self._duck.add(writer, start, head)
+            else:
+                for rows in folded(self._source, start, head):
+                    self._lance.apply(rows)
+            if lance:
+                self._lance.commit(head)
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def submit(self, rows: Rows) -> None:
+        """Have rows written soon. Waits while too many wait; raises what went wrong before."""
+        with self._changed:
+            self._changed.wait_for(self._has_room)
+            self._raise_failure()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="projector", daemon=True)
+                self._thread.start()
+            self._latest = time.monotonic()
+            if self._pending is None:
+                self._pending, self._since = rows, self._latest
+            else:
+                self._pending.add(rows)
+            self._changed.notify_all()
+
+    def _has_room(self) -> bool:
+        return self._pending is None or len(self._pending) < MOST_ROWS or bool(self._failure)
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Return when everything submitted is visible in both projections.
+
+        TimeoutError where that takes longer than `timeout` seconds.
+        """
+        with self._changed:
+            self._hurry = True
+            self._changed.notify_all()
+            done = self._changed.wait_for(self._is_quiet, timeout)
+            self._hurry = False
+            self._raise_failure()
+        if not done:
+            raise TimeoutError("the projections are not there yet")
+
+    def _is_quiet(self) -> bool:
+        return bool(self._failure) or (self._pending is None and not self._busy)
+
+    def _raise_failure(self) -> None:
+        """What the thread met is raised once; the next `start` repairs what it left."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            self._seen, self._pending = None, None
+            if isinstance(failure, PalimpsestError):
+                raise failure
+            raise StoreError(f"the projections could not be written: {failure}") from failure
+
+    def close(self) -> None:
+        """Write what waits, and end the thread."""
+        try:
+            self.flush()
+        finally:
+            with self._changed:
+                self._closing = True
+                self._changed.notify_all()
+            if self._thread is not None:
+                self._thread.join()
+                self._thread = None
+            self._closing = False
+            self._lance.close()
+            self._seen = None
+
+    # -- the thread ----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while (rows := self._next()) is not None:
+            try:
+                self._commit(rows)
+            except BaseException as failure:  # noqa: BLE001 - it is raised to whoever submits
+                with self._changed:
+                    self._failure = failure
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+
+    def _next(self) -> Rows | None:
+        """Wait for a batch that is worth a commit; None when closing."""
+        with self._changed:
+            while not self._is_due():
+                if self._closing:
+                    return None
+                self._changed.wait(IDLE_SECONDS if self._pending is not None else None)
+            rows, self._pending = self._pending, None
+            self._busy = True
+            self._changed.notify_all()
+            return rows
+
+    def _is_due(self) -> bool:
+        if self._pending is None or self._failure is not None:
+            return False
+        now = time.monotonic()
+        return (
+            self._hurry
+            or len(self._pending) >= BATCH_ROWS
+            or now - self._latest >= IDLE_SECONDS
+            or now - self._since >= LONGEST_SECONDS
+        )
+
+    def _commit(self, rows: Rows) -> None:
+        self._duck.commit(rows)
+        if rows.upto > self._lance.position:
+            self._lance.apply(rows)
+            self._lance.commit(rows.upto)
+        if not self._hurry:
+            self._duck.tidy()
+            self._lance.tidy()
+        self._seen = self._look()
+
+    # -- rebuild -------------------------------------------------------------------------------
+
+    def rebuild(
+        self, which: Iterable[str] = (), progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """Make projections anew beside the live ones, compare, swap; all where none is named.
+
+        Each name gives `rows`, and `differences`, the number of rows that the old one had wrong.
+        """
+        self.flush()
+        names = list(which) or ["lancedb", "duckdb"]
+        self._lance.close()
+        done = rebuild(
+            self._folder, self._source, names, self._duck, self._effect, progress or no_progress
+        )
+        self._seen = None
+        self.start()
+        return done

@@ -1,0 +1,98 @@
+"""Projections anew from the log: built beside the live ones, compared, swapped in (design 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from contracts.errors import UsageError
+from projections.compare import Comparison, compare_lance, compare_segments
+from projections.duck import DuckStore
+from projections.files import remove
+from projections.folding import folded
+from projections.lance import FOLDER, LanceStore, swap
+from projections.rows import Rows
+from projections.segments import SegmentWriter
+from projections.source import Effect, EventSource, Progress
+from projections.tables import arrow_tables
+
+NAMES = ("lancedb", "duckdb")
+
+
+class Build:
+    """Both projections as the log says that they should be, beside the live ones."""
+
+    def __init__(self, folder: Path, names: Sequence[str], end: int, effect: Effect) -> None:
+        for name in names:
+            if name not in NAMES:
+                raise UsageError(f"there is no projection {name}: say {' or '.join(NAMES)}")
+        self.end = end
+        self.rows = 0
+        self.writer = SegmentWriter(folder, 0, effect) if "duckdb" in names else None
+        self.lance: LanceStore | None = None
+        if "lancedb" in names:
+            self.lance = LanceStore(folder / f"{FOLDER}.new", effect)
+            self.lance.create()
+
+    def fill(self, source: EventSource, progress: Progress) -> None:
+        """Fold the log into them."""
+        for rows in folded(source, 0, self.end, progress):
+            self._add(rows)
+        if self.lance is not None:
+            self.lance.commit(self.end)
+            self.lance.tidy(at_once=True)
+
+    def _add(self, rows: Rows) -> None:
+        self.rows += len(rows)
+        if self.writer is not None:
+            self.writer.write(arrow_tables(rows))
+        if self.lance is not None:
+            self.lance.apply(rows)
+
+    def compare(self, live: Path, progress: Progress) -> dict[str, Comparison]:
+        """Compare with the live ones, each as far as it is."""
+        found: dict[str, Comparison] = {}
+        if self.writer is not None:
+            progress("comparing duckdb", 0.0)
+            found["duckdb"] = Comparison()
+            self.writer.close()
+            compare_segments(self.writer.beside, live, self.end, found["duckdb"])
+        if self.lance is not None:
+            progress("comparing lancedb", 0.5)
+            found["lancedb"] = Comparison()
+            compare_lance(self.lance.folder, live, found["lancedb"])
+        progress("comparing", 1.0)
+        return found
+
+    def drop(self) -> None:
+        """Remove what was built."""
+        if self.writer is not None:
+            self.writer.close()
+            remove(self.writer.beside)
+        if self.lance is not None:
+            self.lance.close()
+            remove(self.lance.folder)
+
+
+def rebuild(
+    folder: Path,
+    source: EventSource,
+    names: Sequence[str],
+    duck: DuckStore,
+    effect: Effect,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Build, compare and swap. The live projections must be at rest, and opened again after it."""
+    build = Build(folder, names, source.head(), effect)
+    build.fill(source, progress)
+    found = build.compare(folder, progress)
+    if build.writer is not None:
+        duck.replace(build.writer, build.end, at_once=found["duckdb"].differences > 0)
+    if build.lance is not None:
+        build.lance.close()
+        swap(build.lance.folder, folder / FOLDER, effect)
+    return {
+        name: {"position": build.end, "rows": c.checked, "differences": c.differences}
+        for name, c in found.items()
+    }

@@ -1,0 +1,229 @@
+"""Memories by meaning: from LanceDB as it is now, or from the log as it was (design section 2).
+
+A memory is found by any of its wordings, and returns its face.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contracts.errors import StoreError, TransientError
+from contracts.events import Vector
+from projections.lance import FOLDER, read_state
+from projections.source import EventSource
+from projections.vectors import decoded
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger, Memory
+
+if TYPE_CHECKING:
+    from lancedb.table import Table
+
+Query = NDArray[np.float32]
+DECIMALS = 4
+TRIES = 20
+PAUSE_SECONDS = 0.05
+FEWEST = 32
+
+
+class Wording(TypedDict):
+    """A text of a memory, and the earliest living candidate who said it."""
+
+    candidate_id: str
+    text: str
+
+
+class Recalled(TypedDict):
+    """A memory, its face, the cosine of its nearest wording, and its distinct wordings."""
+
+    memory_id: str
+    face: str
+    score: float
+    namespace: str
+    members: list[Wording]
+
+
+def recall(
+    folder: Path, owner_id: str, vector: Query, k: int, namespace: str | None = None
+) -> list[Recalled]:
+    """The `k` nearest living memories of an owner, best first; ties go to the older memory.
+
+    `vector` has the model's dimension. Both tables are read at one position. TransientError where
+    the projection is being replaced for longer than a second, StoreError where it is damaged.
+    """
+    where = f"owner_id = {_literal(owner_id)}"
+    if namespace is not None:
+        where += f" AND namespace = {_literal(namespace)}"
+    for _ in range(TRIES):
+        tables = _tables(folder / FOLDER)
+        if tables is not None:
+            return _nearest(*tables, vector, k, where) if tables else []
+        time.sleep(PAUSE_SECONDS)
+    raise TransientError("LanceDB is being written anew: try again")
+
+
+def _tables(folder: Path) -> tuple[Table, Table] | tuple[()] | None:
+    """Candidates and memories at the recorded position; () where there are none yet.
+
+    None where the recorded versions are not there: somebody has just replaced them.
+    """
+    import lancedb
+
+    try:
+        recorded = read_state(folder)["tables"]
+    except StoreError:
+        return None if folder.parent.exists() and not folder.exists() else ()
+    if not recorded:
+        return ()
+    try:
+        opened = [lancedb.connect(folder).open_table(n) for n in ("candidates", "memories")]
+        for table in opened:
+            table.checkout(recorded[table.name]["version"])
+    except (ValueError, RuntimeError, OSError):
+        return None
+    return opened[0], opened[1]
+
+
+def _nearest(
+    candidates: Table, memories: Table, vector: Query, k: int, where: str
+) -> list[Recalled]:
+    best = _best(_search(memories, vector, k, where))
+    wanted = max(4 * k, FEWEST)
+    while True:
+        hits = _search(candidates, vector, wanted, where)
+        found = _best(hits)
+        if len(found) >= k or len(hits) < wanted:
+            break
+        wanted *= 4
+    for memory_id, score in found.items():
+        best[memory_id] = max(score, best.get(memory_id, -1.0))
+    return _recalled(candidates, memories, best, k)
+
+
+def _search(table: Table, vector: Query, limit: int, where: str) -> list[dict[str, Any]]:
+    search = table.search(vector, vector_column_name="vector").distance_type("cosine")
+    rows: list[dict[str, Any]] = (
+        search.where(where, prefilter=True)
+        .limit(limit)
+        .select(["memory_id", "_distance"])
+        .to_arrow()
+        .to_pylist()
+    )
+    return rows
+
+
+def _best(hits: Iterable[dict[str, Any]]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for hit in hits:
+        best.setdefault(hit["memory_id"], round(1.0 - hit["_distance"], DECIMALS))
+    return best
+
+
+def _recalled(candidates: Table, memories: Table, best: dict[str, float], k: int) -> list[Recalled]:
+    near = sorted(best.values(), reverse=True)[:k]
+    ids = [i for i, score in best.items() if near and score >= near[-1]]
+    if not ids:
+        return []
+    where = f"memory_id IN ({', '.join(map(_literal, ids))})"
+    rows = memories.search().where(where).limit(len(ids)).to_arrow().drop_columns("vector")
+    columns = ["memory_id", "candidate_id", "text"]
+    texts = candidates.search().where(where).limit(candidates.count_rows()).select(columns)
+    members: dict[str, list[Wording]] = {}
+    for row in texts.to_arrow().to_pylist():
+        wording = Wording(candidate_id=row["candidate_id"], text=row["text"])
+        members.setdefault(row["memory_id"], []).append(wording)
+    found = sorted(
+        rows.to_pylist(), key=lambda r: (-best[r["memory_id"]], r["created_at"], r["memory_id"])
+    )
+    return [
+        Recalled(
+            memory_id=row["memory_id"],
+            face=row["face"],
+            score=best[row["memory_id"]],
+            namespace=row["namespace"],
+            members=sorted(members.get(row["memory_id"], []), key=lambda w: w["candidate_id"]),
+        )
+        for row in found[:k]
+    ]
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@dataclass(slots=True)
+class _Found:
+    """A memory on its way to being recalled."""
+
+    memory: Memory
+    score: float
+    wordings: list[Wording]
+
+
+def recall_as_of(
+    source: EventSource,
+    owner_id: str,
+    vector: Query,
+    k: int,
+    namespace: str | None,
+    position: int,
+) -> list[Recalled]:
+    """What `recall` returned when the log's head was `position`, by folding it up to there."""
+    ledger = Ledger(owner_id)
+    for recorded in source.of_owner(owner_id, upto=position):
+        evolve(ledger, recorded.event)
+    found = _all_found(ledger, vector, namespace)
+    found.sort(key=lambda f: (-f.score, f.memory.members[0].decided_at, f.memory.id))
+    return [
+        Recalled(
+            memory_id=one.memory.id,
+            face=one.memory.face.text,
+            score=one.score,
+            namespace=one.memory.namespace,
+            members=sorted(one.wordings, key=lambda w: w["candidate_id"]),
+        )
+        for one in found[:k]
+    ]
+
+
+def _all_found(ledger: Ledger, vector: Query, namespace: str | None) -> list[_Found]:
+    vectors: list[Vector] = []
+    owners: list[str] = []
+    found: dict[str, _Found] = {}
+    for memory in ledger.memories():
+        if memory.living and namespace in (None, memory.namespace):
+            found[memory.id] = _Found(memory, -1.0, [])
+            if memory.face.vector is not None:
+                vectors.append(memory.face.vector)
+                owners.append(memory.id)
+    for scope in ledger.scopes.values():
+        for distinct in scope.by_hash.values():
+            stands = distinct.representative
+            one = found.get(stands.memory.id) if stands is not None else None
+            if stands is None or one is None:
+                continue
+            one.wordings.append(Wording(candidate_id=stands.id, text=stands.text))
+            if distinct.vector is not None:
+                vectors.append(distinct.vector)
+                owners.append(stands.memory.id)
+    for memory_id, score in zip(owners, _cosines(vectors, vector), strict=True):
+        found[memory_id].score = max(found[memory_id].score, round(score, DECIMALS))
+    reached = set(owners)
+    return [one for memory_id, one in found.items() if memory_id in reached]
+
+
+def _cosines(vectors: list[Vector], query: Query) -> list[float]:
+    if not vectors:
+        return []
+    numbers = decoded(vectors, len(query)).astype(np.float64)
+    wide = query.astype(np.float64)
+    norms = np.sqrt((numbers * numbers).sum(axis=1) * (wide @ wide))
+    dots = numbers @ wide
+    scores: list[float] = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0).tolist()
+    return scores

@@ -1,0 +1,61 @@
+"""Everything read and compared with the fold of the log; every difference listed (design 8)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from contracts.errors import StoreError
+from projections.compare import Comparison, Difference
+from projections.files import remove
+from projections.lance import FOLDER, read_state
+from projections.rebuild import NAMES, Build
+from projections.segments import chain, listed
+from projections.source import EventSource, Progress, no_effect, no_progress
+
+WORK = "verifying"
+
+
+def verify(source: EventSource, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
+    """`differences`, `checked` and `details`; nobody may write meanwhile.
+
+    Files are read to the last byte, and every row of both projections is compared, column by
+    column and vector by vector.
+    """
+    tell = progress or no_progress
+    work = folder / WORK
+    remove(work)
+    build = Build(work, NAMES, source.head(), no_effect)
+    try:
+        build.fill(source, tell)
+        total = Comparison()
+        _check_files(folder, build.end, total)
+        for found in build.compare(folder, tell).values():
+            total.checked += found.checked
+            total.differences += found.differences
+            total.details += found.details
+    finally:
+        build.drop()
+        remove(work)
+    return total.as_dict()
+
+
+def _check_files(folder: Path, head: int, total: Comparison) -> None:
+    chosen, gaps = chain([segment for segment in listed(folder) if segment.end > 0])
+    reached = chosen[-1].end if chosen else 0
+    for segment in chosen:
+        total.checked += 1
+        why = segment.damage(thorough=True)
+        if why is not None:
+            total.note(Difference("duckdb", "segments", segment.path.name, why))
+    for start, end in gaps:
+        total.note(Difference("duckdb", "segments", f"{start}-{end}", "missing"))
+    if reached != head:
+        total.note(Difference("duckdb", "segments", str(reached), f"not at position {head}"))
+    try:
+        position = read_state(folder / FOLDER)["position"]
+    except StoreError as error:
+        total.note(Difference("lancedb", "position", "", str(error)))
+        return
+    if position != head:
+        total.note(Difference("lancedb", "position", str(position), f"not at position {head}"))

@@ -1,0 +1,285 @@
+"""False merges and found duplicates on labelled pairs: `python -m bench.quality --data DIR`.
+
+Every pair is treated as a newcomer that meets one candidate: what the policy does with it is what
+its checks and the guard say. Beside it stands the rule of `store-time` on the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from bench.rates import upper_bound
+from bench.vectors import KeptVectors
+from contracts.policy import CosineCheck, Policy, TokenCheck
+from streams.core.text import normalise
+from streams.embedder import Embedding, load_engine
+from streams.embedder.graph_cache import default_cache_dir
+from streams.guard import Comparison, compare, read, tokens
+from streams.policies import load_policy
+from streams.search.exact import cosine
+
+SETS = (
+    "pawsx_en breaking_nli sugarcrepe_pp version_updates cannot_negation e2e_slots fever_symmetric"
+    " semantoneg verb_negation"
+).split()
+"""The files of `DIR/pairs` that are measured."""
+
+STORE_TIME_AUTO = 0.98
+STORE_TIME_GRAY = 0.88
+STORE_TIME_ORDER = 0.95
+"""What `store-time` calls near-identical in order: this order ratio and more."""
+
+_WIDTH = 110
+PARTS = ("all", "develop", "check")
+Fate = Literal["exact", "joined", "asked", "kept"]
+"""What becomes of a pair: an exact repeat, joined by a rule, given to the judge, or kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts, and whether they say the same."""
+
+    a: str
+    b: str
+    duplicate: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A pair with all that a policy may rest on."""
+
+    pair: Pair
+    cosine: float
+    jaccard: float
+    comparison: Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What one rule did with the pairs of one set; exact repeats are counted apart."""
+
+    distinct: int
+    false_merges: int
+    false_merge_bound: float
+    distinct_asked: int
+    duplicates: int
+    joined: int
+    duplicates_asked: int
+    exact_distinct: int
+    exact_duplicates: int
+
+    @property
+    def recall(self) -> float:
+        """The share of duplicates joined without a judge."""
+        return _share(self.joined, self.duplicates)
+
+    @property
+    def reach(self) -> float:
+        """The share of the duplicates that no rule joined that reach the judge."""
+        return _share(self.duplicates_asked, self.duplicates - self.joined)
+
+    @property
+    def asked(self) -> float:
+        """The share of must-not-merge pairs that the judge is asked about."""
+        return _share(self.distinct_asked, self.distinct)
+
+
+def read_pairs(file: Path, part: str = "all") -> list[Pair]:
+    """The pairs of a file but `related` ones; `develop` is seven tenths, `check` the rest."""
+    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    return [
+        Pair(row["a"], row["b"], row["label"] == "duplicate")
+        for row in rows
+        if row["label"] != "related" and part in ("all", part_of(row["id"]))
+    ]
+
+
+def part_of(identifier: str) -> str:
+    """The part that a row belongs to, by its id."""
+    number = int.from_bytes(hashlib.sha256(identifier.encode()).digest())
+    return "develop" if number % 10 < 7 else "check"
+
+
+def see(pair: Pair, vectors: dict[str, Embedding]) -> Seen:
+    """Measure a pair as the pipeline does."""
+    a, b = vectors[pair.a], vectors[pair.b]
+    one, other = tokens(pair.a), tokens(pair.b)
+    return Seen(
+        pair,
+        cosine(a.vector, b.vector),
+        round(_share(len(one & other), len(one | other)), 4),
+        compare(
+            read(pair.a, truncated=a.truncated, unknown=a.unknown),
+            read(pair.b, truncated=b.truncated, unknown=b.unknown),
+        ),
+    )
+
+
+def by_policy(policy: Policy, seen: Seen) -> Fate:
+    """What the policy does with a pair of two sessions (design section 5)."""
+    passes = seen.comparison.near_identical and not seen.comparison.cues
+    fate: Fate = "exact" if _is_exact(seen) else "kept"
+    for check in policy.checks:
+        if fate in ("exact", "joined"):
+            break
+        if isinstance(check, TokenCheck) and seen.jaccard >= check.threshold:
+            fate = "asked" if check.guard and not passes else "joined"
+        elif isinstance(check, CosineCheck):
+            zone = next((z for z in check.zones if seen.cosine >= z.at_least), None)
+            if zone is not None:
+                pending = zone.action == "pending" or (zone.guard and not passes)
+                fate = "asked" if pending else "joined"
+    return fate
+
+
+def by_store_time(seen: Seen) -> Fate:
+    """What `store-time` does with a pair: its threshold with order, and its gray zone."""
+    if _is_exact(seen):
+        return "exact"
+    if seen.cosine < STORE_TIME_GRAY:
+        return "kept"
+    near = seen.comparison.order_ratio >= STORE_TIME_ORDER
+    return "joined" if seen.cosine >= STORE_TIME_AUTO and near else "asked"
+
+
+def count(fates: Iterable[tuple[Pair, Fate]]) -> Counts:
+    """Count what became of pairs."""
+    found = {
+        (same, fate): 0 for same in (True, False) for fate in ("exact", "joined", "asked", "kept")
+    }
+    for pair, fate in fates:
+        found[pair.duplicate, fate] += 1
+    distinct = found[False, "joined"] + found[False, "asked"] + found[False, "kept"]
+    return Counts(
+        distinct=distinct,
+        false_merges=found[False, "joined"],
+        false_merge_bound=upper_bound(found[False, "joined"], distinct),
+        distinct_asked=found[False, "asked"],
+        duplicates=found[True, "joined"] + found[True, "asked"] + found[True, "kept"],
+        joined=found[True, "joined"],
+        duplicates_asked=found[True, "asked"],
+        exact_distinct=found[False, "exact"],
+        exact_duplicates=found[True, "exact"],
+    )
+
+
+def measure(seen: Sequence[Seen], policy: Policy) -> tuple[Counts, Counts]:
+    """What the policy, and what `store-time`, does with the same pairs."""
+    ours = count((s.pair, by_policy(policy, s)) for s in seen)
+    return ours, count((s.pair, by_store_time(s)) for s in seen)
+
+
+def as_json(found: dict[str, tuple[Counts, Counts]], policy: Policy) -> str:
+    """All counts and rates, by set and rule."""
+    rows = {
+        name: {rule: _with_rates(counts) for rule, counts in zip(_rules(policy), both, strict=True)}
+        for name, both in found.items()
+    }
+    return json.dumps({"policy": policy.name, "policy_hash": policy.hash, "sets": rows}, indent=2)
+
+
+def as_table(found: dict[str, tuple[Counts, Counts]], policy: Policy) -> Table:
+    """The same as a table: one row for each set and rule."""
+    exact = found["all"][0]
+    table = Table(
+        title="Joined without a judge, and asked of the judge",
+        caption="bound: one-sided 95 % (Clopper-Pearson). asked: share of must-not-merge pairs; "
+        "reach: of the duplicates that no rule joined. Exact repeats are apart: "
+        f"{exact.exact_distinct} must-not-merge pairs, {exact.exact_duplicates} duplicates.",
+    )
+    table.add_column("set", no_wrap=True)
+    table.add_column("rule", no_wrap=True)
+    for heading in ("false merges", "bound", "duplicates", "recall", "asked", "reach"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, both in found.items():
+        for rule, counts in zip(_rules(policy), both, strict=True):
+            table.add_row(name, rule, *_cells(counts))
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and give the exit status."""
+    options = _options().parse_args(arguments)
+    console = Console(stderr=options.json)
+    console.width = max(console.width, _WIDTH)
+    policy = load_policy(options.policy)
+    sets = {
+        name: read_pairs(options.data / "pairs" / f"{name}.jsonl", options.part) for name in SETS
+    }
+    vectors = _embed(sets.values(), policy, options.cache)
+    everything: list[Seen] = []
+    found: dict[str, tuple[Counts, Counts]] = {}
+    for name, pairs in sets.items():
+        seen = [see(pair, vectors) for pair in pairs]
+        found[name] = measure(seen, policy)
+        everything += seen
+    found["all"] = measure(everything, policy)
+    if options.json:
+        sys.stdout.write(as_json(found, policy) + "\n")
+    else:
+        console.print(as_table(found, policy))
+    return 0
+
+
+def _embed(sets: Iterable[list[Pair]], policy: Policy, cache: Path) -> dict[str, Embedding]:
+    texts = {text for pairs in sets for pair in pairs for text in (pair.a, pair.b)}
+    kept = KeptVectors(cache / "bench-vectors.sqlite", load_engine(policy.model, cache_dir=cache))
+    try:
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("embedding", total=len(texts))
+            return kept.of(texts, lambda more: progress.advance(task, more))
+    finally:
+        kept.close()
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with pairs/")
+    parser.add_argument("--policy", default="standard", help="a preset, or a policy file")
+    parser.add_argument("--part", choices=PARTS, default="all", help="which rows, by their id")
+    parser.add_argument("--cache", type=Path, default=default_cache_dir(), help="keeps vectors")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def _rules(policy: Policy) -> tuple[str, str]:
+    return policy.name, "store-time"
+
+
+def _with_rates(counts: Counts) -> dict[str, float]:
+    rates = {"recall": counts.recall, "reach": counts.reach, "asked": counts.asked}
+    return asdict(counts) | {name: round(rate, 4) for name, rate in rates.items()}
+
+
+def _cells(counts: Counts) -> list[str]:
+    return [
+        f"{counts.false_merges}/{counts.distinct}",
+        f"{counts.false_merge_bound:.2%}",
+        f"{counts.joined}/{counts.duplicates}",
+        f"{counts.recall:.1%}",
+        f"{counts.asked:.1%}",
+        f"{counts.reach:.1%}",
+    ]
+
+
+def _is_exact(seen: Seen) -> bool:
+    return normalise(seen.pair.a) == normalise(seen.pair.b)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Rates with their uncertainty, and how well clusters agree with a gold standard. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Precision and recall of found clusters, each 0 to 1; 1 where there is nothing to find."""
+
+    precision: float
+    recall: float
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+def upper_bound(errors: int, trials: int, confidence: float = 0.95) -> float:
+    """The one-sided Clopper-Pearson upper bound of an error rate.
+
+    The largest rate under which so few errors in so many independent trials are still as likely as
+    1 - confidence (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934). 1 without trials.
+    Raises ValueError where errors are negative or more than the trials.
+    """
+    if not 0 <= errors <= trials:
+        raise ValueError(f"{errors} errors in {trials} trials")
+    if errors == trials:
+        return 1.0
+    low, high = errors / trials, 1.0
+    while (middle := (low + high) / 2) not in (low, high):
+        if _at_most(errors, trials, middle) > 1 - confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _at_most(errors: int, trials: int, rate: float) -> float:
+    """The probability of at most so many errors, summed from logarithms so that none vanishes."""
+    whole = math.lgamma(trials + 1)
+    return math.fsum(
+        math.exp(
+            whole
+            - math.lgamma(k + 1)
+            - math.lgamma(trials - k + 1)
+            + k * math.log(rate)
+            + (trials - k) * math.log1p(-rate)
+        )
+        for k in range(errors + 1)
+    )
+
+
+def pairwise(clusters: Mapping[_Item, Hashable], gold: Mapping[_Item, Hashable]) -> Agreement:
+    """Agreement over pairs of items: which of the pairs put together belong together.
+
+    Both map each item to the name of its cluster. Raises ValueError where the items differ.
+    """
+    both = _overlaps(clusters, gold)
+    together = sum(map(_pairs, both.values()))
+    found = sum(map(_pairs, Counter(clusters.values()).values()))
+    right = sum(map(_pairs, Counter(gold.values()).values()))
+    return Agreement(together / found if found else 1.0, together / right if right else 1.0)
+
+
+def b_cubed(clusters: Mapping[_Item, Hashable], gold: Mapping[_Item, Hashable]) -> Agreement:
+    """Agreement averaged over items (A. Bagga and B. Baldwin, COLING-ACL 1998).
+
+    An item's precision is the share of its found cluster that is of its gold cluster; its recall
+    the share of its gold cluster that is in its found one. Raises ValueError where items differ.
+    """
+    both = _overlaps(clusters, gold)
+    if not both:
+        return Agreement(1.0, 1.0)
+    found, right = Counter(clusters.values()), Counter(gold.values())
+    precision = math.fsum(n * n / found[cluster] for (cluster, _), n in both.items())
+    recall = math.fsum(n * n / right[label] for (_, label), n in both.items())
+    return Agreement(precision / len(gold), recall / len(gold))
+
+
+def _overlaps(
+    clusters: Mapping[_Item, Hashable], gold: Mapping[_Item, Hashable]
+) -> Counter[tuple[Hashable, Hashable]]:
+    if clusters.keys() != gold.keys():
+        raise ValueError("clusters and gold are not of the same items")
+    return Counter((clusters[item], gold[item]) for item in gold)
+
+
+def _pairs(size: int) -> int:
+    return size * (size - 1) // 2

@@ -1,0 +1,79 @@
+"""Embeddings of benchmark texts, kept between runs in one SQLite file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from streams.embedder import Embedding, Engine
+
+_BATCH = 1024
+_TABLE = """
+create table if not exists embedding (
+    model text, digest blob, vector blob, truncated integer, unknown text,
+    primary key (model, digest)
+) without rowid
+"""
+
+
+class KeptVectors:
+    """Embeds each text once per model and engine; a run that is cut off goes on where it was."""
+
+    def __init__(self, file: Path, engine: Engine) -> None:
+        """Keep embeddings of `engine` in `file`, which is made where it is not there."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        self._kept = sqlite3.connect(file)
+        self._kept.execute(_TABLE)
+        self._engine = engine
+        self._key = f"{engine.model}/{engine.name}"
+
+    def of(
+        self, texts: Collection[str], progress: Callable[[int], None] = lambda _: None
+    ) -> dict[str, Embedding]:
+        """The embedding of each text; `progress` is told how many more are ready."""
+        found = {text: kept for text in texts if (kept := self._look_up(text))}
+        progress(len(found))
+        for batch in _batches(sorted(set(texts) - found.keys(), key=len)):
+            made = dict(zip(batch, self._engine.embed(batch), strict=True))
+            self._keep(made)
+            found |= made
+            progress(len(batch))
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        self._kept.close()
+
+    def _look_up(self, text: str) -> Embedding | None:
+        row = self._kept.execute(
+            "select vector, truncated, unknown from embedding where model = ? and digest = ?",
+            (self._key, _digest(text)),
+        ).fetchone()
+        if row is None:
+            return None
+        vector, truncated, unknown = row
+        return Embedding(
+            np.frombuffer(vector, np.float16), bool(truncated), (*json.loads(unknown),)
+        )
+
+    def _keep(self, made: dict[str, Embedding]) -> None:
+        rows = [
+            (self._key, _digest(text), e.vector.tobytes(), e.truncated, json.dumps(e.unknown))
+            for text, e in made.items()
+        ]
+        with self._kept:
+            self._kept.executemany("insert or replace into embedding values (?, ?, ?, ?, ?)", rows)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _batches(texts: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(texts), _BATCH):
+        yield texts[start : start + _BATCH]

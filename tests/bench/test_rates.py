@@ -1,0 +1,82 @@
+"""Bounds and agreements against values worked out by hand or known from tables."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.rates import Agreement, b_cubed, pairwise, upper_bound
+
+
+@pytest.mark.parametrize(
+    ("errors", "trials", "bound"),
+    [
+        (0, 1, 0.95),
+        (0, 10, 1 - 0.05**0.1),
+        (0, 1000, 1 - 0.05**0.001),
+        (1, 10, 0.39416),
+        (5, 100, 0.10225),
+        (10, 10, 1.0),
+        (0, 0, 1.0),
+    ],
+)
+def test_the_bound_is_that_of_clopper_and_pearson(errors: int, trials: int, bound: float) -> None:
+    assert upper_bound(errors, trials) == pytest.approx(bound, abs=5e-5)
+
+
+def test_the_bound_holds_where_the_terms_alone_would_vanish() -> None:
+    assert 0.019 < upper_bound(710, 34_525) < 0.023
+
+
+@given(st.integers(0, 200), st.integers(1, 5_000), st.floats(0.5, 0.99))
+def test_the_bound_lies_above_the_rate_and_grows_with_errors(
+    errors: int, more: int, confidence: float
+) -> None:
+    trials = errors + more
+    bound = upper_bound(errors, trials, confidence)
+    assert errors / trials < bound < 1.0
+    assert upper_bound(errors + 1, trials, confidence) > bound
+    assert upper_bound(errors, trials, 0.995) > bound
+
+
+def test_more_errors_than_trials_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 errors in 2 trials"):
+        upper_bound(3, 2)
+
+
+def test_pairwise_counts_pairs_that_belong_together() -> None:
+    gold = {"a": 1, "b": 1, "c": 1, "d": 2}
+    found = {"a": "x", "b": "x", "c": "y", "d": "y"}
+    assert pairwise(found, gold) == Agreement(precision=1 / 2, recall=1 / 3)
+
+
+def test_b_cubed_is_averaged_over_items() -> None:
+    gold = {"a": 1, "b": 1, "c": 1, "d": 2}
+    found = {"a": "x", "b": "x", "c": "y", "d": "y"}
+    agreement = b_cubed(found, gold)
+    assert agreement.precision == pytest.approx((1 + 1 + 1 / 2 + 1 / 2) / 4)
+    assert agreement.recall == pytest.approx((2 / 3 + 2 / 3 + 1 / 3 + 1) / 4)
+
+
+@given(st.dictionaries(st.integers(0, 20), st.integers(0, 4)))
+def test_the_gold_clusters_agree_with_themselves_under_any_names(gold: dict[int, int]) -> None:
+    renamed = {item: f"cluster {label}" for item, label in gold.items()}
+    for agreement in (pairwise(renamed, gold), b_cubed(renamed, gold)):
+        assert agreement.precision == pytest.approx(1.0)
+        assert agreement.recall == pytest.approx(1.0)
+        assert agreement.f1 == pytest.approx(1.0)
+
+
+def test_one_cluster_of_all_finds_everything_and_singletons_are_never_wrong() -> None:
+    gold = {1: "a", 2: "a", 3: "b", 4: "b"}
+    lumped, split = dict.fromkeys(gold, 0), {item: item for item in gold}
+    assert pairwise(lumped, gold).recall == b_cubed(lumped, gold).recall == 1.0
+    assert pairwise(split, gold) == Agreement(1.0, 0.0)
+    assert pairwise(split, gold).f1 == pytest.approx(0.0)
+    assert b_cubed(split, gold) == Agreement(1.0, 0.5)
+
+
+def test_clusters_of_other_items_are_refused() -> None:
+    with pytest.raises(ValueError, match="same items"):
+        b_cubed({1: 1}, {2: 1})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streams.embedder.contract import ModelUnusable
+from streams.onnx import runtime
 
 Ids = NDArray[np.int32]
 Vectors = NDArray[np.float32]
@@ -69,10 +69,7 @@ class _Exported:
 
 
 def _session(name: str, source: Path | bytes) -> Any:
-    # ONNX Runtime sends telemetry by default, and reads this once, when it is imported.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime
-
+    onnxruntime = runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     try:

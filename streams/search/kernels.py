@@ -5,12 +5,13 @@ so that the embedder keeps its own.
 """
 
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
+
+from streams.onnx import runtime
 
 ZERO: Final = 64
 """What a query's code 0 is written as: codes -63..63 become 1..127.
@@ -50,7 +51,7 @@ def scaled_products(
 
 
 @cache
-def _widening() -> ort.InferenceSession:
+def _widening() -> Any:
     return _session(
         [helper.make_node("Cast", ["narrow"], ["answer"], to=TensorProto.FLOAT)],
         {"narrow": (TensorProto.FLOAT16, ["n", "d"])},
@@ -59,7 +60,7 @@ def _widening() -> ort.InferenceSession:
 
 
 @cache
-def _multiplying() -> ort.InferenceSession:
+def _multiplying() -> Any:
     return _session(
         [
             helper.make_node("MatMulInteger", ["queries", "codes"], ["whole"]),
@@ -79,7 +80,8 @@ def _multiplying() -> ort.InferenceSession:
 
 def _session(
     nodes: list[NodeProto], inputs: dict[str, tuple[int, list[str]]], answer: list[str]
-) -> ort.InferenceSession:
+) -> Any:
+    ort = runtime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

@@ -14,4 +14,5 @@ def runtime() -> ModuleType:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    return onnxruntime
+    module: ModuleType = onnxruntime
+    return module

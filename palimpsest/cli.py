@@ -1,0 +1,77 @@
+"""The command line: `palimpsest [--store DIR] [--json] COMMAND` (design section 13)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palimpsest.commands import (
+    bulk,
+    care,
+    doctor,
+    ingest,
+    letters,
+    looking,
+    policies,
+    saying,
+)
+from palimpsest.commands.invocation import Invocation
+from palimpsest.commands.shell import Shell
+from palimpsest.output import Output
+
+app = typer.Typer(
+    name="palimpsest",
+    cls=Shell,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    epilog="Example: palimpsest ingest notes.jsonl",
+)
+for group in (ingest, looking, saying, bulk, care):
+    app.add_typer(group.app)
+app.add_typer(care.log, name="log")
+app.add_typer(policies.app, name="policy")
+app.add_typer(letters.app, name="dead-letters")
+app.add_typer(doctor.app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"palimpsest {version('palimpsest')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The store's folder; else PALIMPSEST_STORE, palimpsest.toml, or .palimpsest.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print one JSON document, or one a line; also behind the command."
+        ),
+    ] = False,
+    version: Annotated[  # noqa: ARG001 - its callback answers
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Memories of AI agents without duplicates; every merge can be taken back.
+
+    Exit status: 0 done; 1 something does not hold; 2 wrong usage;
+    3 refused; 4 no store that can be read; 70 a bug; 130 interrupted.
+    """
+    context.obj = Invocation(store, Output(as_json=as_json))
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit status."""
+    app()

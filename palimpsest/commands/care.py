@@ -1,0 +1,102 @@
+"""Care for a store: `rebuild`, `verify`, the log as a file, the schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palimpsest.commands import drawing
+from palimpsest.commands.invocation import invocation
+from palimpsest.commands.shell import FAILED
+from palimpsest.output import Tell
+from palimpsest.paths import PROJECTIONS
+
+app = typer.Typer()
+log = typer.Typer(
+    no_args_is_help=True,
+    help="The log as a file: CloudEvents, one a line, byte for byte.",
+    epilog="Example: palimpsest log export backup.jsonl",
+)
+
+
+@app.command(epilog="Example: palimpsest rebuild duckdb")
+def rebuild(
+    context: typer.Context,
+    projections: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PROJECTION…", help="lancedb or duckdb; else both."),
+    ] = None,
+) -> None:
+    """Make projections anew from the log, beside the live ones, and swap them in."""
+    call = invocation(context)
+    wanted = projections or list(PROJECTIONS)
+    if unknown := sorted(set(wanted) - set(PROJECTIONS)):
+        raise typer.BadParameter(f"no projection {', '.join(unknown)}: {', '.join(PROJECTIONS)}")
+    with call.store() as store, call.output.progress() as tell:
+        made = store.rebuild(wanted, progress=tell)
+    call.output.answer(made, lambda: drawing.fields(made))
+
+
+@app.command(epilog="Example: palimpsest verify")
+def verify(context: typer.Context) -> None:
+    """Fold the log and list every difference to the projections; exit status 1 if there is one."""
+    call = invocation(context)
+    with call.store() as store, call.output.progress() as tell:
+        found = store.verify(progress=tell)
+    call.output.answer(found, lambda: drawing.verified(found))
+    if found["differences"]:
+        call.output.remark("`palimpsest rebuild` makes the projections anew from the log")
+        raise typer.Exit(FAILED)
+
+
+@log.command("export", epilog="Example: palimpsest log export backup.jsonl")
+def export_log(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Written anew.")],
+) -> None:
+    """Write the whole log to a file."""
+    call = invocation(context)
+    with call.store() as store, call.output.progress() as tell:
+        count = store.export_log(file, progress=_events(tell, "written"))
+    answer = {"events": count, "file": str(file)}
+    call.output.answer(answer, lambda: drawing.fields(answer))
+
+
+@log.command("import", epilog="Example: palimpsest --store copy log import backup.jsonl")
+def import_log(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `log export` wrote.")],
+) -> None:
+    """Make a store of an exported log; the store must not have events yet."""
+    from palimpsest.store import Palimpsest
+
+    call = invocation(context)
+    with call.output.progress() as tell:
+        count = Palimpsest.import_log(call.settings.store, file, progress=_events(tell, "read"))
+    answer = {"events": count, "store": str(call.settings.store)}
+    call.output.answer(answer, lambda: drawing.fields(answer))
+
+
+def _events(tell: Tell, done: str) -> Callable[[int], None]:
+    return lambda count: tell(f"{count} events {done}", None)
+
+
+@app.command(epilog="Example: palimpsest schemas build/schemas")
+def schemas(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Made where it is not there.")],
+) -> None:
+    """Write the JSON Schemas of all that is said and recorded, and the topics as AsyncAPI."""
+    from contracts.schema import documents, written
+
+    call = invocation(context)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for name, schema in documents().items():
+        (folder / name).write_bytes(written(schema))
+        names.append(name)
+    answer = {"folder": str(folder), "files": names}
+    call.output.answer(answer, lambda: drawing.listed(f"{len(names)} files in {folder}", names))

@@ -1,0 +1,158 @@
+"""`doctor`: what is installed, what is missing, and how the store is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from contracts.errors import PalimpsestError
+from palimpsest.commands.drawing import shown
+from palimpsest.commands.invocation import invocation
+from palimpsest.commands.shell import FAILED
+from palimpsest.paths import LOG_FILE
+
+if TYPE_CHECKING:
+    from palimpsest.settings import Settings
+
+app = typer.Typer()
+
+PACKAGES = ("palimpsest", "duckdb", "lancedb", "pyarrow", "pydantic", "onnxruntime", "tokenizers")
+EXTRAS = {
+    "judge": "anthropic",
+    "cluster": "faust",
+    "sentence-transformers": "sentence_transformers",
+}
+"""The module by which each extra is known to be there."""
+ENOUGH_BYTES = 100 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: `needed` says whether the embedded runtime works without it."""
+
+    name: str
+    found: bool
+    detail: str
+    remedy: str | None = None
+    needed: bool = True
+
+
+@app.command(epilog="Example: palimpsest --store memories doctor")
+def doctor(context: typer.Context) -> None:
+    """Say what is installed, what is missing and how the store is; exit status 1 if it fails."""
+    call = invocation(context)
+    findings = [*_packages(), *_model(call.settings), *_store(call.settings), *_extras()]
+    healthy = all(finding.found or not finding.needed for finding in findings)
+    document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
+    call.output.answer(document, lambda: Group(*map(_line, findings)))
+    if not healthy:
+        raise typer.Exit(FAILED)
+
+
+def _line(finding: Finding) -> Text:
+    mark = ("✓", "green") if finding.found else ("✗", "red") if finding.needed else ("-", "dim")
+    remedy = f"\n    {finding.remedy}" if finding.remedy and not finding.found else ""
+    return Text.assemble(mark, f" {finding.name}: ", shown(finding.detail), remedy)
+
+
+def _packages() -> Iterator[Finding]:
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("python", sys.version_info >= (3, 11), python, "install Python 3.11 or newer")
+    for name in PACKAGES:
+        try:
+            yield Finding(name, found=True, detail=version(name))
+        except PackageNotFoundError:
+            remedy = f"pip install {name}"
+            yield Finding(name, found=False, detail="not installed", remedy=remedy)
+
+
+def _model(settings: Settings) -> Iterator[Finding]:
+    from streams.embedder.contract import DEFAULT_MODEL, ModelError
+    from streams.embedder.graph_cache import default_cache_dir
+    from streams.embedder.resolve import locate
+
+    model = settings.model or DEFAULT_MODEL
+    try:
+        name, folder = locate(model)
+    except ModelError as error:
+        yield Finding("model", found=False, detail=str(error), remedy="set PALIMPSEST_MODEL")
+        return
+    where = str(folder) if folder else "not on this machine; fetched from the hub at first use"
+    yield Finding("model", found=True, detail=f"{name}: {where}")
+    yield _graph_cache(default_cache_dir())
+
+
+def _graph_cache(folder: Path) -> Finding:
+    kept = len(list(folder.glob("*.onnx")))
+    nearest = next(path for path in (folder, *folder.parents) if path.exists())
+    return Finding(
+        "graph cache",
+        found=os.access(nearest, os.W_OK),
+        detail=f"{folder}, {kept} graphs",
+        remedy="the graph is built at each start; set XDG_CACHE_HOME to a folder you can write",
+        needed=False,
+    )
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    folder = settings.store
+    if not (folder / LOG_FILE).is_file():
+        remedy = "palimpsest ingest FILE makes one; --store DIR names another"
+        yield Finding("store", found=False, detail=f"none in {folder}", remedy=remedy, needed=False)
+        return
+    yield Finding(
+        "store",
+        found=os.access(folder, os.W_OK) and os.access(folder / LOG_FILE, os.W_OK),
+        detail=f"{folder}",
+        remedy="this user may not write there",
+    )
+    free = shutil.disk_usage(folder).free
+    remedy = "free some space: a batch that cannot be written is not decided"
+    yield Finding("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free", remedy)
+    yield from _log(settings)
+
+
+def _log(settings: Settings) -> Iterator[Finding]:
+    """The log and the projections, as far as they can be read; the writer's lock."""
+    from palimpsest.store import Palimpsest
+
+    yield Finding("writer", found=True, detail=_writer(settings.store), needed=False)
+    try:
+        with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
+            status = store.status()
+    except PalimpsestError as error:
+        yield Finding("log", found=False, detail=str(error), remedy="restore it from a copy")
+        return
+    yield Finding("log", found=True, detail=f"position {status['position']}")
+    for name, behind in status["lag"].items():
+        remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
+        yield Finding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
+
+
+def _writer(folder: Path) -> str:
+    from streams.embedded.lock import WriterLock
+
+    lock = WriterLock(folder)
+    if lock.try_acquire():
+        lock.release()
+        return "nobody is writing"
+    return "another process is writing"
+
+
+def _extras() -> Iterator[Finding]:
+    for extra, module in EXTRAS.items():
+        found = find_spec(module) is not None
+        detail = "installed" if found else "not installed (optional)"
+        remedy = f"pip install 'palimpsest[{extra}]'"
+        yield Finding(f"extra {extra}", found, detail, remedy, needed=False)

@@ -1,0 +1,191 @@
+"""How answers look to a person. Whatever comes from a store passes through `shown`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from palimpsest.output import plain, visible
+
+SHOWN_BYTES = 4096
+"""Of a dead letter; `--raw` gives all."""
+
+
+def shown(value: object, style: str = "") -> Text:
+    """A value as text that cannot be anything but text."""
+    return Text("" if value is None else visible(str(value)), style=style, overflow="fold")
+
+
+def fields(answer: Mapping[str, Any]) -> RenderableType:
+    """Names and values, one a line."""
+    grid = Table.grid(padding=(0, 2))
+    for name, value in answer.items():
+        inner = plain(value)
+        told = json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict | list) else value
+        grid.add_row(shown(name, "dim"), shown(told))
+    return grid
+
+
+def listed(title: str, names: Iterable[str]) -> RenderableType:
+    """A title and a list."""
+    return Group(shown(title), *(shown(f"  {name}") for name in names))
+
+
+def as_json(document: Any) -> RenderableType:
+    """A document as indented JSON."""
+    return Text(json.dumps(plain(document), ensure_ascii=False, indent=2))
+
+
+def _counts(rows: Iterable[tuple[str, int]]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(justify="right")
+    for name, count in rows:
+        grid.add_row(f"{count:,}", shown(name))
+    return grid
+
+
+def summary_table(summary: Mapping[str, Any]) -> RenderableType:
+    """What became of the rows of an ingest."""
+    also = ("known", "heard", "invalid")
+    counts = [
+        ("rows", summary["rows"]),
+        *((f"  {kind}", count) for kind, count in sorted(summary["decisions"].items())),
+        *((f"  {_ALSO[name]}", summary[name]) for name in also if summary[name]),
+    ]
+    invalid = summary["invalid_rows"]
+    wrong = [shown(f"row {one['row']}: {one['reason']}: {one['detail']}") for one in invalid]
+    rate = summary["rows"] / summary["seconds"] if summary["seconds"] else 0.0
+    pace = shown(f"{summary['seconds']:.1f} s, {rate:,.0f} rows/s", "dim")
+    return Group(_counts(counts), pace, *wrong)
+
+
+_ALSO = {
+    "known": "known from before",
+    "heard": "sessions and accesses heard",
+    "invalid": "invalid",
+}
+
+
+def status_table(status: Mapping[str, Any]) -> RenderableType:
+    """Counts, then the decisions by kind, then where the log and the projections are."""
+    shown_apart = ("decisions", "lag", "policy", "position")
+    counts = [(name, status[name]) for name in status if name not in shown_apart]
+    kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
+    policy = status.get("policy", {})
+    lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
+    return Group(
+        _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
+        shown(f"log at position {status['position']}; {lag}", "dim"),
+        shown(f"policy {policy.get('name')} {policy.get('hash')}", "dim"),
+    )
+
+
+def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The memories found, each with its score, face and other wordings."""
+    if not found:
+        return shown("nothing found", "dim")
+    lines: list[RenderableType] = []
+    for memory in found:
+        lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
+        count = len(memory["members"])
+        members = "1 member" if count == 1 else f"{count} members"
+        lines.append(shown(f"       {memory['memory_id']}  {members}", "dim"))
+    return Group(*lines)
+
+
+def decision_lines(row: Mapping[str, Any]) -> RenderableType:
+    """One decision, in lines that no terminal breaks."""
+    similarity = row.get("similarity")
+    score = "" if similarity is None else f"  {similarity:.4f}"
+    where = f"{row.get('owner_id')} / {row.get('namespace')}"
+    head = Text.assemble(
+        shown(row["decision"], "bold"),
+        shown(f"{score}  {row.get('decided_at')}  {where}  (position {row.get('position')})"),
+    )
+    names = ("decision_id", "candidate_id", "joined_to")
+    ids = [shown(f"  {n:<13}{row[n]}", "dim") for n in names if row.get(n) is not None]
+    return Group(head, *ids)
+
+
+def query_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """The rows of a query; the columns are those of the first."""
+    if not rows:
+        return shown("no rows", "dim")
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in rows[0]:
+        numbers = all(isinstance(row[name], int | float) for row in rows)
+        table.add_column(shown(name), justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(shown(value) for value in row.values()))
+    return table
+
+
+def ways_to_open(file: Path) -> dict[str, str]:
+    """How the file of views is opened with what analysts have."""
+    return {
+        "CLI": f"duckdb -readonly '{file}'",
+        "Python": f"duckdb.connect({str(file)!r}, read_only=True)",
+        "DBeaver": f"new connection > DuckDB > path {file}",
+    }
+
+
+def views(file: Path, ways: Mapping[str, str]) -> RenderableType:
+    """Where the views are, and how to open them."""
+    return Group(shown(file, "bold"), fields(ways))
+
+
+def verified(found: Mapping[str, Any]) -> RenderableType:
+    """The count of differences, and each of them."""
+    details = [shown(f"  {detail}") for detail in found.get("details", [])]
+    return Group(shown(f"{found['differences']} differences, {found['checked']} checked"), *details)
+
+
+def counted(verb: str, done: str, answer: Mapping[str, Any]) -> str:
+    """How many a bulk request concerns."""
+    what = "joins" if done == "reversed" else "candidates"
+    refused = f"; {len(answer['refused'])} refused" if answer["refused"] else ""
+    return f"{len(answer[done])} {what} of {answer['owners']} owners {verb}{refused}"
+
+
+def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
+    """What a bulk request did, and what was refused."""
+    return Group(shown(counted(verb, done, answer)), *_refusals(answer))
+
+
+def _refusals(answer: Mapping[str, Any]) -> list[Text]:
+    return [
+        shown(f"  refused: {one['decision_id']}: {one['detail']} ({one['reason']})")
+        for one in answer.get("refused", [])
+    ]
+
+
+def letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Dead letters, each in two lines."""
+    if not found:
+        return shown("no dead letters", "dim")
+    return Group(
+        *(
+            Group(
+                Text.assemble(
+                    shown(one["id"], "bold"), shown(f"  {one['state']}  {one['origin']}")
+                ),
+                shown(f"  {one['reason']}: {one['detail']} ({one['size']} bytes)"),
+            )
+            for one in found
+        )
+    )
+
+
+def letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
+    """A dead letter with the beginning of its bytes; what is no UTF-8 as escapes."""
+    text = original[:SHOWN_BYTES].decode(errors="backslashreplace")
+    more = len(original) - SHOWN_BYTES
+    rest = [shown(f"… {more} bytes more; --raw gives all", "dim")] if more > 0 else []
+    return Group(fields(about), Text(), shown(text), *rest)

@@ -1,0 +1,81 @@
+"""`ingest`: candidates from files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palimpsest.commands.drawing import summary_table
+from palimpsest.commands.invocation import invocation
+from palimpsest.commands.shell import FAILED, INTERRUPTED
+from palimpsest.output import Output, Tell
+
+if TYPE_CHECKING:
+    from palimpsest.ingesting import IngestProgress, Summary
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: palimpsest ingest chat.jsonl.gz --source chat --map content=text")
+def ingest(
+    context: typer.Context,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="JSONL, gzip of it, Parquet, or - .")
+    ],
+    source: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whence the rows are; else the file's name.")
+    ] = None,
+    renames: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="THEIRS=OURS", help="Read their field as ours; repeatable."),
+    ] = None,
+) -> None:
+    """Decide on every row of files and sum up; makes the store where there is none.
+
+    A row is a CloudEvent or a JSON object with owner_id and text.
+    The same file twice changes nothing. Rows that cannot be read are
+    kept as dead letters; the exit status is then 1.
+    """
+    call = invocation(context)
+    mapping = _mapping(renames or [])
+    with call.store(create=True) as store, call.output.progress() as tell:
+        summary = store.ingest(files, source=source, mapping=mapping, progress=_progress(tell))
+    sum_up(call.output, summary)
+
+
+def sum_up(output: Output, summary: Summary) -> None:
+    """Print a summary; the exit status says whether rows were invalid or it was interrupted."""
+    document = asdict(summary)
+    output.answer(document, lambda: summary_table(document))
+    if summary.interrupted:
+        output.problem("interrupted; what is counted above is decided, the rest is not")
+        raise typer.Exit(INTERRUPTED)
+    if summary.invalid:
+        output.remark(
+            f"{summary.invalid} invalid: `palimpsest dead-letters list` names them all,"
+            " `dead-letters show ID` shows the bytes"
+        )
+        raise typer.Exit(FAILED)
+
+
+def _mapping(renames: list[str]) -> dict[str, str]:
+    mapping: dict[str, str] = {}
+    for rename in renames:
+        theirs, sign, ours = rename.partition("=")
+        if not (theirs and sign and ours):
+            raise typer.BadParameter(f"--map {rename}: write it as THEIRS=OURS")
+        mapping[theirs] = ours
+    return mapping
+
+
+def _progress(tell: Tell) -> Callable[[IngestProgress], None]:
+    def told(progress: IngestProgress) -> None:
+        total = progress.bytes_total
+        share = progress.bytes_read / total if total else None
+        decisions = ", ".join(f"{n} {kind}" for kind, n in sorted(progress.decisions.items()))
+        tell(f"{progress.rows} rows ({decisions or 'nothing new'})", share)
+
+    return told

@@ -1,0 +1,67 @@
+"""What all commands share: the settings, the store they work on, and where their answer goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palimpsest.output import Output
+
+if TYPE_CHECKING:
+    from palimpsest.settings import Settings
+    from palimpsest.store import Palimpsest
+
+Because = Annotated[str | None, typer.Option(metavar="TEXT", help="Why; recorded with it.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be; write nothing.")]
+
+
+@dataclass
+class Invocation:
+    """One call of the command line; the settings are read when they are first needed."""
+
+    store_option: Path | None
+    output: Output = field(default_factory=lambda: Output(as_json=False))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, `--store` before all."""
+        from palimpsest.settings import read_settings
+
+        return read_settings(store=self.store_option)
+
+    @contextmanager
+    def store(self, *, create: bool = False) -> Iterator[Palimpsest]:
+        """The store, open; StoreError where there is none, unless it may be made."""
+        from palimpsest.store import Palimpsest
+
+        settings = self.settings
+        with (
+            self.output.progress() as tell,
+            Palimpsest.open(
+                settings.store, create=create, progress=tell, **settings.opening()
+            ) as store,
+        ):
+            yield store
+
+
+def invocation(context: typer.Context) -> Invocation:
+    """The call that a command belongs to."""
+    found = context.find_object(Invocation)
+    assert found is not None
+    return found
+
+
+def moment(text: str) -> datetime:
+    """An ISO 8601 time as a person types it; without an offset it is UTC."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter("must be a time like 2026-03-01 or 2026-03-01T12:00Z") from None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)

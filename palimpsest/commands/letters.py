@@ -1,0 +1,70 @@
+"""`dead-letters`: what could not be read, byte for byte."""
+
+from __future__ import annotations
+
+import base64
+from typing import Annotated, Any, Literal
+
+import typer
+
+from palimpsest.commands import drawing
+from palimpsest.commands.ingest import sum_up
+from palimpsest.commands.invocation import invocation
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What could not be read, with its original bytes.",
+    epilog="Example: palimpsest dead-letters list",
+)
+
+State = Literal["open", "retried"]
+
+
+@app.command("list", epilog="Example: palimpsest dead-letters list --state open")
+def list_letters(
+    context: typer.Context,
+    state: Annotated[State | None, typer.Option(help="Those alone.")] = None,
+) -> None:
+    """List dead letters, the oldest first, each with the reason."""
+    call = invocation(context)
+    with call.store() as store:
+        found = store.dead_letters(state)
+    call.output.answer(found, lambda: drawing.letters(found))
+
+
+@app.command(epilog="Example: palimpsest dead-letters show 8c1f… --raw > row.bin")
+def show(
+    context: typer.Context,
+    letter: Annotated[str, typer.Argument(metavar="ID", help="As `list` gives it.")],
+    raw: Annotated[bool, typer.Option("--raw", help="The bytes alone, as they came.")] = False,
+) -> None:
+    """Show a dead letter with its bytes; with --json in base64, and as text where it is one."""
+    call = invocation(context)
+    with call.store() as store:
+        about, original = store.dead_letter(letter)
+    if raw:
+        typer.get_binary_stream("stdout").write(original)
+        return
+    document = about | {"base64": base64.b64encode(original).decode(), "text": _text(original)}
+    call.output.answer(document, lambda: drawing.letter(about, original))
+
+
+def _text(original: bytes) -> str | None:
+    try:
+        return original.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+@app.command(epilog="Example: palimpsest dead-letters retry")
+def retry(
+    context: typer.Context,
+    chosen: Annotated[
+        list[str] | None, typer.Argument(metavar="ID…", help="Else all that are open.")
+    ] = None,
+) -> None:
+    """Read dead letters again, after what was wrong here is mended; sums up as `ingest` does."""
+    call = invocation(context)
+    with call.store() as store:
+        summary: Any = store.retry_dead_letters(chosen or None)
+    sum_up(call.output, summary)

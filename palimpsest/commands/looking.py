@@ -1,0 +1,104 @@
+"""What reads a store: `status`, `recall`, `show`, `decisions`, `sql`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from palimpsest.commands import drawing, trees
+from palimpsest.commands.invocation import invocation, moment
+from palimpsest.output import plain
+
+app = typer.Typer()
+
+Since = Annotated[
+    datetime | None,
+    typer.Option(parser=moment, metavar="TIME", help="Decided at this time (ISO 8601) or later."),
+]
+
+
+@app.command(epilog="Example: palimpsest --json status")
+def status(context: typer.Context) -> None:
+    """Count candidates, memories, joins and decisions; say how far each projection lags."""
+    call = invocation(context)
+    with call.store() as store:
+        counts = store.status()
+    call.output.answer(counts, lambda: drawing.status_table(counts))
+
+
+@app.command(epilog='Example: palimpsest recall ada "where does she live?" -k 3')
+def recall(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="Whose memories.")],
+    query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")] = 5,
+    namespace: Annotated[str | None, typer.Option(metavar="N", help="In this one alone.")] = None,
+    as_of: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="P", help="Answer as it was at this position of the log."),
+    ] = None,
+) -> None:
+    """Find memories by meaning, best first: the face, the score (cosine) and the members."""
+    call = invocation(context)
+    with call.store() as store:
+        found = store.recall(owner, query, k=k, namespace=namespace, as_of=as_of)
+    call.output.answer(found, lambda: drawing.recalled(found))
+
+
+@app.command(epilog="Example: palimpsest show 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
+def show(
+    context: typer.Context,
+    memory: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A memory, or any member of it.")
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option(metavar="C", help="Instead a candidate, with its evidence.")
+    ] = None,
+) -> None:
+    """Draw a memory as a tree: the face, and each member with the reason of its join."""
+    call = invocation(context)
+    if (memory is None) == (candidate is None):
+        raise typer.BadParameter("name a memory, or a candidate with --candidate")
+    with call.store() as store:
+        if candidate is not None:
+            found = store.show_candidate(candidate)
+            call.output.answer(found, lambda: trees.candidate_tree(found))
+        else:
+            found = store.show(memory or "")
+            call.output.answer(found, lambda: trees.memory_tree(found))
+
+
+@app.command(epilog="Example: palimpsest decisions --owner ada --decision auto_reject --limit 10")
+def decisions(
+    context: typer.Context,
+    owner: Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")] = None,
+    decision: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Of this kind: stored, hash_exact, …")
+    ] = None,
+    since: Since = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many.")] = 50,
+) -> None:
+    """List the latest decisions, newest last; with --json one document a line."""
+    call = invocation(context)
+    with call.store() as store:
+        found = store.decisions(owner_id=owner, decision=decision, since=since, limit=limit)
+    call.output.stream(found, drawing.decision_lines)
+
+
+@app.command(epilog='Example: palimpsest sql "SELECT decision, count(*) FROM decisions GROUP BY 1"')
+def sql(
+    context: typer.Context,
+    query: Annotated[str | None, typer.Argument(help="One read-only query of DuckDB.")] = None,
+) -> None:
+    """Query the analysts' views; without a query, say which file they are in and how to open it."""
+    call = invocation(context)
+    with call.store() as store:
+        if query is None:
+            file = store.sql_file.resolve()
+            ways = drawing.ways_to_open(file)
+            call.output.answer({"file": str(file), "open": ways}, lambda: drawing.views(file, ways))
+        else:
+            rows = [plain(row) for row in store.sql(query)]
+            call.output.answer(rows, lambda: drawing.query_table(rows))

@@ -1,0 +1,91 @@
+"""`policy`: the shipped presets, own policies, and the one in force."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from palimpsest.commands import drawing
+from palimpsest.commands.invocation import Invocation, invocation
+
+if TYPE_CHECKING:
+    from contracts.policy import Policy
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Thresholds and rules: presets, own ones, the one in force.",
+    epilog="Example: palimpsest policy show standard > mine.toml",
+)
+
+Which = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A preset, or a .toml file.")]
+
+
+@app.command("list", epilog="Example: palimpsest policy list")
+def list_policies(context: typer.Context) -> None:
+    """List the presets."""
+    from streams.policies import load_policy, preset_names
+
+    call = invocation(context)
+    rows = [_told(load_policy(name)) for name in preset_names()]
+    call.output.answer(rows, lambda: drawing.query_table(rows))
+
+
+@app.command(epilog="Example: palimpsest policy show standard")
+def show(
+    context: typer.Context,
+    which: Annotated[
+        str | None, typer.Argument(metavar="NAME|FILE", help="Else the policy in force.")
+    ] = None,
+) -> None:
+    """Print a policy whole: a preset as the file that it is, else as JSON."""
+    from streams.policies import load_policy, preset_names
+
+    call = invocation(context)
+    policy = _in_force(call) if which is None else load_policy(which)
+    document = policy.model_dump(mode="json") | {"hash": policy.hash}
+    presets = {load_policy(name).hash: name for name in preset_names()}
+    preset = presets.get(policy.hash)
+    call.output.answer(document, lambda: _preset(preset) if preset else drawing.as_json(document))
+
+
+def _in_force(call: Invocation) -> Policy:
+    with call.store() as store:
+        return store.policy
+
+
+def _preset(name: str) -> Text:
+    return Text(files("streams.policies").joinpath(f"{name}.toml").read_text().rstrip())
+
+
+@app.command(epilog="Example: palimpsest policy check mine.toml")
+def check(context: typer.Context, which: Which) -> None:
+    """Check a policy; says which key is wrong, with exit status 2."""
+    from streams.policies import load_policy
+
+    told = _told(load_policy(which))
+    invocation(context).output.answer(told, lambda: drawing.fields(told))
+
+
+@app.command("set", epilog="Example: palimpsest policy set mine.toml")
+def set_policy(context: typer.Context, which: Which) -> None:
+    """Put a policy in force from here on; what was decided stays."""
+    from streams.policies import load_policy
+
+    call = invocation(context)
+    policy = load_policy(which)
+    with call.store(create=True) as store:
+        answer = store.set_policy(policy, actor=call.settings.actor)
+    call.output.answer(answer, lambda: drawing.fields(_told(policy)))
+
+
+def _told(policy: Policy) -> dict[str, Any]:
+    return {
+        "name": policy.name,
+        "hash": policy.hash,
+        "search": policy.search,
+        "model": policy.model,
+        "description": policy.description,
+    }

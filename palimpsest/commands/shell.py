@@ -1,0 +1,114 @@
+"""From what went wrong to an exit status and a sentence (design section 13)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from contracts.errors import (
+    InvalidInputError,
+    RefusedError,
+    StoreError,
+    TransientError,
+    UsageError,
+)
+from palimpsest.output import Output
+
+FAILED = 1
+WRONG_USAGE = 2
+REFUSED = 3
+NO_STORE = 4
+OUR_FAULT = 70
+"""A bug, told apart from what `verify` finds: EX_SOFTWARE of sysexits.h."""
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What went wrong; with `--json` it is the document, as `{"error": …}`."""
+
+    kind: str
+    detail: str
+    reason: str | None = None
+
+
+class Shell(TyperGroup):
+    """The group of all commands: takes `--json` anywhere, and tells every error in one way."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options, `--json` also from behind the command."""
+        return super().parse_args(ctx, _json_first(args))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; end with its exit status."""
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except typer.TyperException as error:
+            _document(ctx, Problem("usage", str(error)))
+            raise
+        except KeyboardInterrupt:
+            problem = Problem("interrupted", "interrupted; what was committed stays")
+            raise typer.Exit(_told(ctx, problem, INTERRUPTED)) from None
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told without a text in it
+            raise typer.Exit(_told(ctx, *_meaning(error))) from None
+
+
+def _json_first(args: list[str]) -> list[str]:
+    end = args.index("--") if "--" in args else len(args)
+    if "--json" not in args[:end]:
+        return args
+    return ["--json", *(arg for arg in args[:end] if arg != "--json"), *args[end:]]
+
+
+def _told(ctx: Any, problem: Problem, status: int) -> int:
+    _document(ctx, problem)
+    Output(as_json=False).problem(problem.detail)
+    return status
+
+
+def _document(ctx: Any, problem: Problem) -> None:
+    if ctx.params.get("as_json"):
+        told = {name: value for name, value in asdict(problem).items() if value is not None}
+        Output(as_json=True).answer({"error": told}, str)
+
+
+def _meaning(error: Exception) -> tuple[Problem, int]:
+    from streams.embedder.contract import ModelError
+
+    match error:
+        case RefusedError(reason=reason, detail=detail):
+            return Problem("refused", f"refused: {detail} ({reason})", reason), REFUSED
+        case UsageError():
+            return Problem("usage", str(error)), WRONG_USAGE
+        case StoreError():
+            return Problem("store", str(error)), NO_STORE
+        case TransientError():
+            return Problem("busy", str(error)), FAILED
+        case InvalidInputError(reason=reason, detail=detail):
+            return Problem("invalid", detail, reason), FAILED
+        case ModelError():
+            return Problem("model", str(error)), FAILED
+        case OSError(strerror=str(what)):
+            return Problem("system", f"{error.filename or 'the system'}: {what}"), FAILED
+        case _:
+            return Problem("bug", _where(error)), OUR_FAULT
+
+
+def _where(error: Exception) -> str:
+    """The way to a bug without the error's message, which may quote a memory."""
+    if os.environ.get("PALIMPSEST_DEBUG"):
+        traceback.print_exception(error, file=sys.stderr)
+    else:
+        traceback.print_tb(error.__traceback__, file=sys.stderr)
+    return (
+        f"this is a bug: {type(error).__name__}. Its message may quote a memory and is left out;"
+        " PALIMPSEST_DEBUG=1 shows it"
+    )

@@ -1,0 +1,70 @@
+"""Settings: what the command line did not say, from PALIMPSEST_* and ./palimpsest.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from contracts.errors import UsageError
+
+SETTINGS_FILE = "palimpsest.toml"
+DEFAULT_STORE = Path(".palimpsest")
+
+
+class Settings(BaseSettings):
+    """Each is looked for in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
+
+    `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
+    is recorded with what a person says.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="PALIMPSEST_", toml_file=SETTINGS_FILE, extra="forbid", frozen=True
+    )
+
+    store: Path = DEFAULT_STORE
+    policy: str | None = None
+    engine: Literal["onnx", "sentence-transformers"] | None = None
+    model: str | None = None
+    actor: str | None = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic's signature
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The command line wins over the environment, and that over the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def opening(self) -> dict[str, Any]:
+        """What is set of how a store is opened, as keyword arguments."""
+        return self.model_dump(include={"policy", "engine", "model"}, exclude_none=True)
+
+
+def read_settings(**said: Any) -> Settings:
+    """The settings, what the command line said before all; UsageError for wrong ones."""
+    try:
+        return Settings(**{name: value for name, value in said.items() if value is not None})
+    except ValidationError as error:
+        wrong = (f"{_place(one['loc'])}: {one['msg']}" for one in error.errors())
+        raise UsageError(
+            f"settings of PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
+        ) from None
+    except ValueError as error:
+        raise UsageError(f"{SETTINGS_FILE} is not TOML: {error}") from None
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(part) for part in location)

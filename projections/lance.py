@@ -105,7 +105,8 @@ class LanceStore:
 
     def _hold(self, name: str, table: Table) -> None:
         self._tables[name] = table
-        self._fragments[name] = table.stats().fragment_stats.num_fragments
+        stats: Any = table.stats()  # a dict, whatever its annotation says (lancedb 0.40)
+        self._fragments[name] = stats["fragment_stats"]["num_fragments"]
         self._new_rows[name] = 0
 
     def create(self) -> None:
@@ -133,7 +134,7 @@ class LanceStore:
         self._dimension = known or DEFAULT_DIMENSION
         for table in LANCE_TABLES:
             schema = table.schema(self._dimension)
-            made = self._database().create_table(table.name, schema=schema, mode="overwrite")
+            made = self._database().create_table(table.name, schema=schema)
             self._hold(table.name, made)
 
     def _write(self, table: LanceTable, rows: Rows) -> None:

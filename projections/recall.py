@@ -107,9 +107,13 @@ def _nearest(
 
 
 def _search(table: Table, vector: Query, limit: int, where: str) -> list[dict[str, Any]]:
-    search = table.search(vector, vector_column_name="vector").distance_type("cosine")
+    from lancedb.query import LanceVectorQueryBuilder
+
+    search = table.search(vector, vector_column_name="vector")
+    assert isinstance(search, LanceVectorQueryBuilder)
     rows: list[dict[str, Any]] = (
-        search.where(where, prefilter=True)
+        search.distance_type("cosine")
+        .where(where, prefilter=True)
         .limit(limit)
         .select(["memory_id", "_distance"])
         .to_arrow()

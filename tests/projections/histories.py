@@ -1,0 +1,271 @@
+"""Histories of several owners, made by the core itself, and the log that holds them."""
+
+from __future__ import annotations
+
+import base64
+import random
+import tomllib
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+import numpy as np
+
+from contracts.candidate import Candidate
+from contracts.commands import (
+    Access,
+    Admit,
+    Confirm,
+    EndSession,
+    Merge,
+    Operation,
+    Reinstate,
+    Restore,
+    Retract,
+    Separate,
+    Settle,
+    Unmerge,
+)
+from contracts.events import (
+    AnyEvent,
+    Composition,
+    Content,
+    Invalid,
+    InvalidData,
+    PolicySet,
+    PolicySetData,
+    Vector,
+)
+from contracts.evidence import Neighbour, Verdict
+from contracts.identity import candidate_id, digest, invalid_id
+from contracts.policy import Policy
+from contracts.wire import Recorded
+from projections.changes import Changes
+from projections.rows import Rows
+from streams.core.decide import execute
+from streams.core.evolve import Touched
+from streams.core.ledger import Ledger
+from streams.core.text import NORMALISER, text_hash
+
+ROOT = Path(__file__).parents[2]
+STANDARD = Policy.model_validate(
+    tomllib.loads((ROOT / "streams" / "policies" / "standard.toml").read_text(encoding="utf-8"))
+)
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+DIMENSION = 12
+NOUNS = "harbour kettle ladder violin orchard tunnel blanket lantern compass ferry".split()
+VERBS = "keeps sells paints borrows repairs hides carries forgets".split()
+
+
+class MemoryLog:
+    """A log in memory, with gaps between its positions."""
+
+    def __init__(self) -> None:
+        self.events: list[Recorded] = []
+
+    def append(self, event: AnyEvent) -> int:
+        position = self.head() + 1 + (len(self.events) % 7 == 3)
+        self.events.append(Recorded(position, event))
+        return position
+
+    def head(self) -> int:
+        return self.events[-1].position if self.events else 0
+
+    def after(self, position: int, limit: int) -> list[Recorded]:
+        return [one for one in self.events if one.position > position][:limit]
+
+    def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
+        for one in self.events:
+            if one.event.owner_id == owner_id and (upto is None or one.position <= upto):
+                yield one
+
+    def owners(self) -> Iterator[str]:
+        yield from sorted({one.event.owner_id for one in self.events} - {""})
+
+    def upto(self, position: int) -> MemoryLog:
+        """The same log as it was."""
+        earlier = MemoryLog()
+        earlier.events = [one for one in self.events if one.position <= position]
+        return earlier
+
+
+def vector_of(text: str) -> Vector:
+    """A unit vector that follows from the text."""
+    numbers = np.random.default_rng(int(digest(text.encode())[:12], 16)).normal(size=DIMENSION)
+    half = (numbers / np.linalg.norm(numbers)).astype("<f2")
+    return Vector(
+        model="test",
+        engine="test",
+        dimension=DIMENSION,
+        data=base64.b64encode(half.tobytes()).decode(),
+    )
+
+
+def content_of(text: str) -> Content:
+    hashed = text_hash(text)
+    return Content(
+        text=text,
+        hash=hashed,
+        normaliser=NORMALISER,
+        fingerprint=hashed[:16],
+        vector=vector_of(text),
+    )
+
+
+class History:
+    """Commands carried out one by one; what they touched goes to `changes`, as it does live."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.log = MemoryLog()
+        self.changes = Changes()
+        self.ledgers: dict[str, Ledger] = {}
+        self.random = random.Random(seed)
+        self._count = 0
+        self._now = START
+
+    def run(self, command: Admit | Operation) -> list[AnyEvent]:
+        owner = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
+        ledger = self.ledgers.setdefault(owner, Ledger(owner))
+        self._now += timedelta(minutes=self.random.choice([0, 1, 90]))
+        done = execute(command, ledger, STANDARD, self._now)
+        for event, touched in done:
+            self.changes.add(self.log.append(event), event, touched)
+        return [event for event, _ in done]
+
+    def take(self) -> Rows:
+        rows = self.changes.take()
+        assert rows is not None
+        return rows
+
+    def fresh(self) -> str:
+        self._count += 1
+        return str(UUID(int=self._count))
+
+    def admit(
+        self, owner: str, text: str, *near: tuple[str, float], namespace: str = "default", **extra: object
+    ) -> str:
+        """A candidate, with the neighbours that a search would have found; return its id."""
+        producer = self.fresh()
+        candidate = Candidate.model_validate(
+            {
+                "owner_id": owner,
+                "source": "test",
+                "id": producer,
+                "text": text,
+                "namespace": namespace,
+                **extra,
+            }
+        )
+        one = candidate_id(owner, "test", producer)
+        neighbours = tuple(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in near)
+        self.run(Admit(one, candidate, content_of(text), digest(text.encode()), neighbours))
+        return one
+
+    def nobody(self) -> None:
+        """Events that belong to no owner."""
+        policy = PolicySet(
+            id=self.fresh(),
+            subject=STANDARD.hash,
+            time=self._now,
+            partitionkey="",
+            data=PolicySetData(hash=STANDARD.hash, policy=STANDARD.model_dump(mode="json")),
+        )
+        raw = f"not json {self._count}".encode()
+        data = InvalidData(reason="not_json", detail="no JSON", digest=digest(raw), origin="f")
+        invalid = Invalid(
+            id=invalid_id(digest(raw)),
+            subject=digest(raw),
+            time=self._now,
+            partitionkey="",
+            data=data,
+        )
+        for event in (policy, invalid):
+            self.changes.add(self.log.append(event), event, Touched())
+
+    # -- at random -----------------------------------------------------------------------------
+
+    def steps(self, count: int, owners: int = 3) -> History:
+        """Carry out so many random commands."""
+        for _ in range(count):
+            self.step(f"owner {self.random.randrange(owners)}'s")
+        return self
+
+    def step(self, owner: str) -> None:
+        ledger = self.ledgers.setdefault(owner, Ledger(owner))
+        entries = list(ledger.entries.values())
+        if len(entries) < 4 or self.random.random() < 0.45:
+            self._admit_some(owner, ledger)
+            return
+        if self.random.random() < 0.02:
+            self.nobody()
+        a, b = self.random.sample(entries, 2)
+        edges = list(ledger.edges.values())
+        edge = self.random.choice(edges).id if edges else a.decision_id
+        asked = {"command_id": self.fresh(), "owner_id": owner, "actor": "kim", "because": "so"}
+        pending = [entry for entry in entries if entry.pending]
+        commands: list[Operation] = [
+            Merge(a=a.id, b=b.id, face=self.random.choice([None, a.id, b.id]), **asked),
+            Separate(a=a.id, b=b.id, **asked),
+            Unmerge(decision_id=edge, **asked),
+            Reinstate(decision_id=edge, **asked),
+            Confirm(decision_id=self.random.choice([edge, a.decision_id]), **asked),
+            Retract(candidate_id=a.id, **asked),
+            Restore(candidate_id=a.id, **asked),
+            Access(candidate_id=a.id, **asked),
+            EndSession(session_id="s1", **asked),
+        ]
+        if pending:
+            entry = self.random.choice(pending)
+            commands += [self.verdict(owner, entry.id)] * 8
+        self.run(self.random.choice(commands))
+
+    def verdict(self, owner: str, candidate: str) -> Settle:
+        entry = self.ledgers[owner].entries[candidate]
+        other = entry.asked[0].candidate_id if entry.asked else candidate
+        answer = self.random.choice(["same", "update", "compose", "different", "unavailable"])
+        composition = None
+        if answer == "compose":
+            text = f"{self.ledgers[owner].entries[other].text}; {entry.text}"
+            composition = Composition(content=content_of(text), sources=(other, candidate))
+        verdict = Verdict(
+            neighbour_id=other,
+            answer=answer,
+            reasoning="because the two speak of it",
+            model="judge-1",
+            input_tokens=self.random.randrange(500),
+            output_tokens=10,
+            cost_usd=0.001,
+            seconds=0.5,
+        )
+        return Settle(
+            command_id=self.fresh(),
+            owner_id=owner,
+            candidate_id=candidate,
+            verdicts=(verdict,),
+            composition=composition,
+        )
+
+    def _admit_some(self, owner: str, ledger: Ledger) -> None:
+        living = [entry for entry in ledger.entries.values() if entry.living]
+        namespace = self.random.choice(["default", "default", "plans"])
+        text = f"The {self.random.choice(NOUNS)} {self.random.choice(VERBS)} no {self._count % 17}"
+        near: list[tuple[str, float]] = []
+        same = [entry for entry in living if entry.fields.namespace == namespace]
+        if same and self.random.random() < 0.6:
+            some = self.random.sample(same, min(len(same), 3))
+            near = [(e.id, self.random.choice([0.5, 0.72, 0.8, 0.95])) for e in some]
+        if same and self.random.random() < 0.15:
+            closest = self.random.choice(same)
+            text, near = f"{closest.text}.", [(closest.id, 0.97)]
+        self.admit(
+            owner,
+            text,
+            *near,
+            namespace=namespace,
+            topics=self.random.sample(NOUNS, self.random.randrange(3)),
+            session_id=self.random.choice([None, "s1", "s2"]),
+            occurred_at=self.random.choice([None, "2026-02-03T04:05:06Z"]),
+            metadata=self.random.choice([{}, {"page": 3}]),
+            confidence=self.random.choice([None, 0.5]),
+        )

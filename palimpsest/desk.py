@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from projections.analysts import query
+from projections.lance import FOLDER as LANCE_FOLDER
+from projections.lance import read_state
 from projections.verify import verify
 
 from contracts.errors import RefusedError, StoreError, TransientError, UsageError
@@ -148,8 +151,10 @@ class FrontDesk:
         return carry_out(Rehearsal(self.log, self.policy_in_force(), clock), request)
 
     def positions(self) -> dict[str, int]:
-        """How far each projection has come, by the log's positions."""
-        return positions(self.projections)
+        """How far each projection has come, by the log's positions; read without a lock."""
+        lance = read_state(self.projections / LANCE_FOLDER)
+        duck = query(self.projections, "SELECT position FROM log_position")[0]
+        return {"lancedb": lance["position"], "duckdb": duck["position"]}
 
     def rebuild(
         self, which: Sequence[str], progress: Callable[[str, float], None] | None

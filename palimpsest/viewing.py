@@ -33,9 +33,10 @@ def recall(
     embedding = desk.embedder().submit([question]).result()[0]
     vector = embedding.vector.astype(np.float32)
     if as_of is not None:
-        return recall_as_of(desk.log, owner_id, vector, k, namespace, as_of)
+        then = recall_as_of(desk.log, owner_id, vector, k, namespace, as_of)
+        return [dict(found) for found in then]
     desk.refresh()
-    return recall_now(desk.projections, owner_id, vector, k, namespace)
+    return [dict(found) for found in recall_now(desk.projections, owner_id, vector, k, namespace)]
 
 
 def sql_file(desk: FrontDesk) -> Path:
@@ -136,6 +137,7 @@ def _member(desk: FrontDesk, entry: Entry) -> dict[str, Any]:
         "decision": edge.decision if edge else entry.decision,
         "decision_id": edge.id if edge else entry.decision_id,
         "similarity": edge.similarity if edge else None,
+        "reversed": edge is None and any(e.newer is entry for e in entry.edges),
         "decided_at": entry.decided_at.isoformat(),
         "source": entry.fields.source,
         "session_id": entry.fields.session_id,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
-from uuid import UUID
+from pathlib import Path
 
 from contracts.errors import StoreError, UsageError
 from contracts.events import AnyEvent, PolicySet
@@ -19,11 +20,19 @@ Line = tuple[int, bytes]
 CHUNK = 500
 """Rows read at once. No query stays open between chunks, so that the writer can tidy its file."""
 
+OWNERS_KEPT = 100_000
+"""Owners' numbers in memory, at most."""
+UUID_BYTES = 16
+
 _LINES = "SELECT position, checksum, line FROM events"
 
 
 class Log(Database):
     """The events of a store. Positions grow, with gaps allowed; the first is 1."""
+
+    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
+        self._numbers: dict[str, int] = {}
+        super().__init__(path, create=create, read_only=read_only)
 
     def append(self, events: Sequence[AnyEvent]) -> list[int]:
         """Add events at the end and return their positions; only inside a transaction.
@@ -36,11 +45,12 @@ class Log(Database):
         self.require_transaction()
         first = self.head() + 1
         positions = list(range(first, first + len(events)))
-        numbers = self._owner_numbers({event.owner_id for event, _ in events})
+        if len(self._numbers) > OWNERS_KEPT:
+            self._numbers.clear()
         self.execute_many(
             "INSERT INTO events (position, owner_no, id, checksum, line) VALUES (?, ?, ?, ?, ?)",
             [
-                (position, numbers[event.owner_id], _key(event.id), zlib.crc32(line), line)
+                (position, self._number_of(event.owner_id), _key(event.id), zlib.crc32(line), line)
                 for position, (event, line) in zip(positions, events, strict=True)
             ],
         )
@@ -54,16 +64,27 @@ class Log(Database):
         )
         return positions
 
-    def _owner_numbers(self, owners: Iterable[str]) -> dict[str, int]:
-        numbers: dict[str, int] = {}
-        for owner in owners:
-            number = self._owner_number(owner)
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """As `Database.transaction`; owners that are new in it are known from then on."""
+        try:
+            with super().transaction():
+                yield
+        except BaseException:
+            self._numbers.clear()
+            raise
+
+    def _number_of(self, owner_id: str) -> int:
+        """The owner's number, given now if it has none."""
+        number = self._numbers.get(owner_id)
+        if number is None:
+            number = self._owner_number(owner_id)
             if number is None:
-                insert = "INSERT INTO owners (owner_id) VALUES (?)"
-                number = self.execute(insert, (owner,)).lastrowid
+                sql = "INSERT INTO owners (owner_id) VALUES (?)"
+                number = self.execute(sql, (owner_id,)).lastrowid
             assert number is not None
-            numbers[owner] = number
-        return numbers
+            self._numbers[owner_id] = number
+        return number
 
     def _owner_number(self, owner_id: str) -> int | None:
         row = self.row("SELECT owner_no FROM owners WHERE owner_id = ?", (owner_id,))
@@ -213,7 +234,10 @@ def _decoded(lines: Iterable[Line]) -> list[Recorded]:
 
 def _key(event_id: str) -> bytes:
     """Sixteen bytes for a uuid, a third of its text; ValueError for anything else."""
-    return UUID(event_id).bytes
+    key = bytes.fromhex(event_id.replace("-", ""))
+    if len(key) != UUID_BYTES:
+        raise ValueError("not a uuid")
+    return key
 
 
 def _key_or_none(event_id: str) -> bytes | None:

@@ -158,8 +158,9 @@ def test_an_error_in_a_transaction_takes_all_of_it_back(log: Log) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert (log.head(), list(log.owners())) == (0, [])
-    assert append(log, accessed(1, "another")) == [1]
-    assert list(log.owners()) == ["another"]
+    assert append(log, accessed(1, "another"), accessed(1, "new owner")) == [1, 2]
+    assert list(log.owners()) == ["another", "new owner"]
+    assert [recorded.position for recorded in log.of_owner("another")] == [1]
 
 
 def test_appending_outside_a_transaction_is_a_bug(log: Log) -> None:

@@ -80,7 +80,7 @@ class WriterDesk:
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
 
     def set_policy(self, request: PolicyRequest) -> Answer:
-        """Record the policy; another model is refused while candidates have the old one's vectors."""
+        """Record the policy; another model is refused while the log has the old one's vectors."""
         try:
             policy = Policy.model_validate(request.policy)
         except ValidationError as error:

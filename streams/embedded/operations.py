@@ -162,11 +162,10 @@ def _unmerge(desk: Desk, request: UnmergeRequest) -> Answer:
 
 
 def _take_out(desk: Desk, owner_id: str, commands: list[Unmerge]) -> Answer:
-    refused = []
+    refused: list[dict[str, str]] = []
     for command in commands:
-        for event in desk.run(command):
-            if isinstance(event, Refused):
-                refused.append(_why(command.decision_id, event))
+        events = desk.run(command)
+        refused += [_why(command.decision_id, e) for e in events if isinstance(e, Refused)]
     ledger = desk.ledger(owner_id)
     not_done = {one["decision_id"] for one in refused}
     ids = [c.decision_id for c in commands if c.decision_id not in not_done]

@@ -1,4 +1,4 @@
-"""Ledgers in memory: loaded on demand, bounded, the least recently used leave (design section 7)."""
+"""Ledgers in memory: loaded on demand, bounded, the least recently used leave (design 7)."""
 
 from __future__ import annotations
 

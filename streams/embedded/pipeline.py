@@ -11,7 +11,7 @@ from streams.embedded.inputs import Input, Outcome
 from streams.embedded.writer import Window, Writer
 
 WINDOW = 512
-"""Inputs that are decided on together: enough to sort texts by length, few enough to lose little."""
+"""Inputs decided on together: enough to sort texts by length, few enough to lose little."""
 AHEAD = 2
 """Windows that are being embedded while one is decided on."""
 PATIENCE = 0.05
@@ -55,10 +55,7 @@ class Rows:
             return
 
     def next_window(self) -> list[Input]:
-        """The inputs that are there, up to a window; fewer, or none, when the reader pauses.
-
-        Raises what the reader raised, after all that it read before.
-        """
+        """The inputs that are there, up to a window; fewer, or none, when the reader pauses."""
         window: list[Input] = []
         while len(window) < WINDOW and self._end is None:
             try:
@@ -69,14 +66,14 @@ class Rows:
                 self._end = item
             else:
                 window.append(item)
-        if not window and self._end is not None and self._end.error is not None:
-            raise self._end.error
         return window
 
     @property
     def ended(self) -> bool:
-        """Whether everything was handed out."""
-        return self._end is not None and self._end.error is None
+        """Whether everything was handed out; raises what the reader raised, if it failed."""
+        if self._end is not None and self._end.error is not None:
+            raise self._end.error
+        return self._end is not None
 
     def close(self) -> None:
         """Stop reading."""

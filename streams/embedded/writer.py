@@ -55,6 +55,7 @@ class _Draft:
     done: list[tuple[AnyEvent, Touched]] = field(default_factory=list)
     owners: set[str] = field(default_factory=set)
     invalid: dict[str, tuple[Input, InvalidInputError]] = field(default_factory=dict)
+    policy_before: Policy | None = None
 
 
 class Writer:
@@ -78,7 +79,7 @@ class Writer:
         self._committed = committed
         self._effect = effect
         self._awaited: dict[tuple[str, str, str], int] = {}
-        self._policy_is_recorded = self.log.last_policy() is not None
+        self._policy_is_recorded = False
         self._draft = _Draft()
 
     # -- windows of inputs ---------------------------------------------------------------------
@@ -183,7 +184,7 @@ class Writer:
     def _reject(self, one: Input, error: InvalidInputError) -> Outcome:
         sha = digest(one.row.raw)
         event_id = invalid_id(sha)
-        if event_id not in self._draft.invalid and self.log.find(event_id) is None:
+        if not self._is_rejected(event_id):
             data = InvalidData(
                 reason=error.reason, detail=error.detail, digest=sha, origin=one.row.source
             )
@@ -194,6 +195,10 @@ class Writer:
             self._draft.invalid[event_id] = (one, error)
         return _rejected(event_id, error)
 
+    def _is_rejected(self, event_id: str) -> bool:
+        """Whether these bytes are invalid already, for whatever reason: they are told of once."""
+        return event_id in self._draft.invalid or self.log.find(event_id) is not None
+
     def _hear(self, word: Word) -> Outcome:
         self.run(word)
         return Outcome("heard")
@@ -202,6 +207,12 @@ class Writer:
         candidate = prepared.candidate
         ledger = self.owners.get(candidate.owner_id).ledger
         known = ledger.entries.get(prepared.candidate_id)
+        if known is not None and known.fingerprint == prepared.fingerprint:
+            return Outcome(
+                "known", known.id, known.decision, known.decision_id, None, known.memory.id
+            )
+        if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
+            return self._outcome(one, None)
         distinct = ledger.distinct(candidate.namespace, prepared.hash)
         repeats = distinct is not None and distinct.target is not None
         vector = None if known or repeats else self._vector_for(candidate.text, vectors)
@@ -217,12 +228,7 @@ class Writer:
             ),
             digest=digest(one.row.raw),
         )
-        event = self._run_admit(admit, ledger)
-        if event is None and known is not None and known.fingerprint == prepared.fingerprint:
-            return Outcome(
-                "known", known.id, known.decision, known.decision_id, None, known.memory.id
-            )
-        return self._outcome(one, event)
+        return self._outcome(one, self._run_admit(admit, ledger))
 
     def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector:
         """The window's vector, or one made now: the candidate that had this text was refused."""
@@ -277,8 +283,8 @@ class Writer:
         """Decide by this policy from now on; the next commit records it."""
         event = policy_event(policy, event_id, actor, self._clock())
         self._draft.done.append((event, Touched()))
+        self._draft.policy_before = self._draft.policy_before or self.policy
         self.use_policy(policy)
-        self._policy_is_recorded = True
 
     def use_policy(self, policy: Policy) -> None:
         """Decide by a policy that the log holds already."""
@@ -287,13 +293,23 @@ class Writer:
 
     def abandon(self) -> None:
         """Undo what was decided but not committed: its owners are folded anew from the log."""
-        self.owners.forget(self._draft.owners)
-        self._draft = _Draft()
+        draft, self._draft = self._draft, _Draft()
+        self._undo(draft)
+
+    def _undo(self, draft: _Draft) -> None:
+        self.owners.forget(draft.owners)
+        if draft.policy_before is not None:
+            self.use_policy(draft.policy_before)
+
+    def _records_policy(self, draft: _Draft) -> bool:
+        """Whether the log names a policy once it has these events; another process may have."""
+        self._policy_is_recorded = self._policy_is_recorded or self.log.last_policy() is not None
+        return self._policy_is_recorded or draft.policy_before is not None
 
     def commit(self, also: Callable[[], None] | None = None) -> None:
         """Append what was decided, in one transaction with `also`; on failure nothing happened."""
         draft, self._draft = self._draft, _Draft()
-        if draft.done and not self._policy_is_recorded:
+        if draft.done and not self._records_policy(draft):
             first = policy_event(self.policy, policy_id(self.policy.hash), None, self._clock())
             draft.done.insert(0, (first, Touched()))
         try:
@@ -307,11 +323,10 @@ class Writer:
                 if also is not None:
                     also()
         except BaseException:
-            self.owners.forget(draft.owners)
+            self._undo(draft)
             raise
         self._effect("log:committed")
         if positions:
-            self._policy_is_recorded = True
             self.owners.position = positions[-1]
             done = zip(positions, draft.done, strict=True)
             self._committed([(position, *what) for position, what in done])

@@ -1,0 +1,1 @@
+"""Nothing is lost and nothing is doubled, whatever happens to the processes and the disk."""

@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).parent
 STREAM = HERE / "data" / "memories.jsonl.gz"
 STORE = Path("demo-store")
-PALIMPSEST = [sys.executable, "-m", "palimpsest.cli", "--store", str(STORE)]
+PALIMPSEST = [str(Path(sys.executable).with_name("palimpsest")), "--store", str(STORE)]
 
 _MEMORY = """
 SELECT j.memory_id, j.decision_id, j.decision, m.members

@@ -1,0 +1,550 @@
+"""The laws as checks: each takes a generated history and raises AssertionError where it fails."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import NoReturn
+from unittest.mock import patch
+from uuid import uuid5
+
+from hypothesis import assume
+
+from contracts.commands import Admit, Merge, Reinstate, Settle, Unmerge
+from contracts.events import (
+    AnyEvent,
+    Decided,
+    Joined,
+    Refused,
+    Reinstated,
+    Reversed,
+    Settled,
+)
+from contracts.evidence import Neighbour
+from contracts.identity import NAMESPACE, candidate_id
+from contracts.policy import Policy
+from contracts.wire import decode, encode
+from streams.core import looking
+from streams.core.evolve import evolve
+from streams.core.faces import fold_face
+from streams.core.ledger import Entry, Ledger, Memory
+from streams.retrieval import Float16, ScopeIndex, vector_of
+from tests.laws.histories import Act, Say, Told, tell
+from tests.laws.world import (
+    DIMENSION,
+    Command,
+    Picture,
+    World,
+    by_brute_force,
+    fold,
+    picture,
+    seen,
+    vector_at,
+)
+
+EXACT = ("hash_exact", "recent_capture")
+
+
+def accepted(events: list[AnyEvent]) -> bool:
+    """Whether a command was carried out."""
+    return not any(isinstance(event, Refused) for event in events)
+
+
+def join_of(event: AnyEvent) -> str | None:
+    """The decision of an event that joined, as an un-merge names it."""
+    match event:
+        case Decided() | Settled() | Joined() if event.data.join is not None:
+            return event.id
+        case _:
+            return None
+
+
+def probe(word: str, decision_id: str) -> str:
+    """The id of a command that a law gives beside the story's own."""
+    return str(uuid5(NAMESPACE, f"{word}:{decision_id}"))
+
+
+def unmerged(world: World, decision_id: str) -> list[AnyEvent]:
+    """Take a join out of a world."""
+    command = Unmerge(
+        command_id=probe("unmerged", decision_id),
+        owner_id=world.ledger.owner_id,
+        decision_id=decision_id,
+    )
+    return world.run(command, seconds=0)
+
+
+def reinstated(world: World, decision_id: str) -> list[AnyEvent]:
+    """Put a join back."""
+    command = Reinstate(
+        command_id=probe("reinstated", decision_id),
+        owner_id=world.ledger.owner_id,
+        decision_id=decision_id,
+    )
+    return world.run(command, seconds=0)
+
+
+def l1_unmerge_restores(policy: Policy, story: list[Act]) -> None:
+    """After each join: un-merging it at once gives what was before, the newcomer on its own."""
+    told = Told(World(policy))
+    for act in story:
+        before, log = picture(told.world.ledger), list(told.world.log)
+        told.follow(act)
+        events = told.world.log[len(log) :]
+        if len(events) == 1 and (decision := join_of(events[0])):
+            after = World(policy)
+            after.ledger, after.now = fold("ada", told.world.log), told.world.now
+            if accepted(unmerged(after, decision)):
+                _same(picture(after.ledger), _with_newcomer(before, after.ledger, events[0]))
+
+
+def _with_newcomer(before: Picture, ledger: Ledger, event: AnyEvent) -> Picture:
+    if not isinstance(event, Decided):
+        return before
+    alone = ledger.entries[event.subject].memory
+    assert len(alone.members) == 1
+    return before | {alone.id: seen(alone)}
+
+
+def _same(ours: Picture, theirs: Picture) -> None:
+    assert ours == theirs
+
+
+def l2_late_equals_at_once(policy: Policy, story: list[Act], which: int) -> None:
+    """Un-merging a join made on arrival, late or at once, gives the same memories."""
+    _compare_suffixes(policy, story, which, without=False)
+
+
+def l2_equals_never(policy: Policy, story: list[Act], which: int) -> None:
+    """Un-merging a join made on arrival gives what would be there had it never happened."""
+    _compare_suffixes(policy, story, which, without=True)
+
+
+def _compare_suffixes(policy: Policy, story: list[Act], which: int, *, without: bool) -> None:
+    told = tell(policy, story)
+    joins = [
+        (number, event)
+        for number, (_, events) in enumerate(told.steps)
+        for event in events
+        if isinstance(event, Decided | Settled) and join_of(event)
+        if event.data.decision not in EXACT
+    ]
+    assume(joins)
+    number, join = joins[which % len(joins)]
+    commands = [command for command, _ in told.steps]
+    late, other = _run_both(policy, commands, number, join, without=without)
+    assume(accepted(unmerged(late, join.id)))
+    if without and join.id != told.steps[number][1][0].id:
+        return
+    _same(picture(late.ledger), picture(other.ledger))
+
+
+def _run_both(
+    policy: Policy, commands: list[Command], number: int, join: Decided | Settled, *, without: bool
+) -> tuple[World, World]:
+    """The history with the join, and the one where it was taken out at once (or never made).
+
+    An operator's command that is refused in one history alone is left out of both: it was said of
+    other memories. So is a verdict that only the merge let through ("overtaken", see docs): two
+    verdicts that contradict each other settle in the order in which they can.
+    """
+    start, rest = commands[: number + 1], commands[number + 1 :]
+    while True:
+        late, other = World(policy), World(policy)
+        for command in start:
+            late.run(command)
+        if without:
+            _start_without(other, start, join)
+        else:
+            for command in start:
+                other.run(command)
+            assume(accepted(unmerged(other, join.id)))
+        kept = [command for command in rest if _runs_alike(late, other, command)]
+        if len(kept) == len(rest):
+            return late, other
+        rest = kept
+
+
+def _start_without(world: World, start: list[Command], join: Decided | Settled) -> None:
+    """Carry out the commands, the last one's decision without its join."""
+    for command in start[:-1]:
+        world.run(command)
+    events = _copy(world).run(start[-1])
+    assume([event.id for event in events] == [join.id])
+    world.now = join.time
+    word = "stored" if isinstance(join, Decided) else "llm_keep"
+    data = join.data.model_copy(update={"decision": word, "join": None, "composition": None})
+    event = join.model_copy(update={"data": data})
+    evolve(world.ledger, event)
+    world.log.append(event)
+
+
+def _copy(world: World) -> World:
+    copy = World(world.policy)
+    copy.ledger, copy.now = fold(world.ledger.owner_id, world.log), world.now
+    return copy
+
+
+def _runs_alike(late: World, other: World, command: Command) -> bool:
+    """Carry a command out in both histories; whether it meant the same in both."""
+    if isinstance(command, Merge) and _asked(late, command) != _asked(other, command):
+        return False
+    here, there = late.run(command), other.run(command)
+    if isinstance(command, Settle):
+        return accepted(there) or not accepted(here)
+    if isinstance(command, Admit):
+        return _arrive_alike(here, there, other.ledger)
+    return accepted(here) == accepted(there)
+
+
+def _asked(world: World, command: Merge) -> list[bool]:
+    """Which of the two is still pending: a person's join settles it."""
+    entries = (world.ledger.entries.get(c) for c in (command.a, command.b))
+    return [entry is not None and entry.pending for entry in entries]
+
+
+def _arrive_alike(here: list[AnyEvent], there: list[AnyEvent], ledger: Ledger) -> bool:
+    """No decision on arrival rests on a merge, save that a composed text is known as its own."""
+    decisions = [[(e.data.decision, e.data.join) for e in es if isinstance(e, Decided)]
+                 for es in (here, there)]  # fmt: skip
+    if decisions[0] == decisions[1]:
+        return True
+    (first,) = (event for event in here if isinstance(event, Decided))
+    distinct = ledger.distinct(first.data.candidate.namespace, first.data.content.hash)
+    assert first.data.decision in EXACT, "a decision on arrival rested on a merge"
+    assert distinct is None or distinct.members[0].id == first.subject
+    return False
+
+
+def l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
+    """Every command delivered twice, and all of them again at the end, changes nothing."""
+    told = Told(World(policy))
+    for act in story:
+        told.follow(act)
+        if told.steps:
+            assert told.world.run(told.steps[-1][0]) == []
+    before = state(told.world.ledger)
+    for command, _ in told.steps:
+        assert told.world.run(command) == []
+    assert state(told.world.ledger) == before
+    assert state(fold("ada", told.world.log)) == before
+
+
+def l4_nothing_outside(policy: Policy, story: list[Act]) -> None:
+    """`reversed` leaves every memory alone but the one that it cuts."""
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        if isinstance(event, Reversed):
+            before = picture(ledger)
+            cut = ledger.edges[event.data.decision_id].newer.memory
+            members = {entry.id for entry in cut.members}
+            evolve(ledger, event)
+            after = picture(ledger)
+            assert _others(before, members) == _others(after, members)
+            assert {m for s in after.values() for m, _ in s.members} >= members
+        else:
+            evolve(ledger, event)
+
+
+def _others(seen_by_id: Picture, members: set[str]) -> Picture:
+    return {i: s for i, s in seen_by_id.items() if not members & {m for m, _ in s.members}}
+
+
+def l5_partition(policy: Policy, story: list[Act]) -> None:
+    """Memories are the components of standing joins; each join is inside one scope."""
+    told = Told(World(policy))
+    for act in story:
+        told.follow(act)
+        ledger = told.world.ledger
+        expected = components(ledger)
+        found = {m.id: [entry.id for entry in m.members] for m in ledger.memories()}
+        assert found == {members[0]: members for members in expected}
+        for edge in ledger.edges.values():
+            assert edge.newer.fields.namespace == edge.older.fields.namespace
+        for memory in ledger.memories():
+            assert all(entry.memory is memory for entry in memory.members)
+            assert memory.living == any(entry.living for entry in memory.members)
+
+
+def components(ledger: Ledger) -> list[list[str]]:
+    """By the simplest means: labels that spread over standing joins until nothing changes."""
+    label = {entry_id: place for place, entry_id in enumerate(ledger.entries)}
+    changed = True
+    while changed:
+        changed = False
+        for edge in ledger.edges.values():
+            low = min(label[edge.newer.id], label[edge.older.id])
+            if edge.standing and label[edge.newer.id] != label[edge.older.id]:
+                label[edge.newer.id] = label[edge.older.id] = low
+                changed = True
+    groups: dict[int, list[str]] = defaultdict(list)
+    for entry_id, at in label.items():
+        groups[at].append(entry_id)
+    return list(groups.values())
+
+
+def l6_one_memory_per_text(policy: Policy, story: list[Act]) -> None:
+    """At every moment, the living candidates with one text in one scope are one memory."""
+    told = Told(World(policy))
+    for act in story:
+        told.follow(act)
+        homes: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for entry in told.world.ledger.entries.values():
+            if entry.living:
+                homes[entry.fields.namespace, entry.distinct.hash].add(entry.memory.id)
+        assert all(len(memories) == 1 for memories in homes.values())
+
+
+def state(ledger: Ledger) -> dict[str, object]:
+    """All that a ledger says, as values."""
+    return {
+        "picture": picture(ledger),
+        "edges": {e.id: (e.standing, e.place, len(e.texts)) for e in ledger.edges.values()},
+        "entries": {
+            e.id: (e.place, e.decided_at, e.pending, e.asked, e.accesses, e.last_accessed)
+            for e in ledger.entries.values()
+        },
+        "statements": ledger.statements,
+        "reviews": ledger.reviews,
+        "kept": [(kept.candidate_id, kept.verdicts) for kept in ledger.kept],
+        "rows": {
+            name: [(row.hash, row.target and row.target.id) for row in scope.rows]
+            for name, scope in ledger.scopes.items()
+            if scope.rows
+        },
+        "seen": (ledger.seen, ledger.last_time),
+    }
+
+
+def l7_fold_is_live(policy: Policy, story: list[Act], chance: random.Random) -> None:
+    """At every prefix, with every event as its bytes, delivered once or again and again."""
+    told = Told(World(policy))
+    once, often = Ledger("ada"), Ledger("ada")
+    for act in story:
+        start = len(told.world.log)
+        told.follow(act)
+        for event in told.world.log[start:]:
+            line = encode(event)
+            assert encode(decode(line)) == line
+            evolve(once, decode(line))
+            evolve(often, decode(line))
+            for again in chance.sample(told.world.log, 1):
+                if again.id in often.events:
+                    evolve(often, again)
+        assert state(once) == state(told.world.ledger)
+        assert state(often) == state(told.world.ledger)
+
+
+def l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
+    """Un-merging a standing join and reinstating it gives what was there."""
+    told = tell(policy, story)
+    edges = told.edges(standing=True)
+    assume(edges)
+    edge = edges[which % len(edges)]
+    before = picture(told.world.ledger)
+    assume([type(e) for e in unmerged(told.world, edge.id)] == [Reversed])
+    assert [type(e) for e in reinstated(told.world, edge.id)] == [Reinstated]
+    _same(picture(told.world.ledger), before)
+
+
+def l9_separations_bind(policy: Policy, story: list[Act]) -> None:
+    """After an automatic event, no separated pair is one memory that was not one before."""
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        before = {entry.id: entry.memory.id for entry in ledger.entries.values()}
+        evolve(ledger, event)
+        if isinstance(event, Decided) or (isinstance(event, Settled) and not by_person(event)):
+            for a, b in separated(ledger):
+                together = a.memory is b.memory
+                assert not together or before[a.id] == before[b.id]
+
+
+def by_person(event: Settled | Joined) -> bool:
+    """Whether a person said it."""
+    return event.data.rank == "person"
+
+
+def separated(ledger: Ledger) -> Iterable[tuple[Entry, Entry]]:
+    """Every separated pair."""
+    for a, others in ledger.statements.items():
+        for b, statement in others.items():
+            if statement.separated:
+                yield ledger.entries[a], ledger.entries[b]
+
+
+def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
+    """An automatic event that is no repeat never makes a displaced face speak again."""
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        before = {entry.id: entry.memory.face for entry in ledger.entries.values()}
+        evolve(ledger, event)
+        if not isinstance(event, Decided | Settled) or join_of(event) is None:
+            continue
+        assert event.data.join is not None
+        if event.data.join.face == "repeat" or (isinstance(event, Settled) and by_person(event)):
+            continue
+        now = ledger.entries[event.data.join.to].memory
+        if _speaks_by_repeat(now) or not all(entry.living for entry in now.members):
+            continue
+        for entry in now.members:
+            face = before.get(entry.id)
+            assert face is None or now.face.hash not in face.displaced
+
+
+def _speaks_by_repeat(memory: Memory) -> bool:
+    """Whether its face came back by a repeat, in the repeat's place."""
+    edges = memory.face.speaker.edges
+    return any(e.standing and e.face == "repeat" and e.newer is memory.face.speaker for e in edges)
+
+
+def l11_owners_are_apart(policies_: Policy, stories: tuple[list[Act], list[Act]]) -> None:
+    """Two owners taking turns have what each has alone."""
+    first, second = Told(World(policies_, "ada")), Told(World(policies_, "bob"))
+    for number in range(max(map(len, stories))):
+        for told, story in zip((first, second), stories, strict=True):
+            before = [picture(t.world.ledger) for t in (first, second) if t is not told]
+            if number < len(story):
+                told.follow(story[number])
+            assert [picture(t.world.ledger) for t in (first, second) if t is not told] == before
+    assert picture(first.world.ledger) == picture(tell(policies_, stories[0]).world.ledger)
+    assert picture(second.world.ledger) == picture(tell(policies_, stories[1], "bob").world.ledger)
+
+
+def l12_as_of(policy: Policy, story: list[Act]) -> None:
+    """What the log said up to a position, it says for ever."""
+    told = Told(World(policy))
+    answers: list[tuple[int, Picture]] = []
+    for act in story:
+        told.follow(act)
+        answers.append((len(told.world.log), picture(told.world.ledger)))
+    for position, answer in answers:
+        _same(picture(fold("ada", told.world.log[:position])), answer)
+
+
+def l14_order_of_neighbours(policy: Policy, story: list[Act], chance: random.Random) -> None:
+    """A search that returns its neighbours in any order leads to the same events."""
+
+    def shuffled(ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
+        found = list(by_brute_force(policy)(ledger, admit))
+        chance.shuffle(found)
+        return tuple(found)
+
+    ours = tell(policy, story).world.log
+    assert ours == tell(policy, story, retrieve=shuffled).world.log
+
+
+class Asked(AssertionError):
+    """Somebody asked a model, a search or the guard, who must not be asked."""
+
+
+def nobody(*_: object, **__: object) -> NoReturn:
+    """Stands where a model, a search or the guard would be."""
+    raise Asked
+
+
+def l13_no_model(policy: Policy, story: list[Act]) -> None:
+    """Folding the log, rehearsing and carrying out every un-merge and its reinstatement."""
+    told = tell(policy, story)
+    with patch.object(looking, "read", nobody), patch.object(looking, "compare", nobody):
+        world = World(policy, retrieve=nobody)
+        world.ledger, world.log = fold("ada", told.world.log), list(told.world.log)
+        world.now = told.world.now
+        for edge in [edge for edge in world.ledger.edges.values() if edge.standing]:
+            if accepted(unmerged(_copy(world), edge.id)) and accepted(unmerged(world, edge.id)):
+                reinstated(world, edge.id)
+
+
+class Windows:
+    """Retrieval from the real indexes, which look a window of newcomers up at once."""
+
+    def __init__(self, policy: Policy, size: int) -> None:
+        self.policy = policy
+        self.size = size
+        self.indexes: dict[str, ScopeIndex] = {}
+
+    def index(self, ledger: Ledger, namespace: str) -> ScopeIndex:
+        """The index of a scope."""
+        if namespace not in self.indexes:
+            scope = ledger.scope(namespace)
+            self.indexes[namespace] = ScopeIndex(scope, self.policy, DIMENSION)
+        return self.indexes[namespace]
+
+    def retrieve(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
+        """One newcomer's neighbours, when its turn comes."""
+        return self.index(ledger, admit.candidate.namespace).neighbours(ledger, admit)
+
+    def tell(self, story: list[Act]) -> list[AnyEvent]:
+        """The log of a story whose newcomers are looked up window by window."""
+        told = Told(World(self.policy, retrieve=self.retrieve))
+        for start in range(0, len(story), self.size):
+            window = story[start : start + self.size]
+            if self.size > 1:
+                self._look_ahead(told.world.ledger, [act for act in window if isinstance(act, Say)])
+            for act in window:
+                told.follow(act)
+        return told.world.log
+
+    def _look_ahead(self, ledger: Ledger, window: list[Say]) -> None:
+        queries: dict[str, list[tuple[str, Float16]]] = defaultdict(list)
+        for number, act in enumerate(window, len(ledger.entries)):
+            newcomer = candidate_id(ledger.owner_id, "grid", f"c{number}")
+            queries[act.namespace].append((newcomer, vector_of(vector_at(act.point))))
+        for namespace, vectors in queries.items():
+            self.index(ledger, namespace).look_ahead(vectors)
+
+
+def l15_batch_size(policy: Policy, story: list[Act], size: int) -> None:
+    """Newcomers looked up one by one, or a window at a time; and without an index at all."""
+    one_by_one = Windows(policy, 1).tell(story)
+    assert Windows(policy, size).tell(story) == one_by_one
+    if policy.search == "candidates" and not policy.protected_categories:
+        by_hand = tell(policy, story).world.log
+        assert _decisions(by_hand) == _decisions(one_by_one)
+
+
+def _decisions(log: list[AnyEvent]) -> list[object]:
+    decided = (event for event in log if isinstance(event, Decided))
+    return [(e.subject, e.data.decision, e.data.join, e.data.evidence.asked) for e in decided]
+
+
+def touched_is_all(policy: Policy, story: list[Act]) -> None:
+    """`Touched` names every memory that an event changed, and every candidate that moved."""
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        before = picture(ledger)
+        homes = {e.id: (e.memory.id, e.living, e.pending) for e in ledger.entries.values()}
+        touched = evolve(ledger, event)
+        after = picture(ledger)
+        changed = {i for i in before | after if before.get(i) != after.get(i)}
+        assert changed <= set(touched.memories)
+        gone = {i for i, memory in touched.memories.items() if memory is None}
+        assert gone == {i for i in touched.memories if i not in after}
+        for entry in ledger.entries.values():
+            if homes.get(entry.id) != (entry.memory.id, entry.living, entry.pending):
+                assert entry.id in touched.entries
+
+
+def face_is_a_fold(policy: Policy, story: list[Act]) -> None:
+    """The face that was continued newcomer by newcomer is the one folded from the start."""
+    told = Told(World(policy))
+    for act in story:
+        told.follow(act)
+        for memory in told.world.ledger.memories():
+            anew, _ = fold_face(memory.members, memory.edges())
+            assert seen(memory) == seen(Memory(memory.members, anew, memory.last_place))
+            assert memory.face.displaced == anew.displaced
+
+
+def decisions(policy: Policy, story: list[Act]) -> Counter[str]:
+    """What a story is made of: for looking whether the generators reach everything."""
+    counted: Counter[str] = Counter()
+    for event in tell(policy, story).world.log:
+        match event:
+            case Decided() | Settled() | Joined():
+                counted[event.data.decision] += 1
+            case Refused():
+                counted[f"refused {event.data.command} {event.data.reason}"] += 1
+            case _:
+                counted[event.type] += 1
+    return counted

@@ -1,0 +1,344 @@
+"""Generated histories: policies with drawn thresholds, and acts that any history can follow.
+
+An act names candidates, joins and open questions by number, counted round, so that every list of
+acts is a history and shrinks to a short one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypedDict, assert_never
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from contracts.commands import (
+    Access,
+    Admit,
+    Compose,
+    Confirm,
+    EndSession,
+    Merge,
+    Reinstate,
+    Restore,
+    Retract,
+    Separate,
+    Settle,
+    Unmerge,
+)
+from contracts.events import AnyEvent, Composition, Rank
+from contracts.evidence import Answer, Verdict
+from contracts.policy import Policy
+from streams.core.ledger import Edge, Entry
+from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
+
+COSINES = [1 - step / WIDTH for step in range(9)]
+JACCARDS = [1.0, 0.6, 0.3333]
+
+
+@st.composite
+def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
+    """A policy whose thresholds lie on the grid, or a hair above it."""
+    floors = sorted(draw(st.sets(st.sampled_from(COSINES), min_size=1, max_size=3)), reverse=True)
+    hair = draw(st.sampled_from([0.0, 0.0, 0.0001]))
+    actions = st.sampled_from(["auto_reject", "superseded", "pending"])
+    zones = [
+        {
+            "at_least": min(1.0, floor + hair),
+            "action": draw(actions),
+            "guard": draw(st.booleans()) and draw(st.booleans()),
+        }
+        for floor in floors
+    ]
+    checks: list[dict[str, object]] = [{"check": "cosine", "zones": zones, "top": 20}]
+    if draw(st.booleans()):
+        threshold = draw(st.sampled_from(JACCARDS))
+        checks.insert(0, {"check": "tokens", "threshold": threshold, "guard": draw(st.booleans())})
+    if draw(st.booleans()):
+        threshold, last = draw(st.sampled_from(COSINES)), draw(st.integers(1, 4))
+        checks.insert(0, {"check": "session", "threshold": threshold, "last": last, "guard": False})
+    if draw(st.booleans()):
+        checks.append({"check": "recent", "seconds": 3})
+    return Policy.model_validate(
+        {
+            "name": "drawn",
+            "model": "grid",
+            "search": search or draw(st.sampled_from(["candidates", "memories"])),
+            "protected_categories": draw(st.sampled_from([(), ("gotcha",)])),
+            "checks": checks,
+            "judge": {
+                "neighbours": draw(st.integers(1, 3)),
+                "unavailable": draw(st.sampled_from(["keep", "reject", "supersede"])),
+            },
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Say:
+    """A candidate with the text of a point."""
+
+    point: int
+    sign: str = ""
+    namespace: str = "default"
+    session: str | None = None
+    category: str | None = None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Answers about a pending candidate, in the order of those asked about."""
+
+    which: int
+    answers: tuple[Answer, ...]
+    point: int = 0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A person (or somebody of a lower rank) about two candidates."""
+
+    same: bool
+    a: int
+    b: int
+    rank: Rank = "person"
+    newer_speaks: bool = False
+
+
+@dataclass(frozen=True)
+class OnJoin:
+    """A word about a join: taken out if it stands, else put back."""
+
+    which: int
+    standing: bool = True
+
+
+@dataclass(frozen=True)
+class OnCandidate:
+    """A word about a candidate."""
+
+    word: str
+    which: int
+
+
+@dataclass(frozen=True)
+class Recompose:
+    """A text made anew for a memory that needs one."""
+
+    point: int
+
+
+@dataclass(frozen=True)
+class Again:
+    """An earlier command delivered a second time."""
+
+    which: int
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """What every other act shrinks to."""
+
+
+Act = Nothing | Say | Judge | Pair | OnJoin | OnCandidate | Recompose | Again
+
+numbers = st.integers(0, 15)
+points = st.integers(0, POINTS - 1)
+answers: SearchStrategy[Answer] = st.sampled_from(
+    ["same", "different", "update", "compose", "unavailable", "unusable"]
+)
+says = st.builds(
+    Say,
+    point=points,
+    sign=st.sampled_from(["", "", "!", "?"]),
+    namespace=st.sampled_from(["default"] * 7 + ["work"]),
+    session=st.sampled_from([None, "s"]),
+    category=st.sampled_from([None, None, None, "gotcha"]),
+)
+judges = st.builds(
+    Judge,
+    which=numbers,
+    answers=st.lists(answers, min_size=1, max_size=3).map(tuple),
+    point=points,
+)
+pairs = st.builds(
+    Pair,
+    same=st.booleans(),
+    a=numbers,
+    b=numbers,
+    rank=st.sampled_from(["person", "person", "review", "judge"]),
+    newer_speaks=st.booleans(),
+)
+on_joins = st.builds(OnJoin, which=numbers, standing=st.sampled_from([True, True, False]))
+on_candidates = st.builds(
+    OnCandidate,
+    word=st.sampled_from(["retract", "retract", "restore", "confirm", "access", "end"]),
+    which=numbers,
+)
+recomposes = st.builds(Recompose, point=points)
+agains = st.builds(Again, which=numbers)
+nothing = st.just(Nothing())
+KINDS: list[SearchStrategy[Act]] = [
+    nothing, *[says] * 9, *[judges] * 5, *[pairs] * 3, *[on_joins] * 4, *[on_candidates] * 2,
+    recomposes, agains,
+]  # fmt: skip
+
+
+@st.composite
+def acts(draw: st.DrawFn) -> Act:
+    """One act; candidates and verdicts more often than others, for `one_of` knows no weights."""
+    return draw(KINDS[draw(st.integers(0, len(KINDS) - 1))])
+
+
+class Head(TypedDict):
+    """What every operator's command says."""
+
+    command_id: str
+    owner_id: str
+
+
+@dataclass
+class Told:
+    """A history as it was told: each command with its events."""
+
+    world: World
+    steps: list[tuple[Command, list[AnyEvent]]] = field(default_factory=list)
+
+    def follow(self, act: Act) -> None:
+        """Turn an act into a command of this world and carry it out, if there is such a thing."""
+        command = self.command(act)
+        if command is not None:
+            self.steps.append((command, self.world.run(command)))
+
+    def command(self, act: Act) -> Command | None:
+        """The command that an act means now; None where there is nothing to name."""
+        match act:
+            case Nothing():
+                return None
+            case Say():
+                return self._say(act)
+            case Judge():
+                return self._judge(act)
+            case Pair():
+                return self._pair(act)
+            case OnJoin():
+                return self._on_join(act)
+            case OnCandidate():
+                return self._on_candidate(act)
+            case Recompose():
+                return self._recompose(act)
+            case Again():
+                return self.steps[act.which % len(self.steps)][0] if self.steps else None
+            case _:
+                assert_never(act)
+
+    def _say(self, act: Say) -> Admit:
+        return admit_at(
+            self.world.ledger.owner_id,
+            f"c{len(self.world.ledger.entries)}",
+            act.point,
+            act.sign,
+            namespace=act.namespace,
+            session_id=act.session,
+            category=act.category,
+        )
+
+    def _head(self) -> Head:
+        return {"command_id": self.world.fresh(), "owner_id": self.world.ledger.owner_id}
+
+    def _entry(self, which: int) -> Entry | None:
+        entries = list(self.world.ledger.entries.values())
+        return entries[which % len(entries)] if entries else None
+
+    def _judge(self, act: Judge) -> Settle | None:
+        waiting = [entry for entry in self.world.ledger.entries.values() if entry.pending]
+        if not waiting:
+            return None
+        entry = waiting[act.which % len(waiting)]
+        verdicts = tuple(
+            Verdict(neighbour_id=neighbour.candidate_id, answer=answer)
+            for neighbour, answer in zip(entry.asked, act.answers, strict=False)
+        )
+        composing = next((v for v in verdicts if v.answer == "compose"), None)
+        other = self.world.ledger.entries[composing.neighbour_id] if composing else None
+        return Settle(
+            **self._head(),
+            candidate_id=entry.id,
+            verdicts=verdicts,
+            composition=self._composed(act.point, entry, other) if other else None,
+        )
+
+    @staticmethod
+    def _composed(point: int, entry: Entry, other: Entry) -> Composition:
+        """Of all sources of the standing face and the newcomer, as the judge is asked to."""
+        face = other.memory.face
+        sources = face.composition.sources if face.composition else (face.speaker.id,)
+        return Composition(content=content_at(point, "?"), sources=(*sources, entry.id))
+
+    def _pair(self, act: Pair) -> Command | None:
+        entries = [e for e in self.world.ledger.entries.values() if e.fields.namespace == "default"]
+        if len(entries) < 2:
+            return None
+        a = entries.pop(act.a % len(entries))
+        b = entries[act.b % len(entries)]
+        if not act.same:
+            return Separate(**self._head(), a=a.id, b=b.id, rank=act.rank)
+        newer = max(a, b, key=lambda entry: entry.place)
+        face = newer.id if act.newer_speaks else None
+        return Merge(**self._head(), a=a.id, b=b.id, face=face)
+
+    def edges(self, *, standing: bool) -> list[Edge]:
+        """The joins that stand, or those that do not, in the order of their events."""
+        edges = self.world.ledger.edges.values()
+        return [edge for edge in edges if edge.standing is standing]
+
+    def _on_join(self, act: OnJoin) -> Command | None:
+        edges = self.edges(standing=act.standing)
+        if not edges:
+            return None
+        kind = Unmerge if act.standing else Reinstate
+        return kind(**self._head(), decision_id=edges[act.which % len(edges)].id)
+
+    def _on_candidate(self, act: OnCandidate) -> Command | None:
+        entry = self._entry(act.which)
+        if entry is None:
+            return None
+        match act.word:
+            case "retract":
+                return Retract(**self._head(), candidate_id=entry.id)
+            case "restore":
+                gone = [e for e in self.world.ledger.entries.values() if not e.living]
+                again = gone[act.which % len(gone)] if gone else entry
+                return Restore(**self._head(), candidate_id=again.id)
+            case "confirm":
+                return Confirm(**self._head(), decision_id=entry.decision_id)
+            case "access":
+                return Access(**self._head(), candidate_id=entry.id)
+            case _:
+                return EndSession(**self._head(), session_id="s")
+
+    def _recompose(self, act: Recompose) -> Compose | None:
+        edges = self.world.ledger.edges.values()
+        needy = [e for e in edges if e.texts and e.newer.memory.face.needs_composition]
+        if not needy:
+            return None
+        members = needy[0].newer.memory.members
+        sources = tuple(entry.id for entry in members if entry.living)
+        text = Composition(content=content_at(act.point, "."), sources=sources)
+        return Compose(**self._head(), decision_id=needy[0].id, composition=text)
+
+
+def tell(
+    policy: Policy, story: list[Act], owner_id: str = "ada", retrieve: Retrieve | None = None
+) -> Told:
+    """Follow the acts of a story."""
+    told = Told(World(policy, owner_id, retrieve))
+    for act in story:
+        told.follow(act)
+    return told
+
+
+stories = st.lists(acts(), min_size=15, max_size=40)
+
+questions = st.lists(st.one_of(says, judges, pairs), min_size=15, max_size=40)
+"""Stories of candidates, answers and people's words alone."""

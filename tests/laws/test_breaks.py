@@ -1,0 +1,332 @@
+"""Each law can fail: a deliberate break of the code, such as a hasty hand would make, is found."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import uuid5
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from contracts.commands import Admit, Unmerge
+from contracts.events import AnyEvent, Decided, Reinstated, Reversed
+from contracts.evidence import Neighbour
+from contracts.identity import NAMESPACE
+from contracts.policy import Policy
+from contracts.wire import decode
+from streams.core import admit, evolve, faces, graph, looking, operate, settle
+from streams.core import decide as deciding
+from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
+from streams.retrieval import ScopeIndex
+from tests.laws import checks, world
+from tests.laws.histories import policies, questions, stories
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+Check = Callable[..., None]
+
+any_policy = policies()
+candidates_policy = policies(search="candidates")
+numbers = st.integers(0, 15)
+ASKING = Policy.model_validate(
+    {
+        "name": "asking",
+        "model": "grid",
+        "search": "candidates",
+        "checks": [{"check": "cosine", "zones": [{"at_least": 0.5, "action": "pending"}]}],
+    }
+)
+"""A policy that leaves every question to the judge."""
+
+chances = st.builds(random.Random, st.integers(0, 9))
+
+
+def search(check: Check, *drawn: st.SearchStrategy[Any]) -> None:
+    """Look for a counterexample among the same histories on every run; the first one is enough."""
+
+    @settings(
+        max_examples=1_000,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        report_multiple_bugs=False,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.tuples(*drawn))
+    def attempt(drawn: tuple[Any, ...]) -> None:
+        check(*drawn)
+
+    attempt()
+
+
+def cut_keeps_the_old_face(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The older part goes on with the face that the whole had."""
+
+    def broken(edge: Edge) -> tuple[Memory, Memory] | None:
+        face = edge.newer.memory.face
+        parts = graph.cut(edge)
+        if parts is not None:
+            parts[1].face = face
+        return parts
+
+    monkeypatch.setattr(evolve, "cut", broken)
+
+
+def decisions_rest_on_faces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A newcomer is compared with faces although the policy says candidates."""
+    by_brute_force = world.by_brute_force
+
+    def broken(policy: Policy) -> world.Retrieve:
+        return by_brute_force(policy.model_copy(update={"search": "memories"}))
+
+    monkeypatch.setattr(world, "by_brute_force", broken)
+
+
+def joins_name_the_first_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A join is recorded to the memory's first member, not to the candidate compared."""
+    compared = admit._compared
+
+    def broken(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
+        event = compared(command, ledger, policy, now)
+        join = event.data.join
+        if join is None:
+            return event
+        first = join.model_copy(update={"to": ledger.entries[join.to].memory.id})
+        return event.model_copy(update={"data": event.data.model_copy(update={"join": first})})
+
+    monkeypatch.setattr(admit, "_compared", broken)
+
+
+def commands_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`decide` does not know a command again."""
+    monkeypatch.setattr(
+        deciding, "event_id", lambda first, step: str(uuid5(NAMESPACE, f"new {first} {step}"))
+    )
+
+
+def a_cut_reaches_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Taking one join out takes another memory's latest join out too."""
+    reverse = evolve._reversed
+
+    def broken(ledger: Ledger, event: Reversed, touched: evolve.Touched) -> None:
+        memory = ledger.edges[event.data.decision_id].newer.memory
+        reverse(ledger, event, touched)
+        for edge in ledger.edges.values():
+            if edge.standing and edge.newer.memory is not memory:
+                edge.standing = False
+                graph.cut(edge)
+                return
+
+    monkeypatch.setattr(evolve, "_reversed", broken)
+
+
+def the_smaller_part_is_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uniting forgets to tell the smaller part's members where they are now."""
+
+    def broken(big: Memory, small: Memory) -> None:
+        big.members = sorted(big.members + small.members, key=lambda entry: entry.place)
+        small.members[0].memory = big
+
+    monkeypatch.setattr(graph, "_absorb", broken)
+
+
+def exact_repeats_can_be_parted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An un-merge does not ask whether a text would live on both sides."""
+    monkeypatch.setattr(operate, "_same_text_on_both_sides", lambda edge: False)
+
+
+def the_fold_counts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event that is delivered twice is folded twice."""
+    fold = evolve.evolve
+
+    def broken(ledger: Ledger, event: AnyEvent) -> evolve.Touched:
+        if event.type != "palimpsest.decided.v1":
+            ledger.events.discard(event.id)
+        return fold(ledger, event)
+
+    monkeypatch.setattr(checks, "evolve", broken)
+
+
+def the_wire_forgets_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field is lost on the way through the log."""
+
+    def broken(line: bytes) -> AnyEvent:
+        return decode(line.replace(b'"pending"', b'"stored"'))
+
+    monkeypatch.setattr(checks, "decode", broken)
+    monkeypatch.setattr(checks, "encode", lambda event: event.model_dump_json().encode())
+
+
+def what_is_put_back_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reinstated join is folded at its reinstatement, not at the newcomer's arrival."""
+    reinstate = evolve._reinstated
+
+    def broken(ledger: Ledger, event: Reinstated, touched: evolve.Touched) -> None:
+        ledger.edges[event.data.decision_id].place = ledger.seen
+        reinstate(ledger, event, touched)
+
+    monkeypatch.setattr(evolve, "_reinstated", broken)
+
+
+def verdicts_ask_for_no_separation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A late verdict joins whoever it names."""
+    monkeypatch.setattr(settle, "separated_pair", lambda ledger, a, b: None)
+
+
+def verdicts_do_not_hear_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`different` from one member and `same` as another, in one answer."""
+    monkeypatch.setattr(settle, "_contradiction", lambda command, ledger, other: None)
+
+
+def keep_means_the_candidate_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`keep` gives the face to the older candidate, not to what speaks for its part."""
+    combine = faces.combine
+
+    def broken(edge: Edge, text: Any, by_id: dict[str, Entry], a: Face, b: Face) -> Face:
+        kept = Face(edge.older, displaced=a.displaced) if edge.face == "keep" else a
+        return combine(edge, text, by_id, kept, b)
+
+    monkeypatch.setattr(graph, "combine", broken)
+    monkeypatch.setattr(faces, "combine", broken)
+
+
+def scopes_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index of a namespace belongs to nobody."""
+    shared: dict[str, Scope] = {}
+
+    def broken(ledger: Ledger, namespace: str) -> Scope:
+        ledger.scopes = shared
+        return shared.setdefault(namespace, Scope(namespace))
+
+    monkeypatch.setattr(Ledger, "scope", broken)
+
+
+def the_past_knows_the_future(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fold looks up what became of a join elsewhere than in its own prefix of the log."""
+    gone: set[str] = set()
+
+    class Anew(world.World):
+        def __init__(self, policy: Policy) -> None:
+            super().__init__(policy)
+            gone.clear()
+
+    reverse, joined = evolve._reversed, evolve._edge
+
+    def reverse_for_ever(ledger: Ledger, event: Reversed, touched: evolve.Touched) -> None:
+        gone.add(event.data.decision_id)
+        reverse(ledger, event, touched)
+
+    def take_for_granted(ledger: Ledger, event: Any, *rest: Any) -> Edge:
+        edge: Edge = joined(ledger, event, *rest)
+        edge.face = "keep" if event.id in gone else edge.face
+        return edge
+
+    monkeypatch.setattr(checks, "World", Anew)
+    monkeypatch.setattr(evolve, "_reversed", reverse_for_ever)
+    monkeypatch.setattr(evolve, "_edge", take_for_granted)
+
+
+def unmerging_asks_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An un-merge looks for the newcomer's neighbours again."""
+    unmerge = operate.unmerge
+
+    def broken(command: Unmerge, ledger: Ledger, now: datetime) -> operate.Result:
+        newcomer = world.admit_at(ledger.owner_id, "again", 0)
+        looked = looking.Looking(ledger, newcomer, ASKING)
+        for entry in ledger.entries.values():
+            looked.passes(Neighbour(candidate_id=entry.id))
+        return unmerge(command, ledger, now)
+
+    monkeypatch.setattr(operate, "unmerge", broken)
+
+
+def ties_go_to_the_first_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal scores are left in the order of the search's answer."""
+
+    def broken(self: looking.Looking, score: Callable[[Neighbour], float | None], top: int) -> Any:
+        known = [n for n in self._eligible if score(n) is not None]
+        return sorted(known, key=lambda n: -(score(n) or 0.0))[:top]
+
+    monkeypatch.setattr(looking.Looking, "_best", broken)
+
+
+def a_window_does_not_see_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who arrived since a window was looked up is not searched."""
+    above = ScopeIndex._above
+
+    def broken(self: ScopeIndex, queries: Any, start: int) -> Any:
+        return [[] for _ in queries] if start else above(self, queries, start)
+
+    monkeypatch.setattr(ScopeIndex, "_above", broken)
+
+
+def moves_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates whose memory has another id now are not named."""
+    monkeypatch.setattr(evolve.Touched, "moved", lambda self, entries: None)
+
+
+def the_face_always_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A late join continues the face as if it were the latest."""
+
+    def broken(edge: Edge) -> list[Entry]:
+        edge.older.memory.last_place = edge.newer.memory.last_place = 0
+        return graph.unite(edge)
+
+    monkeypatch.setattr(evolve, "unite", broken)
+
+
+HISTORY = (any_policy, stories)
+QUESTIONS = (st.just(ASKING), questions)
+CHOICE = (any_policy, stories, numbers)
+CANDIDATES = (candidates_policy, stories, numbers)
+BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
+    ("L1", cut_keeps_the_old_face, checks.l1_unmerge_restores, HISTORY),
+    ("L2", decisions_rest_on_faces, checks.l2_late_equals_at_once, CANDIDATES),
+    ("L2", joins_name_the_first_member, checks.l2_late_equals_at_once, CANDIDATES),
+    ("L2", decisions_rest_on_faces, checks.l2_equals_never, CANDIDATES),
+    ("L2", joins_name_the_first_member, checks.l2_equals_never, CANDIDATES),
+    ("L3", commands_are_not_remembered, checks.l3_twice_is_once, HISTORY),
+    ("L4", a_cut_reaches_further, checks.l4_nothing_outside, HISTORY),
+    ("L5", the_smaller_part_is_not_moved, checks.l5_partition, HISTORY),
+    ("L6", exact_repeats_can_be_parted, checks.l6_one_memory_per_text, HISTORY),
+    ("L7", the_fold_counts_again, checks.l7_fold_is_live, (*HISTORY, chances)),
+    ("L7", the_wire_forgets_sources, checks.l7_fold_is_live, (*HISTORY, chances)),
+    ("L8", what_is_put_back_comes_last, checks.l8_redo_restores, CHOICE),
+    ("L9", verdicts_ask_for_no_separation, checks.l9_separations_bind, QUESTIONS),
+    ("L9", verdicts_do_not_hear_themselves, checks.l9_separations_bind, QUESTIONS),
+    ("L10", keep_means_the_candidate_compared, checks.l10_no_way_back, HISTORY),
+    ("L11", scopes_are_shared, checks.l11_owners_are_apart,
+     (any_policy, st.tuples(stories, stories))),
+    ("L12", the_past_knows_the_future, checks.l12_as_of, HISTORY),
+    ("L13", unmerging_asks_the_guard, checks.l13_no_model, HISTORY),
+    ("L14", ties_go_to_the_first_found, checks.l14_order_of_neighbours, (*HISTORY, chances)),
+    ("L15", a_window_does_not_see_itself, checks.l15_batch_size,
+     (*HISTORY, st.integers(2, 7))),
+    ("touched", moves_are_not_told, checks.touched_is_all, HISTORY),
+    ("face", the_face_always_goes_on, checks.face_is_a_fold, HISTORY),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("law", "broken", "check", "drawn"),
+    BREAKS,
+    ids=[f"{law}-{broken.__name__}-{check.__name__}" for law, broken, check, _ in BREAKS],
+)
+def test_a_break_is_found(
+    law: str,
+    broken: Patch,
+    check: Check,
+    drawn: tuple[st.SearchStrategy[Any], ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken(monkeypatch)
+    with pytest.raises((AssertionError, KeyError)):
+        search(check, *drawn)
+
+
+def test_every_law_has_a_break() -> None:
+    assert {law for law, *_ in BREAKS} >= {f"L{number}" for number in range(1, 16)}

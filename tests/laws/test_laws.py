@@ -1,0 +1,153 @@
+# ruff: noqa: N802 (a law has the name that the design gives it)
+"""Laws L1 to L15 (design section 9), each over generated histories.
+
+"Equal" means members, faces, ids and vectors of the memories. `test_breaks.py` proves that each
+law can fail.
+"""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from contracts.policy import Policy
+from tests.laws import checks
+from tests.laws.histories import Act, policies, stories
+
+any_policy = policies()
+candidates_policy = policies(search="candidates")
+numbers = st.integers(0, 15)
+chances = st.randoms(use_true_random=False)
+patient = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+
+
+@given(any_policy, stories)
+def test_L1_unmerging_with_nothing_after_it_restores_what_was_before(
+    policy: Policy, story: list[Act]
+) -> None:
+    """Un-merging with nothing after it restores what was before."""
+    checks.l1_unmerge_restores(policy, story)
+
+
+@patient
+@given(candidates_policy, stories, numbers)
+def test_L2_unmerging_late_equals_unmerging_at_once(
+    policy: Policy, story: list[Act], which: int
+) -> None:
+    """Under `search: candidates`, un-merging any join made on arrival late equals at once.
+
+    Left out of the comparison is what was said of other memories than those of the other history:
+    operator commands that only one of them accepts, verdicts that only the merge let through.
+    """
+    checks.l2_late_equals_at_once(policy, story, which)
+
+
+@patient
+@given(candidates_policy, stories, numbers)
+def test_L2_unmerging_equals_the_history_without_that_join(
+    policy: Policy, story: list[Act], which: int
+) -> None:
+    """Un-merging any join made on arrival equals the history without it, whatever came after.
+
+    Every decision on arrival must be the same in both, save repeats of the join's composed text.
+    """
+    checks.l2_equals_never(policy, story, which)
+
+
+@given(any_policy, stories)
+def test_L3_twice_is_once_also_when_redelivered(policy: Policy, story: list[Act]) -> None:
+    """Twice is once, also when redelivered."""
+    checks.l3_twice_is_once(policy, story)
+
+
+@given(any_policy, stories)
+def test_L4_unmerging_touches_nothing_outside_its_memory(policy: Policy, story: list[Act]) -> None:
+    """It touches nothing outside its memory."""
+    checks.l4_nothing_outside(policy, story)
+
+
+@given(any_policy, stories)
+def test_L5_memories_partition_the_candidates(policy: Policy, story: list[Act]) -> None:
+    """Memories partition the living candidates; each join connects two of one scope."""
+    checks.l5_partition(policy, story)
+
+
+@given(any_policy, stories)
+def test_L6_at_most_one_living_memory_per_text(policy: Policy, story: list[Act]) -> None:
+    """At most one living memory per (scope, normaliser, hash)."""
+    checks.l6_one_memory_per_text(policy, story)
+
+
+@given(any_policy, stories, chances)
+def test_L7_fold_is_live_at_every_prefix_and_with_duplicates(
+    policy: Policy, story: list[Act], chance: random.Random
+) -> None:
+    """fold(log) = live = fold(log with duplicates), at every prefix; through the wire's bytes."""
+    checks.l7_fold_is_live(policy, story, chance)
+
+
+@patient
+@given(any_policy, stories, numbers)
+def test_L8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
+    """Redo restores."""
+    checks.l8_redo_restores(policy, story, which)
+
+
+@given(any_policy, stories)
+def test_L9_no_automatic_event_connects_a_separated_pair(policy: Policy, story: list[Act]) -> None:
+    """No automatic event ever connects a separated pair."""
+    checks.l9_separations_bind(policy, story)
+
+
+@given(any_policy, stories)
+def test_L10_a_face_never_goes_back(policy: Policy, story: list[Act]) -> None:
+    """A face never goes back to what was displaced before it, save by a repeat or a person."""
+    checks.l10_no_way_back(policy, story)
+
+
+@given(any_policy, st.tuples(stories, stories))
+def test_L11_no_event_of_one_owner_changes_another(
+    policy: Policy, two: tuple[list[Act], list[Act]]
+) -> None:
+    """No event of one owner changes another."""
+    checks.l11_owners_are_apart(policy, two)
+
+
+@given(any_policy, stories)
+def test_L12_as_of_answers_never_change(policy: Policy, story: list[Act]) -> None:
+    """As-of answers never change."""
+    checks.l12_as_of(policy, story)
+
+
+@given(any_policy, stories)
+def test_L13_replay_and_unmerge_ask_no_model(policy: Policy, story: list[Act]) -> None:
+    """Replay, rebuild, dry run and un-merge ask no model: no embedder, no search, no guard."""
+    checks.l13_no_model(policy, story)
+
+
+@given(any_policy, stories, chances)
+def test_L14_the_order_of_neighbours_never_changes_a_decision(
+    policy: Policy, story: list[Act], chance: random.Random
+) -> None:
+    """The order in which a search returns its neighbours never changes a decision."""
+    checks.l14_order_of_neighbours(policy, story, chance)
+
+
+@given(any_policy, stories, st.integers(2, 7))
+def test_L15_neither_does_the_batch_size(policy: Policy, story: list[Act], size: int) -> None:
+    """The batch size never changes a decision, nor does asking an index instead of everyone."""
+    checks.l15_batch_size(policy, story, size)
+
+
+@given(any_policy, stories)
+def test_the_fold_says_all_that_it_touched(policy: Policy, story: list[Act]) -> None:
+    """Projections write just what `Touched` names."""
+    checks.touched_is_all(policy, story)
+
+
+@given(any_policy, stories)
+def test_the_face_is_a_function_of_the_component(policy: Policy, story: list[Act]) -> None:
+    """Continued newcomer by newcomer, or folded from the start: the same face (section 2)."""
+    checks.face_is_a_fold(policy, story)

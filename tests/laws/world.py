@@ -1,0 +1,201 @@
+"""An owner's world in small: texts on a grid, exact retrieval by brute force, and the log.
+
+A text is one of `POINTS` windows over a row of words, with or without a sign at its end; its vector
+is a window over a row of dimensions. So every cosine is a multiple of 1/16 and every Jaccard one of
+four values, and a drawn threshold is hit exactly.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import uuid5
+
+import numpy as np
+
+from contracts.candidate import Candidate
+from contracts.commands import Admit, Operation
+from contracts.events import AnyEvent, Content, Vector
+from contracts.evidence import Neighbour
+from contracts.identity import NAMESPACE, candidate_id, digest
+from contracts.policy import Policy
+from streams.core.decide import execute
+from streams.core.evolve import evolve
+from streams.core.ledger import Entry, Ledger, Memory
+from streams.core.text import NORMALISER, text_hash
+from streams.guard import tokens
+from streams.retrieval import vector_of
+from streams.search import cosine
+
+POINTS = 12
+WIDTH = 16
+DIMENSION = POINTS + WIDTH
+WORDS = (
+    "amber birch cedar daisy elder fern grape hazel iris juniper kelp lilac mint nettle oak".split()
+)
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+Command = Admit | Operation
+Retrieve = Callable[[Ledger, Admit], tuple[Neighbour, ...]]
+
+
+def text_at(point: int, sign: str = "") -> str:
+    """The text of a point of the grid."""
+    return " ".join(WORDS[point : point + 4]) + sign
+
+
+def vector_at(point: int) -> Vector:
+    """The vector of a point, of unit length: 16 numbers of a quarter."""
+    numbers = np.zeros(DIMENSION, dtype="<f2")
+    numbers[point : point + WIDTH] = 0.25
+    data = base64.b64encode(numbers.tobytes()).decode()
+    return Vector(model="grid", engine="grid", dimension=DIMENSION, data=data)
+
+
+def content_at(point: int, sign: str = "") -> Content:
+    """What is recorded of the text of a point."""
+    text = text_at(point, sign)
+    return Content(
+        text=text,
+        hash=text_hash(text),
+        normaliser=NORMALISER,
+        fingerprint=digest(text.encode()),
+        vector=vector_at(point),
+    )
+
+
+def admit_at(
+    owner_id: str,
+    name: str,
+    point: int,
+    sign: str = "",
+    *,
+    namespace: str = "default",
+    session_id: str | None = None,
+    category: str | None = None,
+) -> Admit:
+    """A candidate without its neighbours, which the world retrieves when its turn comes."""
+    candidate = Candidate(
+        owner_id=owner_id,
+        source="grid",
+        id=name,
+        text=text_at(point, sign),
+        namespace=namespace,
+        session_id=session_id,
+        category=category,
+    )
+    return Admit(
+        candidate_id=candidate_id(owner_id, "grid", name),
+        candidate=candidate,
+        content=content_at(point, sign),
+        digest=digest(f"{name}{point}{sign}".encode()),
+    )
+
+
+def by_brute_force(policy: Policy) -> Retrieve:
+    """Everyone in the scope, exactly: distinct living candidates, or faces of living memories."""
+
+    def retrieve(ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
+        if policy.search == "memories":
+            memories = (m for m in ledger.memories() if m.namespace == admit.candidate.namespace)
+            faces = [(m.face.speaker, m.face.text, m.face.vector) for m in memories if m.living]
+            return tuple(_compared(admit, *face) for face in faces)
+        rows = ledger.scope(admit.candidate.namespace).rows
+        living = ((d.representative, d.vector) for d in rows)
+        return tuple(_compared(admit, e, e.text, vector) for e, vector in living if e is not None)
+
+    return retrieve
+
+
+def _compared(admit: Admit, entry: Entry, text: str, vector: Vector | None) -> Neighbour:
+    ours, theirs = tokens(admit.content.text), tokens(text)
+    assert admit.content.vector is not None
+    assert vector is not None
+    return Neighbour(
+        candidate_id=entry.id,
+        cosine=cosine(vector_of(admit.content.vector), vector_of(vector)),
+        jaccard=round(len(ours & theirs) / len(ours | theirs), 4),
+    )
+
+
+class World:
+    """One owner: commands in, events out, the ledger folded as they come."""
+
+    def __init__(
+        self, policy: Policy, owner_id: str = "ada", retrieve: Retrieve | None = None
+    ) -> None:
+        self.policy = policy
+        self.ledger = Ledger(owner_id)
+        self.log: list[AnyEvent] = []
+        self.now = BEGIN
+        self._retrieve = retrieve or by_brute_force(policy)
+        self._given_out = 0
+
+    def fresh(self) -> str:
+        """A command id that no world of this owner gives out at another moment of its log."""
+        self._given_out += 1
+        return str(uuid5(NAMESPACE, f"{self.ledger.owner_id}:{len(self.log)}:{self._given_out}"))
+
+    def run(self, command: Command, seconds: int = 1) -> list[AnyEvent]:
+        """Carry a command out after some seconds."""
+        self.now += timedelta(seconds=seconds)
+        events = [event for event, _ in execute(self.ready(command), *self.at_present())]
+        self.log += events
+        return events
+
+    def ready(self, command: Command) -> Command:
+        """The command as the runtime hands it over: a newcomer with its neighbours found."""
+        if not isinstance(command, Admit) or command.candidate_id in self.ledger.entries:
+            return command
+        neighbours = self._retrieve(self.ledger, command)
+        return Admit(
+            candidate_id=command.candidate_id,
+            candidate=command.candidate,
+            content=command.content,
+            digest=command.digest,
+            neighbours=neighbours,
+        )
+
+    def at_present(self) -> tuple[Ledger, Policy, datetime]:
+        """What `decide` and `execute` want to know beside the command."""
+        return self.ledger, self.policy, self.now
+
+
+def fold(owner_id: str, log: list[AnyEvent]) -> Ledger:
+    """The ledger of an owner's log."""
+    ledger = Ledger(owner_id)
+    for event in log:
+        evolve(ledger, event)
+    return ledger
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A memory as a person sees it; what "equal" means in the laws."""
+
+    memory_id: str
+    members: tuple[tuple[str, bool], ...]
+    face: str
+    vector: Vector | None
+    needs_composition: bool
+
+
+Picture = dict[str, Seen]
+
+
+def seen(memory: Memory) -> Seen:
+    """One memory."""
+    return Seen(
+        memory_id=memory.id,
+        members=tuple((entry.id, entry.living) for entry in memory.members),
+        face=memory.face.text,
+        vector=memory.face.vector,
+        needs_composition=memory.face.needs_composition,
+    )
+
+
+def picture(ledger: Ledger) -> Picture:
+    """Members, faces, ids and vectors of all memories."""
+    return {memory.id: seen(memory) for memory in ledger.memories()}

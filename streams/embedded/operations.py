@@ -93,8 +93,11 @@ def _said(request: AnyRequest, owner_id: str, target: str) -> dict[str, Any]:
 
 
 def _owner_of_candidate(desk: Desk, candidate_id: str) -> str:
-    """Whose candidate it is: its first decision's id follows from its own."""
-    owner_id = desk.log.owner_of(decision_id_of(candidate_id))
+    """Whose candidate it is: its first decision's id follows from its own, if that is an id."""
+    try:
+        owner_id = desk.log.owner_of(decision_id_of(candidate_id))
+    except ValueError:
+        owner_id = None
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
     return owner_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,8 +15,10 @@ from contracts.events import Decided, Invalid, PolicySet
 from contracts.identity import digest, invalid_id
 from streams.embedded import pipeline
 from streams.embedded.dead_letters import DeadLetters
+from streams.embedded.inputs import Input, Outcome
 from streams.embedded.owners import Owners
 from streams.embedder import Embedding
+from streams.intake import understand
 from tests.reliability.rows import BROKEN, lines, rows
 from tests.streams.embedded.runtime import Row, Runtime, inputs, memories
 from tests.stub_engine import StubEngine
@@ -220,9 +222,6 @@ def test_bytes_that_were_invalid_for_one_reason_may_be_so_for_another(log_path: 
         runtime.submit(row("a text", 1), b'{"id": "1", "owner_id": "ann", "wording": "other"}')
         raw = b'{"id": "1", "owner_id": "ann", "wording": "other"}'
         renamed = inputs([raw])[0].row
-        from streams.embedded.inputs import Input
-        from streams.intake import understand
-
         conflict = Input(renamed, understand(renamed, {"wording": "text"}))
         [outcome] = runtime.writer.close_window(runtime.writer.open_window([conflict]))
         assert (outcome.result, outcome.reason) == ("invalid", "id_conflict")
@@ -344,15 +343,19 @@ def test_another_model_than_the_policys_is_refused(log_path: Path) -> None:
 
 
 def test_a_reader_that_fails_is_told_after_all_that_it_read(log_path: Path) -> None:
-    def read() -> object:
+    def read() -> Iterator[Input]:
         yield from inputs([row("a", 1), row("b", 2)])
         raise StoreError("the file ends too early")
 
     with Runtime(log_path) as runtime:
-        seen = []
+        seen: list[Outcome] = []
+
+        def take() -> None:
+            for outcomes in pipeline.run(runtime.writer, read(), lambda: None):
+                seen.extend(outcomes)
+
         with pytest.raises(StoreError, match="too early"):
-            for outcomes in pipeline.run(runtime.writer, read(), lambda: None):  # type: ignore[arg-type]
-                seen += outcomes
+            take()
         assert [o.decision for o in seen] == ["stored", "stored"]
 
 
@@ -407,13 +410,13 @@ def test_a_slow_producer_does_not_hold_up_what_it_sent(log_path: Path) -> None:
     """A window goes on with what it has; the outcome of a row comes before the next is sent."""
     seen = threading.Event()
 
-    def read() -> object:
+    def read() -> Iterator[Input]:
         yield from inputs([row("a", 1)])
         assert seen.wait(30)
         yield from inputs([row("b", 2)])
 
     with Runtime(log_path) as runtime:
-        for outcomes in pipeline.run(runtime.writer, read(), lambda: None):  # type: ignore[arg-type]
+        for outcomes in pipeline.run(runtime.writer, read(), lambda: None):
             assert outcomes
             seen.set()
         assert len(decisions(runtime)) == 2

@@ -21,10 +21,11 @@ APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
 SCHEMA_VERSION = 1
 BUSY_SECONDS = 30.0
-PAGE_BYTES = 8192
+PAGE_BYTES = 4096
+"""Each event changes a page of the index of ids somewhere: small pages write less."""
 CACHE_KIB = 64 * 1024
-CHECKPOINT_PAGES = 4096
-"""32 MB of log are copied into the file at once: a page that many batches touch goes there once."""
+CHECKPOINT_PAGES = 8192
+"""32 MB are copied into the file at once: a page that many batches changed is written once."""
 
 _SETTINGS = (
     "synchronous=FULL",

@@ -58,6 +58,7 @@ bench: .venv/installed ## Measure speed and memory side by side in one run; prin
 bench-quality: .venv/installed ## Count false merges and found duplicates on the labelled pairs in DATA.
 	@test -n "$(DATA)" || { echo 'make bench-quality needs DATA=DIR, the folder with pairs/ and streams/' >&2; exit 2; }
 	$(BIN)/python -m bench.quality --data $(DATA) $(ARGS)
+	$(BIN)/python -m bench.streams --data $(DATA)
 
 schemas: .venv/installed ## Write the JSON Schemas of the contracts anew.
 	$(BIN)/palimpsest schemas contracts/schemas

@@ -11,10 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from projections.analysts import query
-from projections.lance import FOLDER as LANCE_FOLDER
-from projections.lance import read_state
-from projections.verify import verify
 
 from contracts.errors import RefusedError, StoreError, TransientError, UsageError
 from contracts.policy import Policy
@@ -22,6 +18,10 @@ from contracts.requests import AnyRequest
 from palimpsest.parcels import outcomes_of, pack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.writing import WritingSession
+from projections.analysts import query
+from projections.lance import FOLDER as LANCE_FOLDER
+from projections.lance import read_state
+from projections.verify import verify
 from streams.embedded.desk import Answer, Rehearsal
 from streams.embedded.inbox import Inbox
 from streams.embedded.inputs import Input, Outcome
@@ -134,6 +134,12 @@ class FrontDesk:
         body = request.model_dump_json(exclude_none=True).encode()
         return _told(orjson.loads(self._left_in_inbox("request", body)))
 
+    def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
+        """Carry out requests that do not depend on each other; they are made visible together."""
+        with self.writing() as session:
+            carry_out = self.ask if session is None else lambda one: _told(session.request(one))
+            return [_answer_or_refusal(carry_out, request) for request in requests]
+
     def _left_in_inbox(self, kind: Any, body: bytes) -> bytes:
         """Leave an item and wait for its answer; serve it here when the writer has gone."""
         item = self._inbox.put(kind, "inbox", body)
@@ -171,6 +177,15 @@ class FrontDesk:
             if session is None:
                 raise TransientError("another process is writing to this store: try again later")
             return verify(self.log, self.projections, progress)
+
+
+def _answer_or_refusal(
+    carry_out: Callable[[AnyRequest], Answer], request: AnyRequest
+) -> Answer | RefusedError:
+    try:
+        return carry_out(request)
+    except RefusedError as refusal:
+        return refusal
 
 
 def _told(answer: Answer) -> Answer:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
-from contracts.errors import StoreError
+from contracts.errors import RefusedError, StoreError
 from contracts.policy import Policy
 from contracts.requests import (
     AccessRequest,
@@ -252,9 +252,9 @@ class Palimpsest:
         )
         return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
 
-    def settle(self, request: SettleRequest) -> Answer:
-        """Bring the judge's verdicts about a pending candidate."""
-        return self._desk.ask(request)
+    def settle(self, requests: Sequence[SettleRequest]) -> list[Answer | RefusedError]:
+        """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""
+        return self._desk.ask_each(requests)
 
     def compose(self, request: ComposeRequest) -> Answer:
         """Bring a text composed anew for a memory that needs one."""

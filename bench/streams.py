@@ -1,0 +1,159 @@
+"""How well the memories that come out of a labelled stream agree with its gold clusters.
+
+The stream goes through a real store, once as it is, and then with a judge that answers by the gold
+labels: what the gray zone could gain at most, and what it would be asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.rates import Agreement, b_cubed, pairwise
+from contracts.evidence import Verdict
+from contracts.identity import candidate_id
+from contracts.requests import SettleRequest
+from palimpsest import Palimpsest
+from palimpsest.ingesting import Summary
+
+FILE = Path("streams/labelled_e2e.jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came out of one way of running the stream."""
+
+    memories: int
+    pairs: Agreement
+    b_cubed: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Pending candidates, and pairs that a judge looks at until it finds the same."""
+
+    candidates: int
+    pairs: int
+
+
+def gold_of(file: Path) -> dict[str, str]:
+    """The gold cluster of each candidate; ids follow from the row's number."""
+    rows = (json.loads(line) for line in file.read_text().splitlines())
+    return {
+        candidate_id(row["owner_id"], FILE.name, str(number)): row["gold_cluster"]
+        for number, row in enumerate(rows)
+    }
+
+
+def ingest(store: Palimpsest, file: Path) -> Summary:
+    """Offer every row without its label."""
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    numbered = [
+        {"owner_id": row["owner_id"], "text": row["text"], "id": str(number)}
+        for number, row in enumerate(rows)
+    ]
+    summary = Summary()
+    for start in range(0, len(numbered), 512):
+        summary.add(store.submit(numbered[start : start + 512], source=FILE.name))
+    return summary
+
+
+def agreement(store: Palimpsest, gold: dict[str, str]) -> Found:
+    """The memories that there are now beside the gold clusters."""
+    rows = store.sql("SELECT candidate_id, memory_id FROM candidates")
+    clusters = {row["candidate_id"]: row["memory_id"] for row in rows}
+    return Found(len(set(clusters.values())), pairwise(clusters, gold), b_cubed(clusters, gold))
+
+
+def judge_by_gold(store: Palimpsest, gold: dict[str, str]) -> Asked:
+    """Settle what is pending by the labels, best neighbour first, as a judge would."""
+    pending = store.sql(
+        "SELECT candidate_id, asked FROM decisions WHERE decision = 'pending' ORDER BY position"
+    )
+    requests = [
+        SettleRequest(
+            request_id=str(uuid4()),
+            candidate_id=row["candidate_id"],
+            verdicts=verdicts_of(row["candidate_id"], row["asked"], gold),
+        )
+        for row in pending
+    ]
+    store.settle(requests)
+    return Asked(len(requests), sum(len(request.verdicts) for request in requests))
+
+
+def verdicts_of(candidate: str, asked: Sequence[str], gold: dict[str, str]) -> tuple[Verdict, ...]:
+    """One verdict for each neighbour that was asked about, up to the first that is the same."""
+    verdicts = []
+    for neighbour in asked:
+        same = gold[neighbour] == gold[candidate]
+        verdicts.append(Verdict(neighbour_id=neighbour, answer="same" if same else "different"))
+        if same:
+            break
+    return tuple(verdicts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print precision and recall, pair by pair and B-cubed."""
+    options = _options().parse_args(arguments)
+    console = Console(stderr=True)
+    file = options.data / FILE
+    gold = gold_of(file)
+    with TemporaryDirectory() as folder, Palimpsest.open(folder, policy=options.policy) as store:
+        with console.status("ingesting"):
+            summary = ingest(store, file)
+        alone = agreement(store, gold)
+        with console.status("judging by the labels"):
+            asked = judge_by_gold(store, gold)
+        judged = agreement(store, gold)
+    if options.json:
+        answer = {
+            "rows": summary.rows,
+            "gold_clusters": len(set(gold.values())),
+            "decisions": dict(summary.decisions),
+            "asked": asdict(asked),
+            "alone": asdict(alone),
+            "judged_by_gold": asdict(judged),
+        }
+        sys.stdout.write(json.dumps(answer) + "\n")
+    else:
+        Console().print(as_table(gold, alone, judged))
+        Console().print(f"{asked.candidates:,} were pending, {asked.pairs:,} pairs asked about")
+    return 0
+
+
+def as_table(gold: dict[str, str], alone: Found, judged: Found) -> Table:
+    """One row for each way of running the stream."""
+    table = Table(title=f"{FILE.name}: {len(gold):,} rows, {len(set(gold.values())):,} clusters")
+    for name in ("run", "memories", "pairs: precision", "recall", "B-cubed: precision", "recall"):
+        table.add_column(name, justify="left" if name == "run" else "right")
+    for name, found in (("automatic joins alone", alone), ("and a perfect judge", judged)):
+        rates = (
+            found.pairs.precision,
+            found.pairs.recall,
+            found.b_cubed.precision,
+            found.b_cubed.recall,
+        )
+        table.add_row(name, f"{found.memories:,}", *(f"{rate:.4f}" for rate in rates))
+    return table
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench.streams", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with streams/")
+    parser.add_argument("--policy", default="standard", help="a preset, or a policy file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

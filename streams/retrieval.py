@@ -20,9 +20,9 @@ from contracts.events import Vector
 from contracts.evidence import Neighbour
 from contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from streams.core.checks import session_texts
-from streams.core.ledger import Distinct, Entry, Ledger, Scope
+from streams.core.ledger import Entry, Ledger, Scope
 from streams.guard import tokens
-from streams.search import Hit, TokenIndex, VectorIndex, cosine
+from streams.search import Hit, TokenIndex, VectorIndex
 
 Float16 = NDArray[np.float16]
 
@@ -140,9 +140,9 @@ class ScopeIndex:
         scored: dict[str, tuple[Entry, float, float | None]] = dict(found)
         for entry, score in self._by_session(ledger, admit, numbers):
             scored.setdefault(entry.id, (entry, score, None))
-        for entry, jaccard in self._by_tokens(admit):
-            known = scored.get(entry.id)
-            near = known[1] if known else self._cosine_to(entry, numbers)
+        by_tokens = self._by_tokens(admit)
+        cosines = self._cosines(numbers, [entry for entry, _ in by_tokens])
+        for (entry, jaccard), near in zip(by_tokens, cosines, strict=True):
             scored[entry.id] = (entry, near, jaccard)
         return tuple(
             Neighbour(candidate_id=entry.id, cosine=near, jaccard=jaccard)
@@ -176,14 +176,15 @@ class ScopeIndex:
         check = self._reach.session
         if check is None:
             return []
-        recent = {e.distinct: None for e in session_texts(ledger, admit, check.last)}
-        scored = [(self._speaker(d), d) for d in recent]
-        near = [(e, self._cosine_to(e, numbers)) for e, _ in scored if e is not None]
+        recent = {self._speaker(e): None for e in session_texts(ledger, admit, check.last)}
+        near = zip(recent, self._cosines(numbers, [*recent]), strict=True)
         return [(entry, score) for entry, score in near if score >= check.threshold]
 
-    def _speaker(self, distinct: Distinct) -> Entry | None:
-        found = distinct.representative
-        return found.memory.face.speaker if found is not None and self._faces else found
+    def _speaker(self, living: Entry) -> Entry:
+        """Who stands for a living candidate in the search."""
+        if self._faces:
+            return living.memory.face.speaker
+        return living.distinct.representative or living
 
     def _by_tokens(self, admit: Admit) -> list[tuple[Entry, float]]:
         floor = self._reach.jaccard
@@ -194,9 +195,14 @@ class ScopeIndex:
         pairs = ((self._rows.entries[hit.row], hit.score) for hit in hits)
         return [(entry, score) for entry, score in pairs if entry is not None]
 
-    def _cosine_to(self, entry: Entry, numbers: Float16) -> float:
-        vector = entry.memory.face.vector if self._faces else entry.distinct.vector
-        return cosine(numbers, vector_of(vector)) if vector else 0.0
+    def _cosines(self, numbers: Float16, entries: list[Entry]) -> list[float]:
+        return self._rows.vectors.cosines(numbers, [self._row(entry) for entry in entries])
+
+    def _row(self, entry: Entry) -> int:
+        if self._faces:
+            return self._row_of[entry.memory.members[0]]
+        assert entry.distinct.row is not None, "whoever was admitted has a row"
+        return entry.distinct.row
 
     def _follow(self) -> None:
         if self._faces:

@@ -1,4 +1,4 @@
-"""The vectors of one scope in memory: 768 bytes a row of 384, and 392 more where it has codes."""
+"""The vectors of one scope in memory: 1,160 bytes a row of 384, and 1,536 where it has no codes."""
 
 from typing import Final, TypeVar
 
@@ -17,16 +17,28 @@ FIRST_CAPACITY: Final = 8
 class Rows:
     """float16 vectors in the order of arrival, in segments not copied once they are full.
 
-    A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on.
+    A full segment gets codes; `codes[i]` are those of the rows from `i * segment` on. The last,
+    which is not full, is kept as float32: it is searched after every arrival, and so are the
+    scopes that are smaller than a segment.
     """
 
-    __slots__ = ("_dimension", "_segments", "_size", "codes", "living", "segment", "squared")
+    __slots__ = (
+        "_open",
+        "_segments",
+        "_size",
+        "codes",
+        "dimension",
+        "living",
+        "segment",
+        "squared",
+    )
 
     def __init__(self, dimension: int, segment: int) -> None:
         self.segment = segment
-        self._dimension = dimension
+        self.dimension = dimension
         self._size = 0
         self._segments: list[NDArray[np.float16]] = []
+        self._open: NDArray[np.float32] = np.empty((0, dimension), np.float32)
         self.codes: list[CoarseRows] = []
         self.squared: NDArray[np.float64] = np.empty(FIRST_CAPACITY)
         self.living: NDArray[np.bool_] = np.empty(FIRST_CAPACITY, np.bool_)
@@ -36,19 +48,24 @@ class Rows:
 
     def append(self, vector: NDArray[np.float16]) -> int:
         """Add a vector and return its row; ValueError as in `squared_norm`."""
-        squared = squared_norm(vector, self._dimension)
+        squared = squared_norm(vector, self.dimension)
         row = self._size
         self._make_room(row)
         self._size += 1
         self._put(row, vector, squared)
         if self._size % self.segment == 0:
-            self.codes.append(CoarseRows(self.unit(self._size - self.segment, self._size)))
+            self._close()
         return row
+
+    def _close(self) -> None:
+        self.codes.append(CoarseRows(self.unit(self._size - self.segment, self._size)))
+        self._segments.append(self._open.astype(np.float16))
+        self._open = self._open[:0]
 
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
         """Put another vector in a row, which lives from now on."""
         self._check(row)
-        self._put(row, vector, squared_norm(vector, self._dimension))
+        self._put(row, vector, squared_norm(vector, self.dimension))
         number, place = divmod(row, self.segment)
         if number < len(self.codes):
             self.codes[number].replace(place, self.unit(row, row + 1))
@@ -58,36 +75,52 @@ class Rows:
         self._check(row)
         self.living[row] = False
 
+    @property
+    def open_from(self) -> int:
+        """The first row of the segment that is not full."""
+        return len(self._segments) * self.segment
+
     def span(self, start: int, end: int) -> NDArray[np.float32]:
-        """The vectors of rows start..end-1, widened; exact."""
-        parts = []
+        """The vectors of rows start..end-1, widened; exact. Not to be written to."""
+        parts: list[NDArray[np.float32]] = []
         while start < end:
             number, place = divmod(start, self.segment)
-            some = self._segments[number][place : place + end - start]
-            parts.append(some)
-            start += len(some)
-        return widened(parts[0] if len(parts) == 1 else np.concatenate(parts))
+            if number == len(self._segments):
+                parts.append(self._open[place : place + end - start])
+            else:
+                parts.append(widened(self._segments[number][place : place + end - start]))
+            start += len(parts[-1])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def unit(self, start: int, end: int) -> NDArray[np.float32]:
         """The rows start..end-1 divided by their lengths, zero vectors as they are; rounded."""
         norms = np.sqrt(self.squared[start:end])
         inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-        rows = self.span(start, end)
-        rows *= inverse.astype(np.float32)[:, None]
+        rows: NDArray[np.float32] = self.span(start, end) * inverse.astype(np.float32)[:, None]
         return rows
 
     def picked(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """The vectors of these rows, widened; exact."""
-        answer = np.empty((len(rows), self._dimension), np.float16)
+        closed = rows < self.open_from
+        if not closed.any():
+            return self._open[rows - self.open_from]
+        answer = np.empty((len(rows), self.dimension), np.float32)
+        answer[closed] = widened(self._gathered(rows[closed]))
+        answer[~closed] = self._open[rows[~closed] - self.open_from]
+        return answer
+
+    def _gathered(self, rows: NDArray[np.intp]) -> NDArray[np.float16]:
+        answer = np.empty((len(rows), self.dimension), np.float16)
         numbers, places = np.divmod(rows, self.segment)
         for number in np.unique(numbers).tolist():
             here = np.flatnonzero(numbers == number)
             answer[here] = self._segments[number][places[here]]
-        return widened(answer)
+        return answer
 
     def _put(self, row: int, vector: NDArray[np.float16], squared: float) -> None:
         number, place = divmod(row, self.segment)
-        self._segments[number][place] = vector
+        segment = self._segments[number] if number < len(self._segments) else self._open
+        segment[place] = vector
         self.squared[row] = squared
         self.living[row] = True
 
@@ -95,12 +128,10 @@ class Rows:
         if row == len(self.squared):
             self.squared = _longer(self.squared, 2 * row)
             self.living = _longer(self.living, 2 * row)
-        number, place = divmod(row, self.segment)
-        if place == 0:
-            capacity = min(FIRST_CAPACITY, self.segment) if number == 0 else self.segment
-            self._segments.append(np.empty((capacity, self._dimension), np.float16))
-        elif place == len(self._segments[number]):
-            self._segments[number] = _longer(self._segments[number], min(2 * place, self.segment))
+        place = row - self.open_from
+        if place == len(self._open):
+            whole = self.segment if row >= self.segment else max(2 * place, FIRST_CAPACITY)
+            self._open = _longer(self._open, min(whole, self.segment))
 
     def _check(self, row: int) -> None:
         if not 0 <= row < self._size:

@@ -1,11 +1,13 @@
 """Exact cosine search over the vectors of one scope."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.search.close import nearest, scored
+from streams.search.exact import squared_norm
 from streams.search.hits import DECIMALS, Hit, ranked
 from streams.search.pairs import HALF_STEP, Pairs, bars, joined, reaching
 from streams.search.queries import Queries
@@ -65,11 +67,28 @@ class VectorIndex:
         """
         if limit < 1 or start < 0:
             raise ValueError(f"limit {limit} is under 1 or start {start} under 0")
+        if len(queries) == 1 and self._rows.open_from <= start:
+            return [nearest(queries[0], self._rows, start, floor)[:limit]]
         answers: list[list[Hit]] = []
         for first in range(0, len(queries), TOGETHER):
             some = Queries(queries[first : first + TOGETHER], self._dimension)
             answers += self._answers(some, floor, limit, start)
         return answers
+
+    def cosines(self, query: NDArray[np.float16], rows: Sequence[int]) -> list[float]:
+        """The exact cosines of a query (dimension,) and some rows; 0.0 for a removed one.
+
+        ValueError as in `squared_norm`, IndexError where there is no such row.
+        """
+        squared = squared_norm(query, self._dimension)
+        if not rows:
+            return []
+        picked = np.array(rows, np.intp)
+        if not 0 <= min(rows) <= max(rows) < len(self):
+            raise IndexError(f"rows {min(rows)} to {max(rows)} of {len(self)}")
+        scores = scored(query, squared, self._rows, picked)
+        living = self._rows.living[picked].tolist()
+        return [score if lives else 0.0 for score, lives in zip(scores, living, strict=True)]
 
     def _answers(self, queries: Queries, floor: float, limit: int, start: int) -> list[list[Hit]]:
         answers: list[list[Hit]] = [[] for _ in range(len(queries))]

@@ -174,6 +174,13 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
             index.remove(row)
             rows.pop(row, None)
         assert index.above(vector[None], 0.3, limit=4) == [brute(rows, vector, 0.3, 4)]
+        start = int(random.integers(0, size))
+        late = {place: each for place, each in rows.items() if place >= start}
+        found = index.above(vector[None], 0.3, limit=4, start=start)
+        assert found == [brute(late, vector, 0.3, 4)]
+        some = random.integers(0, size, 5).tolist()
+        scores = [cosine(vector, rows[place]) if place in rows else 0.0 for place in some]
+        assert index.cosines(vector, some) == scores
     assert len(index) == size
 
 
@@ -206,6 +213,7 @@ def test_what_cannot_be_searched_exactly_is_refused(vector: Vectors) -> None:
         lambda: index.append(vector),
         lambda: index.replace(0, vector),
         lambda: index.above(vector[None], 0.0, limit=1),
+        lambda: index.cosines(vector, [0]),
     ):
         with pytest.raises(ValueError, match=r"float16|squared norm"):
             attempt()

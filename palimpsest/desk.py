@@ -23,7 +23,7 @@ from projections.lance import FOLDER as LANCE_FOLDER
 from projections.lance import read_state
 from projections.verify import verify
 from streams.embedded.desk import Answer, Rehearsal
-from streams.embedded.inbox import Inbox
+from streams.embedded.inbox import Inbox, ItemKind
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.lock import WriterLock
 from streams.embedded.log import Log
@@ -132,7 +132,7 @@ class FrontDesk:
             if session is not None:
                 return _told(session.request(request))
         body = request.model_dump_json(exclude_none=True).encode()
-        return _told(orjson.loads(self._left_in_inbox("request", body)))
+        return _told(self._left_in_inbox("request", body))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
         """Carry out requests that do not depend on each other; they are made visible together."""
@@ -140,7 +140,7 @@ class FrontDesk:
             carry_out = self.ask if session is None else lambda one: _told(session.request(one))
             return [_answer_or_refusal(carry_out, request) for request in requests]
 
-    def _left_in_inbox(self, kind: Any, body: bytes) -> bytes:
+    def _left_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
         """Leave an item and wait for its answer; serve it here when the writer has gone."""
         item = self._inbox.put(kind, "inbox", body)
         while (answer := self._inbox.take_answer(item)) is None:
@@ -149,7 +149,10 @@ class FrontDesk:
                     session.serve_all()
                     continue
             time.sleep(POLL_SECONDS)
-        return answer
+        found = orjson.loads(answer)
+        if isinstance(found, dict) and "failed" in found:
+            raise RuntimeError(f"whoever was writing met a bug in this: {found['failed']}")
+        return found
 
     def rehearse(self, request: AnyRequest) -> Answer:
         """What a request would do; nothing is written."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 
@@ -26,6 +27,6 @@ def unpack(body: bytes) -> list[Input]:
     return [Input(row, understand(row, parcel["renames"])) for row in rows]
 
 
-def outcomes_of(answer: bytes) -> list[Outcome]:
+def outcomes_of(answer: Sequence[Mapping[str, Any]]) -> list[Outcome]:
     """What the writer answered about an item's inputs."""
-    return [Outcome(**one) for one in orjson.loads(answer)]
+    return [Outcome(**one) for one in answer]

@@ -7,16 +7,16 @@ from datetime import datetime
 from pathlib import Path
 
 import orjson
-from projections.projector import Projector
 from pydantic import ValidationError
 
-from contracts.errors import RefusedError, UsageError
+from contracts.errors import PalimpsestError, RefusedError, UsageError
 from contracts.events import AnyEvent
 from contracts.policy import Policy
 from contracts.requests import REQUEST, AnyRequest
 from palimpsest.parcels import unpack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from projections.changes import Changes
+from projections.projector import Projector
 from streams.core.evolve import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inbox import Inbox, Item
@@ -25,7 +25,7 @@ from streams.embedded.log import Log
 from streams.embedded.operations import carry_out
 from streams.embedded.pipeline import decide_all
 from streams.embedded.writer import Effect, Writer, no_effect
-from streams.embedder import Embedder
+from streams.embedder import Embedder, ModelError
 
 SERVED_AT_ONCE = 16
 """How many items of the inbox are served before the writer goes on with its own work."""
@@ -47,6 +47,8 @@ class WritingSession:
         effect: Effect = no_effect,
     ) -> None:
         self._changes = Changes()
+        self._seen = 0
+        self._told: int | None = None
         self.writer = Writer(log, policy, embedder, clock, self._project, effect)
         self.projector = Projector(folder / PROJECTIONS_FOLDER, log, effect=effect)
         self._inbox = Inbox(log)
@@ -57,23 +59,39 @@ class WritingSession:
         recorded = self.writer.log.last_policy()
         if recorded is not None and recorded.data.hash != self.writer.policy.hash:
             self.writer.use_policy(Policy.model_validate(recorded.data.policy))
+        self._told = None
         self.writer.owners.catch_up()
-        self.projector.start()
+        self._catch_up()
 
     def end(self) -> None:
         """Make everything that was decided visible, before another may write."""
         self.projector.flush()
+        if self._told is not None and self._told < self.writer.log.head():
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Have the projections follow the log itself; what was summed up before is forgotten."""
+        head = self.writer.log.head()
+        if head != self._seen:
+            self._changes = Changes()
+        self.projector.start()
+        self._told = self._seen = head
 
     def close(self) -> None:
         """End the projector's thread."""
         self.projector.close()
 
     def _project(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
+        if self._told is None or done[0][0] != self._told + 1:
+            # An interrupt came between an earlier commit and its rows.
+            self._catch_up()
+            return
         for position, event, touched in done:
             self._changes.add(position, event, touched)
         rows = self._changes.take()
         if rows is not None:
             self.projector.submit(rows)
+        self._told = self._seen = done[-1][0]
 
     def request(self, request: AnyRequest, item: Item | None = None) -> Answer:
         """Carry a request out and commit it, with its answer where it came through the inbox."""
@@ -105,11 +123,22 @@ class WritingSession:
         """Carry out what waits in the inbox, the oldest first; whether anything did."""
         items = self._inbox.waiting(SERVED_AT_ONCE)
         for item in items:
+            self._serve_one(item)
+        return bool(items)
+
+    def _serve_one(self, item: Item) -> None:
+        """Carry an item out. One that meets a bug is told so: it must not stop all after it."""
+        try:
             if item.kind == "request":
                 self._serve_request(item)
             else:
                 self._serve_candidates(item)
-        return bool(items)
+        except (PalimpsestError, ModelError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whoever left the item raises it
+            self.writer.abandon()
+            answer = {"failed": type(error).__name__}
+            self.writer.commit(lambda: self._reply(item, answer))
 
     def _serve_candidates(self, item: Item) -> None:
         window = self.writer.open_window(

@@ -1,0 +1,163 @@
+"""In one process: what an interrupt, a bug or another writer leaves is made good at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.events import PolicySet
+from palimpsest import desk as desks
+from palimpsest.desk import FrontDesk
+from palimpsest.ingesting import to_inputs
+from palimpsest.paths import LOG_FILE
+from palimpsest.store import Palimpsest
+from palimpsest.writing import WritingSession
+from streams.embedded.inbox import Inbox
+from streams.embedded.log import Log
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.reliability.rows import rows
+from tests.stub_engine import StubEngine
+
+
+def opened(folder: Path) -> Palimpsest:
+    """The store with the stub engine, as one process has it."""
+    folder.mkdir(exist_ok=True)
+    log = Log.create(folder / LOG_FILE)
+    desk = FrontDesk(folder, log, load_policy("standard"), lambda: Embedder(StubEngine()))
+    return Palimpsest(folder, desk)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Palimpsest]:
+    with opened(tmp_path / "store") as made:
+        yield made
+
+
+def with_effect(monkeypatch: pytest.MonkeyPatch, effect: Callable[[str], None]) -> None:
+    """Have sessions that are opened from now on call this before each effect."""
+
+    def session(*args: Any) -> WritingSession:
+        return WritingSession(*args, effect=effect)
+
+    monkeypatch.setattr(desks, "WritingSession", session)
+
+
+def interrupting(name: str, number: int) -> Callable[[str], None]:
+    """Ctrl-C at the n-th effect of this name."""
+    seen: Counter[str] = Counter()
+
+    def effect(what: str) -> None:
+        seen[what] += 1
+        if what == name and seen[what] == number:
+            raise KeyboardInterrupt
+
+    return effect
+
+
+def sound(store: Palimpsest) -> bool:
+    return store.verify()["differences"] == 0
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_an_interrupt_between_a_commit_and_its_rows_leaves_no_hole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    with_effect(monkeypatch, interrupting("log:committed", number))
+    with opened(tmp_path / "store") as store:
+        done = 0
+        for part in (rows(10), rows(20), rows(30)):
+            try:
+                store.submit(part)
+            except KeyboardInterrupt:
+                done += 1
+        assert done == 1
+        store.submit(rows(40))
+        assert store.status()["candidates"] == 40
+        assert sound(store)
+
+
+def test_an_interrupt_inside_one_stream_leaves_no_hole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session goes on to serve others before it lets the lock go."""
+    with_effect(monkeypatch, interrupting("log:committed", 1))
+    with opened(tmp_path / "store") as store, store._desk.writing() as session:
+        assert session is not None
+        with pytest.raises(KeyboardInterrupt):
+            session.decide(to_inputs(rows(10), "test"))
+        session.decide(to_inputs(rows(20), "test"))
+        session.projector.flush()
+        session.end()
+        assert session.projector.positions() == dict.fromkeys(
+            ("lancedb", "duckdb"), store._desk.log.head()
+        )
+        assert store.sql("SELECT count(*) AS n FROM decisions")[0]["n"] == 20
+
+
+def test_a_store_that_is_open_twice_records_its_policy_once(tmp_path: Path) -> None:
+    with opened(tmp_path / "store") as early, opened(tmp_path / "store") as other:
+        early.status()
+        other.submit(rows(3))
+        early.submit(rows(6))
+        other.submit(rows(9))
+        assert early.status()["candidates"] == 9
+        events = [recorded.event for recorded in early._desk.log.after(0)]
+        assert [isinstance(event, PolicySet) for event in events].count(True) == 1
+        assert sound(early)
+        assert sound(other)
+
+
+def test_sums_of_large_memories_follow_what_others_did(tmp_path: Path) -> None:
+    """A large memory's count is kept between commits; another process took members out of it."""
+    text = "Ada paints wooden boats in the harbour"
+    members = [{"owner_id": "ann", "id": str(n), "text": text} for n in range(80)]
+    with opened(tmp_path / "store") as one, opened(tmp_path / "store") as other:
+        one.submit(members)
+        candidate = str(
+            one.submit({"owner_id": "ann", "id": "new", "text": "another"})[0].memory_id
+        )
+        first = str(one.submit(members[0])[0].candidate_id)
+        joined = other.merge(first, candidate)
+        one.submit({"owner_id": "ann", "id": "x", "text": text})
+        other.unmerge(decision_id=joined["decision_id"])
+        one.submit({"owner_id": "ann", "id": "y", "text": text})
+        assert sound(one)
+
+
+def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimpsest) -> None:
+    store.submit(rows(3))
+    inbox = Inbox(store._desk.log)
+    broken = inbox.put("candidates", "inbox", b"not what we pack")
+    unread = inbox.put("request", "inbox", b'{"request": "nothing"}')
+    no_uuid = b'{"request": "merge", "request_id": "no uuid", "a": "a", "b": "b"}'
+    refused = inbox.put("request", "inbox", no_uuid)
+    store.submit(rows(6))
+    answers = [inbox.take_answer(item) for item in (broken, unread, refused)]
+    assert [answer is not None and answer[:9] for answer in answers] == [
+        b'{"failed"',
+        b'{"usage":',
+        b'{"refused',
+    ]
+    assert inbox.count_waiting() == 0
+    assert sound(store)
+
+
+def test_whoever_left_an_item_that_meets_a_bug_is_told(
+    store: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WritingSession, "_serve_candidates", lambda *_: 1 / 0)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        store._desk._left_in_inbox("candidates", b"")
+
+
+def test_the_same_rows_again_leave_every_count_the_same(store: Palimpsest) -> None:
+    store.submit(rows(60))
+    before = store.status()
+    for row in rows(60):
+        store.submit(row)
+    assert store.status() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -79,13 +80,22 @@ def to_inputs(rows: Iterable[Mapping[str, Any]], source: str) -> list[Input]:
     counter = RowCounter()
     inputs = []
     for values in rows:
-        try:
-            raw = orjson.dumps(dict(values))
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"a candidate must be plain JSON values: {error}") from None
+        raw = _as_json(values)
         row = RawRow(raw, source, counter.count(raw))
         inputs.append(Input(row, understand(row)))
     return inputs
+
+
+def _as_json(values: Mapping[str, Any]) -> bytes:
+    """A row's bytes. What JSON can write and no log may hold is told as invalid later."""
+    try:
+        return orjson.dumps(dict(values))
+    except TypeError:
+        pass
+    try:
+        return json.dumps(dict(values)).encode()
+    except (TypeError, ValueError):
+        raise UsageError("a candidate must be plain JSON values") from None
 
 
 def ingest_files(

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from projections.recall import recall as recall_now
-from projections.recall import recall_as_of
 
 from contracts.errors import RefusedError
 from contracts.events import Decided, Joined, Settled
@@ -16,6 +14,8 @@ from contracts.evidence import Evidence
 from contracts.identity import decision_id_of
 from palimpsest.desk import FrontDesk
 from projections.analysts import query, views_file
+from projections.recall import recall as recall_now
+from projections.recall import recall_as_of
 from streams.core.ledger import Edge, Entry, Ledger
 from streams.embedded.owners import fold_owner
 

@@ -1,0 +1,1 @@
+"""The write side: the pure core, the guard, search, the embedder, and the runtimes."""

@@ -104,12 +104,11 @@ def decision_lines(row: Mapping[str, Any]) -> RenderableType:
     """One decision, in lines that no terminal breaks."""
     similarity = row.get("similarity")
     score = "" if similarity is None else f"  {similarity:.4f}"
-    where = f"{row.get('owner_id')} / {row.get('namespace')}"
     head = Text.assemble(
         shown(row["decision"], "bold"),
-        shown(f"{score}  {row.get('decided_at')}  {where}  (position {row.get('position')})"),
+        shown(f"{score}  {row.get('decided_at')}  at position {row.get('position')}"),
     )
-    names = ("decision_id", "candidate_id", "joined_to")
+    names = ("owner_id", "decision_id", "candidate_id", "joined_to")
     ids = [shown(f"  {n:<13}{row[n]}", "dim") for n in names if row.get(n) is not None]
     return Group(head, *ids)
 

@@ -48,7 +48,8 @@ def ingest(
 
 def sum_up(output: Output, summary: Summary) -> None:
     """Print a summary; the exit status says whether rows were invalid or it was interrupted."""
-    document = asdict(summary)
+    # asdict copies a Counter wrongly: as one that counts its own items.
+    document = asdict(summary) | {"decisions": dict(summary.decisions)}
     output.answer(document, lambda: summary_table(document))
     if summary.interrupted:
         output.problem("interrupted; what is counted above is decided, the rest is not")

@@ -1,0 +1,106 @@
+"""A command line on a store of its own, without a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from palimpsest import store
+from palimpsest.cli import app
+from tests.stub_engine import load_stub
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed and how it ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """Standard output, which must be exactly one JSON document and a line feed."""
+        assert self.out.endswith("\n")
+        return json.loads(self.out)
+
+    @property
+    def documents(self) -> list[Any]:
+        """Standard output as one JSON document a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class CommandLine:
+    """Runs commands on one store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = folder / "store"
+
+    def __call__(self, *args: str, stdin: str | bytes | None = None) -> Ran:
+        return self.bare("--store", str(self.store), *args, stdin=stdin)
+
+    def bare(self, *args: str, stdin: str | bytes | None = None) -> Ran:
+        """Run a command without saying which store."""
+        done = CliRunner().invoke(app, args, input=stdin)
+        return Ran(done.exit_code, done.stdout, done.stderr)
+
+    def json(self, *args: str, status: int = 0) -> Any:
+        """The one document that a command prints with --json."""
+        ran = self("--json", *args)
+        assert ran.status == status, ran.err
+        return ran.document
+
+    def file(self, rows: Iterable[Any], name: str = "rows.jsonl") -> str:
+        """A file of rows; a row that is bytes or a string stands there as it is."""
+        path = self.folder / name
+        path.write_bytes(b"".join(_line(row) + b"\n" for row in rows))
+        return str(path)
+
+    def ingest(self, *rows: Any, status: int = 0) -> Any:
+        """Ingest rows; the summary."""
+        return self.json("ingest", self.file(rows), status=status)
+
+    def ids(self, owner: str = "ada") -> list[str]:
+        """The ids of an owner's candidates, in the order of their arrival."""
+        rows = self.json(
+            "sql",
+            "SELECT candidate_id FROM decisions WHERE owner_id = "
+            f"'{owner}' AND candidate_id IS NOT NULL ORDER BY position",
+        )
+        return list(dict.fromkeys(row["candidate_id"] for row in rows))
+
+
+def _line(row: Any) -> bytes:
+    if isinstance(row, bytes):
+        return row
+    return row.encode() if isinstance(row, str) else json.dumps(row).encode()
+
+
+def row(text: str, owner: str = "ada", **fields: Any) -> dict[str, Any]:
+    """A bare row."""
+    return {"owner_id": owner, "text": text, **fields}
+
+
+Row = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(name="row")
+def row_fixture() -> Row:
+    return row
+
+
+@pytest.fixture
+def palimpsest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """The command line in an empty folder, on a store that is not there yet."""
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    monkeypatch.chdir(tmp_path)
+    for name in ("STORE", "POLICY", "ENGINE", "MODEL", "ACTOR"):
+        monkeypatch.delenv(f"PALIMPSEST_{name}", raising=False)
+    return CommandLine(tmp_path)

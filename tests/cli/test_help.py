@@ -1,0 +1,120 @@
+"""Every command says what it does, with an example that can be typed, and is documented."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from palimpsest.cli import app
+from tests.cli.conftest import CommandLine
+
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "commands.md"
+ROOT: Any = typer.main.get_command(app)
+
+
+def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Every command with its name, groups left out."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(commands())
+DESIGNED = (
+    "ingest, status, recall, show, decisions, merge, separate, confirm, reinstate, retract,"
+    " restore, unmerge, reverse, rebuild, verify, sql, log export, log import, policy list,"
+    " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show, dead-letters retry,"
+    " doctor"
+).split(", ")
+
+
+def example(command: Any) -> list[str]:
+    prefix, _, line = command.epilog.partition(": ")
+    assert prefix == "Example"
+    words = shlex.split(line.partition(" > ")[0])
+    assert words[0] == "palimpsest"
+    return words[1:]
+
+
+def test_all_commands_of_the_design_are_there() -> None:
+    assert sorted(COMMANDS) == sorted(DESIGNED)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_what_it_does_and_an_example(palimpsest: CommandLine, name: str) -> None:
+    helped = palimpsest(*name.split(), "--help")
+    words = " ".join(helped.out.split())
+    assert helped.status == 0
+    assert COMMANDS[name].help.split("\n")[0].split()[0] in words
+    assert "Example: palimpsest" in words
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_example_can_be_typed(name: str) -> None:
+    """The parser takes it; nothing is run."""
+    words = example(COMMANDS[name])
+    command = ROOT
+    while hasattr(command, "commands"):
+        context = command.make_context("palimpsest", words)
+        words = context._protected_args + context.args
+        command = command.commands[words.pop(0)]
+    assert command is COMMANDS[name]
+    command.make_context(name, words)
+
+
+def sections() -> dict[str, str]:
+    parts = re.split(r"^### `(.+)`$", DOCUMENTATION.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_every_command_is_documented_and_no_other() -> None:
+    assert sorted(sections()) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_documentation_has_every_option_and_the_example(name: str) -> None:
+    section = sections()[name]
+    options = {
+        option
+        for parameter in COMMANDS[name].params
+        for option in parameter.opts
+        if option.startswith("-") and option != "--help"
+    }
+    assert {option for option in options if f"`{option}" not in section} == set()
+    documented = set(re.findall(r"^- `(-[-\w]+)", section, flags=re.MULTILINE))
+    assert documented == options
+    assert COMMANDS[name].epilog.removeprefix("Example: ") in section
+
+
+def test_without_a_command_it_helps(palimpsest: CommandLine) -> None:
+    helped = palimpsest()
+    assert helped.status == 2
+    assert "Usage" in helped.out + helped.err
+
+
+def test_the_version_is_told(palimpsest: CommandLine) -> None:
+    told = palimpsest("--version")
+    assert told.status == 0
+    assert re.fullmatch(r"palimpsest \d+\.\d+\.\d+\n", told.out)
+
+
+COSTLY = ("lancedb", "duckdb", "onnxruntime", "pyarrow", "numpy", "pydantic_settings")
+
+
+@pytest.mark.xfail(reason="importing the package imports the whole store", strict=True)
+def test_help_imports_nothing_costly() -> None:
+    code = "import sys, palimpsest.cli; print(*sorted(sys.modules))"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert set(COSTLY) & set(ran.stdout.split()) == set()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest.output import Output
 from tests.cli.conftest import CommandLine, row
 
 PARIS = "Ada lives in Paris near the canal"
@@ -195,6 +196,19 @@ def test_retract_and_restore(stocked: CommandLine) -> None:
     assert faces == [PARIS]
     assert stocked.json("restore", "--candidate", tea)["restored"] == [tea]
     assert stocked.json("recall", "ada", TEA, "-k", "1")[0]["face"] == TEA
+
+
+@pytest.mark.parametrize(("answer", "memories", "status"), [("n", 2, 1), ("y", 1, 0)])
+def test_a_person_is_told_how_many_and_asked(
+    stocked: CommandLine, monkeypatch: pytest.MonkeyPatch, answer: str, memories: int, status: int
+) -> None:
+    monkeypatch.setattr(Output, "asks", True)
+    _, tea, _ = stocked.ids()
+    ran = stocked("retract", "--candidate", tea, stdin=answer + "\n")
+    assert "1 candidates of 1 owners would be retracted" in ran.err
+    assert ran.status == status
+    assert stocked.json("status")["memories"] == memories
+    assert stocked("restore", "--candidate", tea, "--yes").err == ""
 
 
 @pytest.mark.parametrize("command", ["reverse", "retract", "restore"])

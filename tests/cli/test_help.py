@@ -33,8 +33,8 @@ COMMANDS = dict(commands())
 DESIGNED = (
     "ingest, status, recall, show, decisions, merge, separate, confirm, reinstate, retract,"
     " restore, unmerge, reverse, rebuild, verify, sql, log export, log import, policy list,"
-    " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show, dead-letters retry,"
-    " doctor"
+    " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show,"
+    " dead-letters retry, doctor"
 ).split(", ")
 
 

@@ -39,13 +39,17 @@ def decode(line: bytes, position: int | None = None) -> AnyEvent:
     try:
         return EVENT.validate_json(line)
     except ValidationError as error:
-        upcast = _upcast(line)
-        if upcast is None:
-            raise StoreError(_describe(error, position)) from None
-        return upcast
+        problem = error
+    upcast = _upcast(line)
+    if upcast is not None:
+        try:
+            return EVENT.validate_json(upcast)
+        except ValidationError as error:
+            problem = error
+    raise StoreError(_describe(problem, position))
 
 
-def _upcast(line: bytes) -> AnyEvent | None:
+def _upcast(line: bytes) -> bytes | None:
     try:
         envelope = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -54,7 +58,7 @@ def _upcast(line: bytes) -> AnyEvent | None:
         return None
     while envelope.get("type") in UPCASTERS:
         envelope = UPCASTERS[envelope["type"]](envelope)
-    return EVENT.validate_json(orjson.dumps(envelope))
+    return orjson.dumps(envelope)
 
 
 def _describe(error: ValidationError, position: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,8 @@ from streams.embedded.operations import carry_out
 from streams.embedded.pipeline import decide_all
 from streams.embedded.writer import Effect, Writer, no_effect
 from streams.embedder import Embedder, ModelError
+
+_log = logging.getLogger(__name__)
 
 SERVED_AT_ONCE = 16
 """How many items of the inbox are served before the writer goes on with its own work."""
@@ -74,7 +77,8 @@ class WritingSession:
         head = self.writer.log.head()
         if head != self._seen:
             self._changes = Changes()
-        self.projector.start()
+        for repair in self.projector.start().done:
+            _log.warning("projections repaired from the log: %s", repair)
         self._told = self._seen = head
 
     def close(self) -> None:

@@ -82,15 +82,28 @@ def fold_face(members: Sequence[Entry], edges: Iterable[Edge]) -> tuple[Face, bo
     member keeps its face, and is not recalled. Refolding is needed where a composition does not
     stand or a member is retracted, because a later join may then change what came before it.
     """
-    ordered = sorted(edges, key=lambda edge: edge.place)
+    everyone, places = set(members), {entry.id: entry.place for entry in members}
+    ordered = sorted(edges, key=lambda edge: _moment(edge, everyone, places))
     refold = not all(entry.living for entry in members) or any(
-        edge.texts and standing_text(edge, set(members)) is not edge.texts[0] for edge in ordered
+        edge.texts and standing_text(edge, everyone) is not edge.texts[0] for edge in ordered
     )
     face = _fold(members, ordered, living_only=False)
     assert face is not None, "every member has a face when none is left out"
     if not face.speaker.living:
         face = _fold(members, ordered, living_only=True) or face
     return face, refold
+
+
+def _moment(edge: Edge, members: set[Entry], places: dict[str, int]) -> tuple[int, bool, int]:
+    """When a join speaks: at its place, but a composed text not before its newest source.
+
+    The judge composes late, of a face that may have come after the newcomer. Spoken at the
+    newcomer's place, the text would be displaced by what that face had displaced (law L10).
+    """
+    text = standing_text(edge, members) if edge.texts else None
+    if text is None:
+        return edge.place, False, edge.place
+    return max(edge.place, *(places[source] for source in text.sources)), True, edge.place
 
 
 def _fold(members: Sequence[Entry], edges: Sequence[Edge], *, living_only: bool) -> Face | None:

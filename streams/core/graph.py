@@ -27,9 +27,9 @@ def unite(edge: Edge) -> list[Entry]:
         return []
     moved = newer.members if older.members[0].place < newer.members[0].place else older.members
     moved = list(moved)
-    goes_on = not (older.refold or newer.refold) and edge.place >= max(
-        older.last_place, newer.last_place
-    )
+    latest = edge.place > older.last_place
+    latest = latest and (len(newer.members) == 1 or edge.place > newer.last_place)
+    goes_on = latest and not (older.refold or newer.refold)
     big, small = (older, newer) if len(older.members) >= len(newer.members) else (newer, older)
     faces = older.face, newer.face
     _absorb(big, small)

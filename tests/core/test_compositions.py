@@ -189,3 +189,17 @@ def test_a_blocked_composition_is_kept_with_its_verdict() -> None:
     )
     history.then("refused separated")
     history.when(unmerge("x")).shows({"Likes hot tea": "a c", "Mate": "x"})
+
+
+def test_a_late_composition_speaks_from_its_newest_source_on() -> None:
+    """It was made of the face that stood then, which came after the newcomer that it settles."""
+    history = given(
+        say("a", "Paris"),
+        say("b", "Has a cat", {"a": ASK}),
+        say("c", "Berlin", {"a": TAKE}),
+        say("d", "Paris"),
+    )
+    history.shows({"Paris": "a c d", "Has a cat": "b"})
+    history.when(judge("b", a="compose", text="Paris, with a cat", sources="d b"))
+    history.shows({"Paris, with a cat": "a b c d"})
+    history.when(say("e", "Rome", {"a": TAKE})).shows({"Rome": "a b c d e"})

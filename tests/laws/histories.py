@@ -342,3 +342,16 @@ stories = st.lists(acts(), min_size=15, max_size=40)
 
 questions = st.lists(st.one_of(says, judges, pairs), min_size=15, max_size=40)
 """Stories of candidates, answers and people's words alone."""
+
+arrivals = st.lists(says, min_size=15, max_size=40)
+"""Stories of candidates alone."""
+
+ASKING = Policy.model_validate(
+    {
+        "name": "asking",
+        "model": "grid",
+        "search": "candidates",
+        "checks": [{"check": "cosine", "zones": [{"at_least": 0.5, "action": "pending"}]}],
+    }
+)
+"""A policy that leaves every question to the judge."""

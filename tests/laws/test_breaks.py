@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from contracts.commands import Admit, Unmerge
-from contracts.events import AnyEvent, Decided, Reinstated, Reversed
+from contracts.events import AnyEvent, Decided, Refused, Reinstated, Reversed
 from contracts.evidence import Neighbour
 from contracts.identity import NAMESPACE
 from contracts.policy import Policy
@@ -23,7 +23,7 @@ from streams.core import decide as deciding
 from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
 from streams.retrieval import ScopeIndex
 from tests.laws import checks, world
-from tests.laws.histories import policies, questions, stories
+from tests.laws.histories import ASKING, arrivals, policies, questions, stories
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 Check = Callable[..., None]
@@ -31,16 +31,6 @@ Check = Callable[..., None]
 any_policy = policies()
 candidates_policy = policies(search="candidates")
 numbers = st.integers(0, 15)
-ASKING = Policy.model_validate(
-    {
-        "name": "asking",
-        "model": "grid",
-        "search": "candidates",
-        "checks": [{"check": "cosine", "zones": [{"at_least": 0.5, "action": "pending"}]}],
-    }
-)
-"""A policy that leaves every question to the judge."""
-
 chances = st.builds(random.Random, st.integers(0, 9))
 
 
@@ -99,6 +89,22 @@ def joins_name_the_first_member(monkeypatch: pytest.MonkeyPatch) -> None:
         return event.model_copy(update={"data": event.data.model_copy(update={"join": first})})
 
     monkeypatch.setattr(admit, "_compared", broken)
+
+
+def refused_verdicts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verdict that a separation held back is not kept for the un-merge."""
+    monkeypatch.setattr(evolve, "_refused", lambda ledger, event: None)
+
+
+def the_last_kept_verdict_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verdicts that were held back are taken up in another order than they came in."""
+
+    def broken(ledger: Ledger, event: Refused) -> None:
+        refused(ledger, event)
+        ledger.kept.reverse()
+
+    refused = evolve._refused
+    monkeypatch.setattr(evolve, "_refused", broken)
 
 
 def commands_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,6 +295,8 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("L2", joins_name_the_first_member, checks.l2_late_equals_at_once, CANDIDATES),
     ("L2", decisions_rest_on_faces, checks.l2_equals_never, CANDIDATES),
     ("L2", joins_name_the_first_member, checks.l2_equals_never, CANDIDATES),
+    ("L2", refused_verdicts_are_forgotten, checks.l2_late_equals_at_once, (*QUESTIONS, numbers)),
+    ("L2", the_last_kept_verdict_goes_first, checks.l2_late_equals_at_once, (*QUESTIONS, numbers)),
     ("L3", commands_are_not_remembered, checks.l3_twice_is_once, HISTORY),
     ("L4", a_cut_reaches_further, checks.l4_nothing_outside, HISTORY),
     ("L5", the_smaller_part_is_not_moved, checks.l5_partition, HISTORY),
@@ -303,7 +311,8 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
      (any_policy, st.tuples(stories, stories))),
     ("L12", the_past_knows_the_future, checks.l12_as_of, HISTORY),
     ("L13", unmerging_asks_the_guard, checks.l13_no_model, HISTORY),
-    ("L14", ties_go_to_the_first_found, checks.l14_order_of_neighbours, (*HISTORY, chances)),
+    ("L14", ties_go_to_the_first_found, checks.l14_order_of_neighbours,
+     (any_policy, arrivals, chances)),
     ("L15", a_window_does_not_see_itself, checks.l15_batch_size,
      (*HISTORY, st.integers(2, 7))),
     ("touched", moves_are_not_told, checks.touched_is_all, HISTORY),

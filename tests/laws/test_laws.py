@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from contracts.policy import Policy
 from tests.laws import checks
-from tests.laws.histories import Act, policies, stories
+from tests.laws.histories import ASKING, Act, policies, questions, stories
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -54,6 +54,16 @@ def test_L2_unmerging_equals_the_history_without_that_join(
     Every decision on arrival must be the same in both, save repeats of the join's composed text.
     """
     checks.l2_equals_never(policy, story, which)
+
+
+@patient
+@given(questions, numbers, st.booleans())
+def test_L2_verdicts_that_a_merge_held_back_settle_when_it_is_undone(
+    story: list[Act], which: int, never: bool
+) -> None:
+    """The same for histories of questions and answers, where separations hold verdicts back."""
+    check = checks.l2_equals_never if never else checks.l2_late_equals_at_once
+    check(ASKING, story, which)
 
 
 @given(any_policy, stories)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 from uuid import uuid4
 
 from contracts.errors import RefusedError, StoreError
 from contracts.policy import Policy
 from contracts.requests import (
     AccessRequest,
+    AnyRequest,
     ComposeRequest,
     ConfirmRequest,
     JoinSelection,
@@ -37,6 +38,13 @@ from streams.embedded.inputs import Outcome
 from streams.embedded.log import Log
 from streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from streams.policies import load_policy
+
+
+class Said(TypedDict, total=False):
+    """Who says it, and why; both are recorded with what they did."""
+
+    actor: str | None
+    because: str | None
 
 
 class Palimpsest:
@@ -146,34 +154,21 @@ class Palimpsest:
         b: str,
         *,
         face: str | None = None,
-        actor: str | None = None,
-        because: str | None = None,
+        **said: Unpack[Said],
     ) -> Answer:
         """Say that two candidates are the same; `face` is the one whose side speaks (the older).
 
         Raises RefusedError, with the path, where a person said otherwise.
         """
-        return self._desk.ask(
-            MergeRequest(request_id=_fresh(), a=a, b=b, face=face, actor=actor, because=because)
-        )
+        return self._desk.ask(MergeRequest(request_id=_fresh(), a=a, b=b, face=face, **said))
 
-    def separate(
-        self, a: str, b: str, *, actor: str | None = None, because: str | None = None
-    ) -> Answer:
+    def separate(self, a: str, b: str, **said: Unpack[Said]) -> Answer:
         """Say that two candidates are not the same: nothing automatic joins them any more."""
-        return self._desk.ask(
-            SeparateRequest(request_id=_fresh(), a=a, b=b, actor=actor, because=because)
-        )
+        return self._desk.ask(SeparateRequest(request_id=_fresh(), a=a, b=b, **said))
 
-    def confirm(
-        self, decision_id: str, *, actor: str | None = None, because: str | None = None
-    ) -> Answer:
+    def confirm(self, decision_id: str, **said: Unpack[Said]) -> Answer:
         """Agree with a decision."""
-        return self._desk.ask(
-            ConfirmRequest(
-                request_id=_fresh(), decision_id=decision_id, actor=actor, because=because
-            )
-        )
+        return self._desk.ask(ConfirmRequest(request_id=_fresh(), decision_id=decision_id, **said))
 
     def unmerge(
         self,
@@ -182,8 +177,7 @@ class Palimpsest:
         candidate_id: str | None = None,
         memory_id: str | None = None,
         dry_run: bool = False,
-        actor: str | None = None,
-        because: str | None = None,
+        **said: Unpack[Said],
     ) -> Answer:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
 
@@ -195,61 +189,38 @@ class Palimpsest:
             decision_id=decision_id,
             candidate_id=candidate_id,
             memory_id=memory_id,
-            actor=actor,
-            because=because,
+            **said,
         )
-        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+        return self._do(request, dry_run)
 
-    def reinstate(
-        self, decision_id: str, *, actor: str | None = None, because: str | None = None
-    ) -> Answer:
+    def reinstate(self, decision_id: str, **said: Unpack[Said]) -> Answer:
         """Take a reversal back."""
         return self._desk.ask(
-            ReinstateRequest(
-                request_id=_fresh(), decision_id=decision_id, actor=actor, because=because
-            )
+            ReinstateRequest(request_id=_fresh(), decision_id=decision_id, **said)
         )
 
     def reverse(
-        self,
-        selection: JoinSelection,
-        *,
-        dry_run: bool = False,
-        actor: str | None = None,
-        because: str | None = None,
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
     ) -> Answer:
         """Un-merge every join that a selection means; exact repeats apart."""
-        request = ReverseRequest(
-            request_id=_fresh(), selection=selection, actor=actor, because=because
-        )
-        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+        request = ReverseRequest(request_id=_fresh(), selection=selection, **said)
+        return self._do(request, dry_run)
 
     def retract(
-        self,
-        selection: Selection,
-        *,
-        dry_run: bool = False,
-        actor: str | None = None,
-        because: str | None = None,
+        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
     ) -> Answer:
         """Take candidates out of life and search, reversibly; their joins stay."""
-        request = RetractRequest(
-            request_id=_fresh(), selection=selection, actor=actor, because=because
-        )
-        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+        request = RetractRequest(request_id=_fresh(), selection=selection, **said)
+        return self._do(request, dry_run)
 
     def restore(
-        self,
-        selection: Selection,
-        *,
-        dry_run: bool = False,
-        actor: str | None = None,
-        because: str | None = None,
+        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
     ) -> Answer:
         """Bring retracted candidates back."""
-        request = RestoreRequest(
-            request_id=_fresh(), selection=selection, actor=actor, because=because
-        )
+        request = RestoreRequest(request_id=_fresh(), selection=selection, **said)
+        return self._do(request, dry_run)
+
+    def _do(self, request: AnyRequest, dry_run: bool) -> Answer:
         return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[Answer | RefusedError]:

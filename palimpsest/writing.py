@@ -18,7 +18,7 @@ from palimpsest.parcels import unpack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from projections.changes import Changes
 from projections.projector import Projector
-from streams.core.evolve import Touched
+from streams.core.touched import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inbox import Inbox, Item
 from streams.embedded.inputs import Input, Outcome

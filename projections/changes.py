@@ -25,8 +25,8 @@ from projections.rows import (
     ReviewState,
     Rows,
 )
-from streams.core.evolve import Touched
 from streams.core.ledger import Entry, Memory
+from streams.core.touched import Touched
 
 MANY_MEMBERS = 64
 """Above it, what a memory's members add up to is kept between commits, not summed anew."""

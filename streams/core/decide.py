@@ -27,10 +27,11 @@ from contracts.policy import Policy
 from streams.core import operate, word
 from streams.core.admit import admit_candidate
 from streams.core.envelope import head
-from streams.core.evolve import Touched, evolve
+from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
 from streams.core.refusal import Refusal
 from streams.core.settle import hindrance, settle
+from streams.core.touched import Touched
 
 
 def decide(

@@ -6,7 +6,6 @@ Each event counts once, however often it is delivered (law L7).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import assert_never
 
 from contracts.events import (
@@ -45,24 +44,7 @@ from streams.core.ledger import (
     Review,
     Statement,
 )
-
-
-@dataclass(slots=True)
-class Touched:
-    """What an event changed, by id; a memory or review that is no more is None."""
-
-    entries: dict[str, Entry] = field(default_factory=dict)
-    memories: dict[str, Memory | None] = field(default_factory=dict)
-    edges: dict[str, Edge] = field(default_factory=dict)
-    reviews: dict[str, Review | None] = field(default_factory=dict)
-
-    def memory(self, memory: Memory) -> None:
-        """Note a memory that is new or has changed."""
-        self.memories[memory.id] = memory
-
-    def moved(self, entries: list[Entry]) -> None:
-        """Note entries whose memory has another id now."""
-        self.entries.update((entry.id, entry) for entry in entries)
+from streams.core.touched import Touched
 
 
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:

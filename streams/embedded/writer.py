@@ -18,9 +18,9 @@ from contracts.events import AnyEvent, Content, Decided, Invalid, InvalidData, V
 from contracts.identity import digest, invalid_id, policy_id
 from contracts.policy import Policy
 from streams.core.decide import execute
-from streams.core.evolve import Touched
 from streams.core.ledger import Ledger
 from streams.core.text import NORMALISER
+from streams.core.touched import Touched
 from streams.core.word import policy_event
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.inputs import Input, Outcome

@@ -17,8 +17,9 @@ from contracts.events import (
     PolicySet,
 )
 from contracts.wire import decode, encode
-from streams.core.evolve import Touched, evolve
+from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
+from streams.core.touched import Touched
 from streams.core.word import policy_event
 from tests.core.spec import (
     ASK,

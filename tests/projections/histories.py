@@ -44,9 +44,9 @@ from contracts.wire import Recorded
 from projections.changes import Changes
 from projections.rows import Rows
 from streams.core.decide import execute
-from streams.core.evolve import Touched
 from streams.core.ledger import Ledger
 from streams.core.text import NORMALISER, text_hash
+from streams.core.touched import Touched
 
 ROOT = Path(__file__).parents[2]
 STANDARD = Policy.model_validate(

@@ -12,9 +12,9 @@ import orjson
 
 from contracts.events import AnyEvent
 from contracts.policy import Policy
-from streams.core.evolve import Touched
 from streams.core.ledger import Ledger
 from streams.core.picture import picture
+from streams.core.touched import Touched
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
 from streams.embedded.owners import fold_owner

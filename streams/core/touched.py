@@ -1,0 +1,25 @@
+"""What an event changed: so that projections write just that, and nothing twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from streams.core.ledger import Edge, Entry, Memory, Review
+
+
+@dataclass(slots=True)
+class Touched:
+    """What an event changed, by id; a memory or review that is no more is None."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+    memories: dict[str, Memory | None] = field(default_factory=dict)
+    edges: dict[str, Edge] = field(default_factory=dict)
+    reviews: dict[str, Review | None] = field(default_factory=dict)
+
+    def memory(self, memory: Memory) -> None:
+        """Note a memory that is new or has changed."""
+        self.memories[memory.id] = memory
+
+    def moved(self, entries: list[Entry]) -> None:
+        """Note entries whose memory has another id now."""
+        self.entries.update((entry.id, entry) for entry in entries)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +88,19 @@ def decisions(
 ) -> list[dict[str, Any]]:
     """The latest decisions that match, newest last."""
     desk.refresh()
-    given = {"owner_id = ?": owner_id, "decision = ?": decision, "decided_at >= ?": since}
+    given = {"owner_id = ?": owner_id, "decision = ?": decision, "decided_at >= ?": _utc(since)}
     wanted = {clause: value for clause, value in given.items() if value is not None}
     where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
     text = f"SELECT * FROM decisions {where} ORDER BY position DESC LIMIT ?"  # noqa: S608
-    return query(desk.projections, text, [*wanted.values(), limit])[::-1]
+    rows = query(desk.projections, text, [*wanted.values(), limit])
+    return [row | {"decided_at": row["decided_at"].replace(tzinfo=UTC)} for row in rows[::-1]]
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    """A time as the views hold it: in UTC, without a zone, or DuckDB reads it as local time."""
+    if moment is None or moment.tzinfo is None:
+        return moment
+    return moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def show(desk: FrontDesk, member_id: str) -> dict[str, Any]:

@@ -1,0 +1,32 @@
+"""Times are UTC wherever the reader is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import CommandLine
+
+MAIN = "from palimpsest.cli import main; main()"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_since_means_the_same_moment_in_every_zone(palimpsest: CommandLine, zone: str) -> None:
+    palimpsest.ingest(*({"owner_id": "ada", "text": f"Ada has {n} cats."} for n in (2, 3, 4)))
+    decided = palimpsest("--json", "decisions").documents
+    since = decided[1]["decided_at"]
+    assert since.endswith("+00:00")
+    ran = subprocess.run(
+        [sys.executable, "-c", MAIN, "--store", str(palimpsest.store)]
+        + ["--json", "decisions", "--since", since],
+        env=os.environ | {"TZ": zone},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert [json.loads(line) for line in ran.stdout.splitlines()] == decided[1:]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -113,8 +115,14 @@ class Policy(_Strict):
             raise ValueError("each check may stand only once")
         return self
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """`sha256:` and 16 hex digits of the rules; the description does not count."""
         rules = self.model_dump_json(exclude={"description"})
         return "sha256:" + hashlib.sha256(rules.encode()).hexdigest()[:16]
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, with other rules perhaps, and so with a hash of its own."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("hash", None)
+        return copy

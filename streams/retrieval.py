@@ -141,7 +141,8 @@ class ScopeIndex:
         for entry, score in self._by_session(ledger, admit, numbers):
             scored.setdefault(entry.id, (entry, score, None))
         by_tokens = self._by_tokens(admit)
-        cosines = self._cosines(numbers, [entry for entry, _ in by_tokens])
+        rows = [self._row(entry) for entry, _ in by_tokens]
+        cosines = self._rows.vectors.cosines(numbers, rows)
         for (entry, jaccard), near in zip(by_tokens, cosines, strict=True):
             scored[entry.id] = (entry, near, jaccard)
         return tuple(
@@ -154,9 +155,7 @@ class ScopeIndex:
         if start < len(self._rows.entries):
             hits = hits + self._above(numbers[None, :], start)[0]
             hits.sort(key=lambda hit: (-hit.score, hit.row))
-        pairs = ((self._rows.entries[hit.row], hit.score) for hit in hits)
-        living = [(entry, score) for entry, score in pairs if entry is not None]
-        return living[: self._reach.cosine_top]
+        return self._living(hits)[: self._reach.cosine_top]
 
     def _looked_up(self, candidate_id: str) -> tuple[int, list[Hit]]:
         """How many rows were searched early, and what was found, if no row has changed since."""
@@ -176,27 +175,20 @@ class ScopeIndex:
         check = self._reach.session
         if check is None:
             return []
-        recent = {self._speaker(e): None for e in session_texts(ledger, admit, check.last)}
-        near = zip(recent, self._cosines(numbers, [*recent]), strict=True)
-        return [(entry, score) for entry, score in near if score >= check.threshold]
+        recent = session_texts(ledger, admit, check.last)
+        rows = [*dict.fromkeys(map(self._row, recent))]
+        return self._living(self._rows.vectors.among(numbers, rows, check.threshold))
 
-    def _speaker(self, living: Entry) -> Entry:
-        """Who stands for a living candidate in the search."""
-        if self._faces:
-            return living.memory.face.speaker
-        return living.distinct.representative or living
+    def _living(self, hits: list[Hit]) -> list[tuple[Entry, float]]:
+        pairs = ((self._rows.entries[hit.row], hit.score) for hit in hits)
+        return [(entry, score) for entry, score in pairs if entry is not None]
 
     def _by_tokens(self, admit: Admit) -> list[tuple[Entry, float]]:
         floor = self._reach.jaccard
         if floor is None:
             return []
         words = _tokens(admit.content.text)
-        hits = self._rows.tokens.above(words, floor, limit=self._reach.jaccard_top)
-        pairs = ((self._rows.entries[hit.row], hit.score) for hit in hits)
-        return [(entry, score) for entry, score in pairs if entry is not None]
-
-    def _cosines(self, numbers: Float16, entries: list[Entry]) -> list[float]:
-        return self._rows.vectors.cosines(numbers, [self._row(entry) for entry in entries])
+        return self._living(self._rows.tokens.above(words, floor, limit=self._reach.jaccard_top))
 
     def _row(self, entry: Entry) -> int:
         if self._faces:

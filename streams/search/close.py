@@ -1,4 +1,4 @@
-"""One query and rows that lie side by side as float32: a small scope, or the latest arrivals.
+"""One query and few rows, in the open segment or picked: a small scope, or the latest arrivals.
 
 The same answers as a scan's, in a dozen calls of numpy instead of sixty.
 """
@@ -25,17 +25,42 @@ def nearest(query: NDArray[np.float16], rows: Rows, start: int, floor: float) ->
     squared = squared_norm(query, rows.dimension)
     if start >= len(rows):
         return []
-    dots = rows.span(start, len(rows)) @ query.astype(np.float32)
+    everyone = slice(start, len(rows))
+    near = _near(query, squared, rows.span(start, len(rows)), rows.squared[everyone], floor)
+    found = _hits(query, squared, rows, near + start, floor)
+    return ranked(found, len(found))
+
+
+def among(
+    query: NDArray[np.float16], rows: Rows, picked: NDArray[np.intp], floor: float
+) -> list[Hit]:
+    """Those of the picked rows that live and whose rounded cosine is at least `floor`."""
+    squared = squared_norm(query, rows.dimension)
+    near = _near(query, squared, rows.picked(picked), rows.squared[picked], floor)
+    return _hits(query, squared, rows, picked[near], floor)
+
+
+def _near(
+    query: NDArray[np.float16],
+    squared: float,
+    vectors: NDArray[np.float32],
+    norms: NDArray[np.float64],
+    floor: float,
+) -> NDArray[np.intp]:
+    """The places of vectors, given with their squared norms, that may reach the floor."""
     bar = floor - HALF_STEP - (len(query) + 8) * _ROUNDING
-    norms = np.sqrt(rows.squared[start : len(rows)] * squared)
-    near = np.flatnonzero(dots >= bar * norms)
+    dots = vectors @ query.astype(np.float32)
+    return np.flatnonzero(dots >= bar * np.sqrt(norms * squared))
+
+
+def _hits(
+    query: NDArray[np.float16], squared: float, rows: Rows, near: NDArray[np.intp], floor: float
+) -> list[Hit]:
     if not len(near):
         return []
-    near += start
     scores = scored(query, squared, rows, near)
     hits = zip(near.tolist(), scores, rows.living[near].tolist(), strict=True)
-    found = [Hit(row, score) for row, score, living in hits if living and score >= floor]
-    return ranked(found, len(found))
+    return [Hit(row, score) for row, score, living in hits if living and score >= floor]
 
 
 def scored(

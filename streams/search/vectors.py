@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.close import nearest, scored
+from streams.search.close import among, nearest, scored
 from streams.search.exact import squared_norm
 from streams.search.hits import DECIMALS, Hit, ranked
 from streams.search.pairs import HALF_STEP, Pairs, bars, joined, reaching
@@ -80,15 +80,25 @@ class VectorIndex:
 
         ValueError as in `squared_norm`, IndexError where there is no such row.
         """
-        squared = squared_norm(query, self._dimension)
         if not rows:
             return []
-        picked = np.array(rows, np.intp)
-        if not 0 <= min(rows) <= max(rows) < len(self):
-            raise IndexError(f"rows {min(rows)} to {max(rows)} of {len(self)}")
+        squared = squared_norm(query, self._dimension)
+        picked = self._existing(rows)
         scores = scored(query, squared, self._rows, picked)
         living = self._rows.living[picked].tolist()
         return [score if lives else 0.0 for score, lives in zip(scores, living, strict=True)]
+
+    def among(self, query: NDArray[np.float16], rows: Sequence[int], floor: float) -> list[Hit]:
+        """Those of some rows whose rounded cosine with a query (dimension,) is at least `floor`.
+
+        In the order of `rows`; ValueError as in `squared_norm`, IndexError where there is no row.
+        """
+        return among(query, self._rows, self._existing(rows), floor) if rows else []
+
+    def _existing(self, rows: Sequence[int]) -> NDArray[np.intp]:
+        if not 0 <= min(rows) <= max(rows) < len(self):
+            raise IndexError(f"rows {min(rows)} to {max(rows)} of {len(self)}")
+        return np.array(rows, np.intp)
 
     def _answers(self, queries: Queries, floor: float, limit: int, start: int) -> list[list[Hit]]:
         answers: list[list[Hit]] = [[] for _ in range(len(queries))]

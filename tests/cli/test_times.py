@@ -20,9 +20,9 @@ def test_since_means_the_same_moment_in_every_zone(palimpsest: CommandLine, zone
     decided = palimpsest("--json", "decisions").documents
     since = decided[1]["decided_at"]
     assert since.endswith("+00:00")
+    command = ["--store", str(palimpsest.store), "--json", "decisions", "--since", since]
     ran = subprocess.run(
-        [sys.executable, "-c", MAIN, "--store", str(palimpsest.store)]
-        + ["--json", "decisions", "--since", since],
+        [sys.executable, "-c", MAIN, *command],
         env=os.environ | {"TZ": zone},
         capture_output=True,
         text=True,

@@ -6,6 +6,8 @@ a short sentence (`told`); `shows` compares every living memory: its face and it
 
 from __future__ import annotations
 
+import base64
+import struct
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Self
@@ -240,7 +242,8 @@ def _about(history: History, event: AnyEvent) -> str:
 
 def vector(*numbers: float) -> Vector:
     """A hand-made vector; the core never looks into it."""
-    return Vector(model="by-hand", engine="by-hand", dimension=len(numbers), data=repr(numbers))
+    data = base64.b64encode(struct.pack(f"<{len(numbers)}e", *numbers)).decode()
+    return Vector(model="by-hand", engine="by-hand", dimension=len(numbers), data=data)
 
 
 def content(text: str, at: tuple[float, ...] | None = None, fingerprint: str = "") -> Content:

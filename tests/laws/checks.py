@@ -384,17 +384,11 @@ def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
         if event.data.join.face == "repeat" or (isinstance(event, Settled) and by_person(event)):
             continue
         now = ledger.entries[event.data.join.to].memory
-        if _speaks_by_repeat(now) or not all(entry.living for entry in now.members):
+        if not all(entry.living for entry in now.members):
             continue
         for entry in now.members:
             face = before.get(entry.id)
             assert face is None or now.face.hash not in face.displaced
-
-
-def _speaks_by_repeat(memory: Memory) -> bool:
-    """Whether its face came back by a repeat, in the repeat's place."""
-    edges = memory.face.speaker.edges
-    return any(e.standing and e.face == "repeat" and e.newer is memory.face.speaker for e in edges)
 
 
 def l11_owners_are_apart(policies_: Policy, stories: tuple[list[Act], list[Act]]) -> None:

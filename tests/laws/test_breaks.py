@@ -21,6 +21,7 @@ from contracts.wire import decode
 from streams.core import admit, evolve, faces, graph, looking, operate, settle
 from streams.core import decide as deciding
 from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
+from streams.core.touched import Touched
 from streams.retrieval import ScopeIndex
 from tests.laws import checks, world
 from tests.laws.histories import ASKING, arrivals, policies, questions, stories
@@ -118,7 +119,7 @@ def a_cut_reaches_further(monkeypatch: pytest.MonkeyPatch) -> None:
     """Taking one join out takes another memory's latest join out too."""
     reverse = evolve._reversed
 
-    def broken(ledger: Ledger, event: Reversed, touched: evolve.Touched) -> None:
+    def broken(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         memory = ledger.edges[event.data.decision_id].newer.memory
         reverse(ledger, event, touched)
         for edge in ledger.edges.values():
@@ -149,7 +150,7 @@ def the_fold_counts_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that is delivered twice is folded twice."""
     fold = evolve.evolve
 
-    def broken(ledger: Ledger, event: AnyEvent) -> evolve.Touched:
+    def broken(ledger: Ledger, event: AnyEvent) -> Touched:
         if event.type != "palimpsest.decided.v1":
             ledger.events.discard(event.id)
         return fold(ledger, event)
@@ -171,7 +172,7 @@ def what_is_put_back_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reinstated join is folded at its reinstatement, not at the newcomer's arrival."""
     reinstate = evolve._reinstated
 
-    def broken(ledger: Ledger, event: Reinstated, touched: evolve.Touched) -> None:
+    def broken(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
         ledger.edges[event.data.decision_id].place = ledger.seen
         reinstate(ledger, event, touched)
 
@@ -222,7 +223,7 @@ def the_past_knows_the_future(monkeypatch: pytest.MonkeyPatch) -> None:
 
     reverse, joined = evolve._reversed, evolve._edge
 
-    def reverse_for_ever(ledger: Ledger, event: Reversed, touched: evolve.Touched) -> None:
+    def reverse_for_ever(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         gone.add(event.data.decision_id)
         reverse(ledger, event, touched)
 
@@ -272,7 +273,7 @@ def a_window_does_not_see_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def moves_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates whose memory has another id now are not named."""
-    monkeypatch.setattr(evolve.Touched, "moved", lambda self, entries: None)
+    monkeypatch.setattr(Touched, "moved", lambda self, entries: None)
 
 
 def the_face_always_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

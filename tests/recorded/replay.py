@@ -1,0 +1,67 @@
+"""A recorded history as two files: the log's lines, and what a replay of them must say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from contracts.events import AnyEvent
+from contracts.wire import decode, encode
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
+
+FOLDER = Path(__file__).parent
+
+
+def record(name: str, events: Iterable[AnyEvent]) -> None:
+    """Write a new history; one that is there is never written again."""
+    log = FOLDER / f"{name}.jsonl"
+    if log.exists():
+        raise FileExistsError(log)
+    log.write_bytes(b"".join(encode(event) + b"\n" for event in events))
+    expected = orjson.dumps(said(replayed(log)), option=orjson.OPT_INDENT_2)
+    log.with_suffix(".json").write_bytes(expected + b"\n")
+
+
+def replayed(log: Path) -> Ledger:
+    """The ledger folded from a recorded log, which holds one owner (and the store's policies)."""
+    ledger = Ledger("")
+    for line in log.read_bytes().splitlines():
+        event = decode(line)
+        ledger.owner_id = ledger.owner_id or event.owner_id
+        evolve(ledger, event)
+    return ledger
+
+
+def said(ledger: Ledger) -> dict[str, Any]:
+    """All that a ledger says and that must never change, as JSON values."""
+    return {
+        "memories": [
+            {
+                "memory_id": memory.id,
+                "namespace": memory.namespace,
+                "members": [[entry.id, entry.living] for entry in memory.members],
+                "face": memory.face.text,
+                "needs_composition": memory.face.needs_composition,
+                "living": memory.living,
+            }
+            for memory in ledger.memories()
+        ],
+        "joins": [
+            [edge.id, edge.newer.id, edge.older.id, edge.decision, edge.standing, edge.place]
+            for edge in ledger.edges.values()
+        ],
+        "pending": [entry.id for entry in ledger.entries.values() if entry.pending],
+        "kept": [kept.candidate_id for kept in ledger.kept],
+        "separated": [
+            [a, b, statement.rank]
+            for a, others in ledger.statements.items()
+            for b, statement in others.items()
+            if statement.separated and a < b
+        ],
+        "reviews": dict(ledger.reviews),
+        "seen": ledger.seen,
+    }

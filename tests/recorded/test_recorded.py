@@ -1,0 +1,38 @@
+"""Today's code reads every log that was ever recorded, to the byte, and makes of it the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from contracts.wire import decode, encode
+from streams.core.evolve import evolve
+from streams.core.touched import Touched
+from tests.recorded.replay import FOLDER, replayed, said
+
+LOGS = sorted(FOLDER.glob("*.jsonl"))
+
+
+def test_there_are_recorded_histories() -> None:
+    assert LOGS
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.stem)
+def test_every_line_is_written_as_it_was_read(log: Path) -> None:
+    for line in log.read_bytes().splitlines():
+        assert encode(decode(line)) == line
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.stem)
+def test_a_replay_says_what_it_said(log: Path) -> None:
+    expected = orjson.loads(log.with_suffix(".json").read_bytes())
+    assert orjson.loads(orjson.dumps(said(replayed(log)))) == expected
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.stem)
+def test_a_replay_delivered_twice_is_once(log: Path) -> None:
+    ledger = replayed(log)
+    for line in log.read_bytes().splitlines():
+        assert evolve(ledger, decode(line)) == Touched()

@@ -86,7 +86,9 @@ class Projector:
         return state.st_mtime_ns, state.st_size, names
 
     def _open(self) -> list[str]:
-        done = ["the views were written"] if ensure_views(self._folder, self._effect) else []
+        new = not self._folder.exists()
+        written = ensure_views(self._folder, self._effect)
+        done = ["the views were written"] if written and not new else []
         done += self._duck.open(self._source)
         return done + self._open_lance()
 

@@ -92,11 +92,24 @@ def _write(folder: Path, wanted: dict[str, str], effect: Effect) -> None:
     sync(folder)
 
 
+def _only_reads(text: str) -> None:
+    """UsageError for what is no query: the views are for reading."""
+    try:
+        kinds = {statement.type for statement in duckdb.extract_statements(text)}
+    except duckdb.Error as error:
+        raise UsageError(str(error)) from error
+    if not kinds:
+        raise UsageError("there is no query")
+    if not kinds <= _READING:
+        raise UsageError("only queries are allowed: the views are made from the log alone")
+
+
 def query(folder: Path, text: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
     """Rows of a read-only query over the views, as objects.
 
     UsageError where the query is wrong, StoreError where the views are not there or unreadable.
     """
+    _only_reads(text)
     file = views_file(folder)
     if not file.is_file():
         raise StoreError(f"there are no views at {file}: run `palimpsest rebuild duckdb`")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
+
+from contracts.evidence import Neighbour
 
 Value = Callable[[Any], Any]
 
@@ -17,17 +20,16 @@ REAL = pa.float64()
 YES_NO = pa.bool_()
 MOMENT = pa.timestamp("us")
 """UTC, without a zone: so `date_trunc` and `::DATE` mean the same day for every analyst."""
-NEIGHBOURS = pa.list_(
-    pa.struct(
-        [
-            ("candidate_id", TEXT),
-            ("cosine", REAL),
-            ("jaccard", REAL),
-            ("near_identical", YES_NO),
-            ("cues", TEXTS),
-        ]
-    )
+_NEIGHBOUR = pa.struct(
+    [
+        ("candidate_id", TEXT),
+        ("cosine", REAL),
+        ("jaccard", REAL),
+        ("near_identical", YES_NO),
+        ("cues", TEXTS),
+    ]
 )
+NEIGHBOURS = pa.list_(_NEIGHBOUR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,23 @@ class Column:
     name: str
     type: pa.DataType
     value: Value
+
+    def array(self, rows: Sequence[Any]) -> pa.Array:
+        """The column of these rows."""
+        values = [self.value(row) for row in rows]
+        return _neighbours(values) if self.type is NEIGHBOURS else pa.array(values, self.type)
+
+
+def _neighbours(values: Sequence[Sequence[Neighbour]]) -> pa.Array:
+    """Lists of neighbours, field by field: five times as fast as through dicts."""
+    flat = [neighbour for value in values for neighbour in value]
+    fields = [
+        pa.array([getattr(neighbour, field.name) for neighbour in flat], field.type)
+        for field in _NEIGHBOUR
+    ]
+    offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())
+    structs = pa.StructArray.from_arrays(fields, fields=list(_NEIGHBOUR))
+    return pa.ListArray.from_arrays(offsets, structs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +82,5 @@ class Table:
 
     def arrow(self, rows: Sequence[Any]) -> pa.Table:
         """Rows as Arrow, column by column."""
-        arrays = [
-            pa.array([column.value(row) for row in rows], column.type) for column in self.columns
-        ]
+        arrays = [column.array(rows) for column in self.columns]
         return pa.Table.from_arrays(arrays, schema=self.schema)

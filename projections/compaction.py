@@ -56,7 +56,7 @@ def compact(folder: Path, segments: Sequence[Segment], effect: Effect) -> Segmen
             files = [path for s in segments if (path := s.file(table.name)).exists()]
             if files:
                 target = writer.beside / f"{table.name}.parquet"
-                database.execute(_merged(table, files, target, whole=start == 0))
+                database.execute(_merged(table, files, target))
         return writer.finish(end, next_generation(listed(folder), start, end))
 
 
@@ -69,14 +69,15 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config=limits)
 
 
-def _merged(table: Table, files: Sequence[Path], target: Path, *, whole: bool) -> str:
+def _merged(table: Table, files: Sequence[Path], target: Path) -> str:
+    """By key the latest row, also where it says that there is none: the old segments stay a while,
+    and what they say must not show again.
+    """
     listing = ", ".join(quoted(literal_glob(path.as_posix())) for path in files)
     rows = f"SELECT * FROM read_parquet([{listing}])"
     if not table.lasting:
         keys = ", ".join(table.key)
         rows += f" QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY position DESC) = 1"
-        if table.buries and whole:
-            rows = f"SELECT * FROM ({rows}) WHERE living"
     options = "(FORMAT parquet, COMPRESSION zstd)"
     return f"COPY ({rows} ORDER BY position) TO {quoted(str(target))} {options}"
 

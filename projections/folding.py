@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from projections.changes import Changes
+from projections.garbage import collector_at_rest
 from projections.rows import Rows
 from projections.source import NOBODY, EventSource, Progress, no_progress
 from streams.core.evolve import evolve
@@ -35,15 +36,17 @@ def folded(
     """What the events after `start` touched, as it is at `end`; many owners in one batch."""
     owners = touched_owners(source, start, end)
     batch = Rows(end)
-    for number, owner_id in enumerate(owners):
-        rows = owner_rows(source, owner_id, start, end)
-        if rows is not None:
-            batch.add(rows)
-        if len(batch) >= ROWS_AT_ONCE:
-            batch.upto = end
-            yield batch
-            batch = Rows(end)
-            progress("folding the log", number / len(owners))
+    with collector_at_rest() as rest:
+        for number, owner_id in enumerate(owners):
+            rows = owner_rows(source, owner_id, start, end)
+            if rows is not None:
+                batch.add(rows)
+                rest.after(len(rows.facts))
+            if len(batch) >= ROWS_AT_ONCE:
+                batch.upto = end
+                yield batch
+                batch = Rows(end)
+                progress("folding the log", number / len(owners))
     batch.upto = end
     yield batch
     progress("folding the log", 1.0)

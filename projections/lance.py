@@ -133,6 +133,7 @@ class LanceStore:
         known = dimension_of([state.vector for state in living])
         self._dimension = known or DEFAULT_DIMENSION
         for table in LANCE_TABLES:
+            remove(self.folder / f"{table.name}.lance")  # of a commit that was not finished
             schema = table.schema(self._dimension)
             made = self._database().create_table(table.name, schema=schema)
             self._hold(table.name, made)
@@ -178,9 +179,14 @@ class LanceStore:
         }
         replace_json(self.folder / STATE, state)
 
-    def tidy(self, *, at_once: bool = False) -> bool:
+    def index(self) -> None:
+        """Make the scalar indexes where the tables are large enough; `commit` comes after it."""
+        for name in self._tables:
+            self._index(name)
+
+    def tidy(self) -> bool:
         """Index and compact what needs it, and remove versions that nobody reads any more."""
-        crowded = [name for name in self._tables if at_once or self._is_crowded(name)]
+        crowded = [name for name in self._tables if self._is_crowded(name)]
         if not crowded:
             return False
         for name in crowded:

@@ -40,8 +40,8 @@ class Build:
         for rows in folded(source, 0, self.end, progress):
             self._add(rows)
         if self.lance is not None:
+            self.lance.index()
             self.lance.commit(self.end)
-            self.lance.tidy(at_once=True)
 
     def _add(self, rows: Rows) -> None:
         self.rows += len(rows)

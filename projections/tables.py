@@ -9,6 +9,7 @@ import orjson
 import pyarrow as pa
 
 from contracts.events import PolicySet
+from contracts.evidence import Neighbour
 from projections.columns import (
     MOMENT,
     NEIGHBOURS,
@@ -56,8 +57,8 @@ def _invalid(name: str) -> Value:
     return lambda row: getattr(row.invalid.data, name) if row.invalid is not None else None
 
 
-def _neighbours(row: DecisionRow) -> list[dict[str, Any]]:
-    return [n.__dict__ for n in row.evidence.neighbours] if row.evidence is not None else []
+def _neighbours(row: DecisionRow) -> tuple[Neighbour, ...]:
+    return row.evidence.neighbours if row.evidence is not None else ()
 
 
 def _said(name: str) -> Value:

@@ -143,7 +143,12 @@ class History:
         return str(UUID(int=self._count))
 
     def admit(
-        self, owner: str, text: str, *near: tuple[str, float], namespace: str = "default", **extra: object
+        self,
+        owner: str,
+        text: str,
+        *near: tuple[str, float],
+        namespace: str = "default",
+        **extra: object,
     ) -> str:
         """A candidate, with the neighbours that a search would have found; return its id."""
         producer = self.fresh()

@@ -1,0 +1,81 @@
+"""What events touch becomes one row per key, whatever the batches were."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+
+from contracts.events import Vector
+from projections.changes import MANY_MEMBERS, Changes
+from projections.folding import folded, owner_rows
+from projections.rows import Gone, MemoryState, Rows
+from projections.vectors import column, dimension_of
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
+from tests.projections.histories import History
+
+
+def test_nothing_added_is_nothing_taken() -> None:
+    assert Changes().take() is None
+
+
+def test_an_event_delivered_twice_leaves_no_second_row() -> None:
+    log = History(1).steps(60, owners=1).log
+    ledger, changes = Ledger("owner 0's"), Changes()
+    for one in log.events:
+        if one.event.owner_id == ledger.owner_id:
+            for _ in range(2):
+                changes.add(one.position, one.event, evolve(ledger, one.event))
+    rows, once = changes.take(), owner_rows(log, ledger.owner_id, 0, log.head())
+    assert rows is not None
+    assert once is not None
+    assert [fact.event.id for fact in rows.facts] == [fact.event.id for fact in once.facts]
+    assert {key: row.memory_id for key, row in rows.candidates.items()} == {
+        key: row.memory_id for key, row in once.candidates.items()
+    }
+
+
+def final(batches: list[Rows]) -> dict[str, MemoryState | Gone]:
+    memories: dict[str, MemoryState | Gone] = {}
+    for rows in batches:
+        memories |= rows.memories
+    return memories
+
+
+def test_batches_do_not_matter() -> None:
+    history = History(2)
+    batches = []
+    for size in (1, 2, 3, 50, 1, 80):
+        history.steps(size)
+        rows = history.changes.take()
+        batches += [rows] if rows is not None else []
+    whole = list(folded(history.log, 0, history.log.head()))
+    assert final(batches) == final(whole)
+
+
+def test_a_large_memory_is_summed_as_it_grows() -> None:
+    history = History()
+    batches = []
+    for number in range(MANY_MEMBERS + 20):
+        history.admit("ada", "The kettle sings.", topics=[f"topic {number % 7}"])
+        batches.append(history.take())
+    (memory,) = final(batches).values()
+    assert isinstance(memory, MemoryState)
+    assert memory.members == MANY_MEMBERS + 20
+    assert memory.topics == tuple(f"topic {number}" for number in range(7))
+    assert final(batches) == final(list(folded(history.log, 0, history.log.head())))
+
+
+def vector(numbers: list[float]) -> Vector:
+    data = base64.b64encode(np.array(numbers, "<f2").tobytes()).decode()
+    return Vector(model="m", engine="e", dimension=len(numbers), data=data)
+
+
+def test_vectors_become_a_column() -> None:
+    vectors = [vector([1, 2, 3]), None, vector([4, 5, 6]), vector([1, 2])]
+    assert column(vectors, 3).to_pylist() == [[1, 2, 3], None, [4, 5, 6], None]
+    assert column(vectors, 2).to_pylist() == [None, None, None, [1, 2]]
+    assert dimension_of(vectors) == 2
+    assert dimension_of([None]) is None
+    assert column([], 3).to_pylist() == []

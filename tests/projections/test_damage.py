@@ -1,0 +1,192 @@
+"""Whatever was done to the files behind our back is found, and repaired from the log."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from projections.lance import STATE, LanceStore
+from projections.projector import Projector
+from projections.segments import MANIFEST, Segment, _described, listed
+from projections.verify import verify
+from tests.projections.histories import History
+
+Damage = Callable[[Path], Any]
+
+
+def build(folder: Path) -> History:
+    history = History(21)
+    projector = Projector(folder, history.log)
+    projector.start()
+    for _ in range(4):
+        history.steps(15)
+        projector.submit(history.take())
+        projector.flush()
+    projector.close()
+    return history
+
+
+def segment(folder: Path, number: int = 2) -> Segment:
+    return [one for one in listed(folder) if one.end > 0][number]
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-7])
+
+
+def rewrite(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Change rows and the manifest with them, so that only the content is wrong."""
+    one = segment(folder, 3)
+    path = one.file("memories")
+    pq.write_table(change(pq.read_table(path)), path)
+    manifest = one.manifest()
+    manifest["files"][path.name] = _described(path)
+    (one.path / MANIFEST).write_bytes(orjson.dumps(manifest))
+
+
+def other_face(rows: pa.Table) -> pa.Table:
+    column = rows.schema.get_field_index("face")
+    changed = pc.replace_with_mask(
+        rows["face"].combine_chunks(), rows["living"].combine_chunks(), pa.scalar("another text")
+    )
+    return rows.set_column(column, "face", changed)
+
+
+def another_memory(rows: pa.Table) -> pa.Table:
+    first = rows.filter(rows["living"]).slice(0, 1)
+    column = first.schema.get_field_index("memory_id")
+    return pa.concat_tables([rows, first.set_column(column, "memory_id", pa.array(["nobody's"]))])
+
+
+def in_lance(folder: Path, change: Callable[[Any], object], table: str = "memories") -> None:
+    """Change rows of a table, and take that for right."""
+    change(lancedb.connect(folder / "lancedb").open_table(table))
+    state = orjson.loads((folder / "lancedb" / STATE).read_bytes())
+    opened = lancedb.connect(folder / "lancedb").open_table(table)
+    state["tables"][table]["version"] = opened.version
+    state["tables"][table]["rows"] = opened.count_rows()
+    (folder / "lancedb" / STATE).write_bytes(orjson.dumps(state))
+
+
+def some(table: Any, count: int = 1) -> pa.Table:
+    return table.search().limit(count).to_arrow()
+
+
+SEEN_AT_START: dict[str, Damage] = {
+    "a Parquet file cut short": lambda f: truncate(segment(f).file("candidates")),
+    "the last Parquet file cut short": lambda f: truncate(segment(f, 3).file("decisions")),
+    "a Parquet file missing": lambda f: segment(f).file("memories").unlink(),
+    "a segment missing": lambda f: shutil.rmtree(segment(f).path),
+    "the last segment missing": lambda f: shutil.rmtree(segment(f, 3).path),
+    "a manifest missing": lambda f: (segment(f).path / MANIFEST).unlink(),
+    "a folder that is no segment": lambda f: shutil.copytree(
+        segment(f).path, f / "segments" / "copy"
+    ),
+    "all segments missing": lambda f: shutil.rmtree(f / "segments"),
+    "the views missing": lambda f: (f / "palimpsest.duckdb").unlink(),
+    "the views no database": lambda f: (f / "palimpsest.duckdb").write_bytes(b"nonsense"),
+    "a LanceDB table missing": lambda f: shutil.rmtree(f / "lancedb" / "memories.lance"),
+    "a LanceDB file missing": lambda f: next(
+        (f / "lancedb" / "candidates.lance" / "data").iterdir()
+    ).unlink(),
+    "a LanceDB file cut short": lambda f: truncate(
+        next((f / "lancedb" / "candidates.lance" / "data").iterdir())
+    ),
+    "LanceDB's position no JSON": lambda f: (f / "lancedb" / STATE).write_bytes(b"{"),
+    "LanceDB missing": lambda f: shutil.rmtree(f / "lancedb"),
+    "LanceDB written further": lambda f: (
+        lancedb.connect(f / "lancedb").open_table("memories").delete("members > 0")
+    ),
+    "everything missing": shutil.rmtree,
+}
+
+SEEN_BY_VERIFY: dict[str, tuple[Damage, str]] = {
+    "a Parquet row changed": (lambda f: rewrite(f, other_face), "differs"),
+    "a Parquet row missing": (
+        lambda f: rewrite(f, lambda rows: rows.filter(pc.invert(rows["living"]))),
+        "",
+    ),
+    "a Parquet row more": (lambda f: rewrite(f, another_memory), "extra"),
+    "a LanceDB row changed": (
+        lambda f: in_lance(f, lambda t: t.update(values={"face": "another text"})),
+        "differs",
+    ),
+    "a vector changed": (
+        lambda f: in_lance(f, lambda t: t.update(values={"vector": [0.5] * 12}), "candidates"),
+        "differs",
+    ),
+    "LanceDB rows missing": (
+        lambda f: in_lance(f, lambda t: t.delete("owner_id = 'owner 1''s'"), "candidates"),
+        "missing",
+    ),
+    "a LanceDB row twice": (lambda f: in_lance(f, lambda t: t.add(some(t))), "doubled"),
+    "a LanceDB row more": (
+        lambda f: in_lance(
+            f,
+            lambda t: t.add(
+                some(t).set_column(0, t.schema.field(0), pa.array(["nobody's"], pa.string()))
+            ),
+        ),
+        "extra",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEEN_AT_START)
+def test_damage_is_repaired_at_the_next_start(tmp_path: Path, name: str) -> None:
+    history = build(tmp_path)
+    SEEN_AT_START[name](tmp_path)
+    report = Projector(tmp_path, history.log).start()
+    found = verify(history.log, tmp_path)
+    assert found["differences"] == 0, found["details"]
+    assert report.positions == {"lancedb": history.log.head(), "duckdb": history.log.head()}
+
+
+@pytest.mark.parametrize("name", SEEN_BY_VERIFY)
+def test_verify_finds_it_and_a_rebuild_repairs_it(tmp_path: Path, name: str) -> None:
+    damage, what = SEEN_BY_VERIFY[name]
+    history = build(tmp_path)
+    damage(tmp_path)
+    found = verify(history.log, tmp_path)
+    assert found["differences"] > 0
+    assert found["checked"] > found["differences"]
+    assert what in {difference["what"] for difference in found["details"]} or not what
+    done = Projector(tmp_path, history.log).rebuild()
+    assert sum(one["differences"] for one in done.values()) == found["differences"]
+    assert verify(history.log, tmp_path)["differences"] == 0
+
+
+def test_verify_reads_files_to_the_last_byte(tmp_path: Path) -> None:
+    history = build(tmp_path)
+    path = segment(tmp_path).file("reviews")
+    path = path if path.exists() else segment(tmp_path).file("decisions")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    found = verify(history.log, tmp_path)
+    assert any("other bytes" in difference["what"] for difference in found["details"])
+
+
+def test_verify_changes_nothing(tmp_path: Path) -> None:
+    history = build(tmp_path)
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
+    assert verify(history.log, tmp_path)["differences"] == 0
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+def test_a_half_commit_to_lancedb_is_undone(tmp_path: Path) -> None:
+    history = build(tmp_path)
+    store = LanceStore(tmp_path / "lancedb")
+    assert store.open(history.log.head()) is False
+    lancedb.connect(tmp_path / "lancedb").open_table("memories").delete("members > 0")
+    assert store.open(history.log.head()) is True
+    assert verify(history.log, tmp_path)["differences"] == 0

@@ -1,0 +1,268 @@
+"""Live, caught up and rebuilt projections are the fold, wherever a process was stopped."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.errors import StoreError, UsageError
+from contracts.wire import Recorded
+from projections import compaction, lance
+from projections.analysts import query
+from projections.duck import DuckStore
+from projections.folding import folded
+from projections.projector import Projector
+from projections.segments import chain, listed
+from projections.verify import verify
+from tests.projections.histories import History, MemoryLog
+
+VIEWS = (
+    "candidates daily decisions dedup_log joins judge_cost log_position memories policies"
+    " policy_outcomes removal_rate review_queue verdicts"
+).split()
+
+
+class StoppedError(Exception):
+    """The process ends here."""
+
+
+class StopAt:
+    """An effect that raises at its `number`th call; without one it only counts."""
+
+    def __init__(self, number: int | None = None) -> None:
+        self.names: list[str] = []
+        self._number = number
+
+    def __call__(self, name: str) -> None:
+        self.names.append(name)
+        if len(self.names) - 1 == self._number:
+            raise StoppedError(name)
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that otherwise happens after many commits happens after a few."""
+    monkeypatch.setattr(compaction, "FEWEST", 3)
+    monkeypatch.setattr(compaction, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("projections.duck.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(lance, "FRAGMENTED", 3)
+    monkeypatch.setattr(lance, "INDEXED_FROM", 20)
+
+
+def contents(folder: Path) -> dict[str, list[str]]:
+    """Everything that the views show."""
+    return {view: sorted(map(repr, query(folder, f"FROM {view}"))) for view in VIEWS}
+
+
+def live(folder: Path, history: History, commits: int, effect: Callable[[str], None]) -> None:
+    projector = Projector(folder, history.log, effect=effect)
+    projector.start()
+    for _ in range(commits):
+        history.steps(12)
+        projector.submit(history.take())
+        projector.flush()
+    projector._duck.tidy()
+    projector._lance.tidy()
+    projector.close()
+
+
+def assert_right(log: MemoryLog, folder: Path) -> None:
+    found = verify(log, folder)
+    assert found["differences"] == 0, found["details"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_live_is_the_fold(tmp_path: Path, seed: int) -> None:
+    history = History(seed)
+    live(tmp_path, history, 12, StopAt())
+    history.nobody()
+    assert verify(history.log, tmp_path)["differences"] > 0
+    Projector(tmp_path, history.log).start()
+    assert_right(history.log, tmp_path)
+
+
+def test_caught_up_is_live_is_rebuilt(tmp_path: Path, eager: None) -> None:
+    history = History(5)
+    live(tmp_path / "live", history, 9, StopAt())
+    expected = contents(tmp_path / "live")
+    assert all(expected[view] for view in VIEWS if view not in ("policies",))
+    caught_up = Projector(tmp_path / "late", history.log)
+    caught_up.start()
+    assert contents(tmp_path / "late") == expected
+    rebuilt = caught_up.rebuild()
+    assert {name: done["differences"] for name, done in rebuilt.items()} == {
+        "duckdb": 0,
+        "lancedb": 0,
+    }
+    assert contents(tmp_path / "late") == expected
+    assert caught_up.positions() == {"duckdb": history.log.head(), "lancedb": history.log.head()}
+
+
+def test_a_start_that_finds_all_well_does_nothing(tmp_path: Path) -> None:
+    history = History(2)
+    live(tmp_path, history, 3, StopAt())
+    effect = StopAt()
+    projector = Projector(tmp_path, history.log, effect=effect)
+    assert projector.start().done == []
+    assert projector.start().done == []
+    assert effect.names == []
+
+
+def test_an_empty_store_has_every_view(tmp_path: Path) -> None:
+    projector = Projector(tmp_path, MemoryLog())
+    projector.start()
+    shown = contents(tmp_path)
+    assert shown.pop("log_position") == ["{'position': 0}"]
+    assert not any(shown.values())
+    assert_right(MemoryLog(), tmp_path)
+
+
+def test_what_another_writer_did_is_noticed(tmp_path: Path) -> None:
+    history = History(3)
+    mine = Projector(tmp_path, history.log)
+    mine.start()
+    live(tmp_path, history, 2, StopAt())
+    mine.start()
+    history.steps(10)
+    mine.submit(history.take())
+    mine.close()
+    assert_right(history.log, tmp_path)
+
+
+def test_a_range_written_twice_shows_once(tmp_path: Path) -> None:
+    history = History(4)
+    live(tmp_path, history, 4, StopAt())
+    expected = contents(tmp_path)
+    duck = DuckStore(tmp_path)
+    duck.open(history.log)
+    segments, _ = chain(listed(tmp_path))
+    first, last = segments[0], segments[-1]
+    duck.write(first.start, first.end, folded(history.log, first.start, first.end))
+    duck.write(0, last.end, folded(history.log, 0, last.end))
+    assert contents(tmp_path) == expected
+
+
+def test_small_segments_become_one(tmp_path: Path, eager: None) -> None:
+    history = History(6)
+    live(tmp_path, history, 10, StopAt())
+    assert len(listed(tmp_path)) <= 4
+    assert_right(history.log, tmp_path)
+
+
+def stops(run: Callable[[Path, StopAt], object], folder: Path) -> Iterator[tuple[int, str, Path]]:
+    """Each effect of a run, the first and the last time, in a folder where one was stopped there."""
+    counted = StopAt()
+    run(folder / "counted", counted)
+    numbers = enumerate(counted.names)
+    first = {name: number for number, name in reversed(list(numbers))}
+    last = {name: number for number, name in enumerate(counted.names)}
+    for number in sorted({*first.values(), *last.values()}):
+        name = counted.names[number]
+        stopped = folder / f"stopped-{number}"
+        with pytest.raises((StoppedError, StoreError)):
+            run(stopped, StopAt(number))
+        yield number, name, stopped
+        shutil.rmtree(stopped)
+
+
+def test_stopped_at_any_effect_of_live_writing_it_goes_on(tmp_path: Path, eager: None) -> None:
+    histories: list[History] = []
+
+    def run(folder: Path, effect: StopAt) -> None:
+        histories.append(History(7))
+        live(folder, histories[-1], 5, effect)
+
+    names = set()
+    for _, name, folder in stops(run, tmp_path):
+        names.add(name)
+        history = histories[-1]
+        again = Projector(folder, history.log)
+        again.start()
+        history.steps(5)
+        again.submit(history.take())
+        again.close()
+        assert_right(history.log, folder)
+    assert {"segment:written", "segment:renamed", "segment:retired", "views:written"} <= names
+    assert {"lancedb:memories", "lancedb:candidates", "lancedb:position"} <= names
+    assert "lancedb:memories:tidy" in names
+
+
+def test_stopped_at_any_effect_of_a_rebuild_it_goes_on(tmp_path: Path) -> None:
+    history = History(8)
+    live(tmp_path / "live", history, 4, StopAt())
+
+    def run(folder: Path, effect: StopAt) -> None:
+        shutil.copytree(tmp_path / "live", folder)
+        Projector(folder, history.log).start()
+        projector = Projector(folder, history.log, effect=effect)
+        projector.rebuild()
+
+    names = set()
+    for _, name, folder in stops(run, tmp_path):
+        names.add(name)
+        Projector(folder, history.log).start()
+        assert_right(history.log, folder)
+    assert {"swap:aside", "swap:in", "swap:done", "segment:renamed"} <= names
+
+
+def test_a_rebuild_of_one_leaves_the_other(tmp_path: Path) -> None:
+    history = History(9)
+    live(tmp_path, history, 3, StopAt())
+    projector = Projector(tmp_path, history.log)
+    assert list(projector.rebuild(["lancedb"])) == ["lancedb"]
+    with pytest.raises(UsageError, match="no projection parquet"):
+        projector.rebuild(["parquet"])
+    assert_right(history.log, tmp_path)
+
+
+def test_a_failure_is_raised_and_the_next_start_repairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = History(10)
+    projector = Projector(tmp_path, history.log)
+    projector.start()
+    history.steps(10)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("projections.lance.replace_json", full)
+        projector.submit(history.take())
+        with pytest.raises(StoreError, match="No space left"):
+            projector.flush()
+    projector.start()
+    projector.close()
+    assert_right(history.log, tmp_path)
+
+
+def test_earlier_versions_leave_in_time(
+    tmp_path: Path, eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lance, "GRACE", timedelta(0))
+    history = History(11)
+    with pytest.warns(UserWarning, match="every version"):
+        live(tmp_path, history, 12, StopAt())
+    assert len(list((tmp_path / "lancedb" / "memories.lance" / "_versions").iterdir())) < 30
+    assert_right(history.log, tmp_path)
+
+
+def test_a_log_that_ends_earlier_than_the_projections_wins(tmp_path: Path) -> None:
+    history = History(12)
+    live(tmp_path, history, 4, StopAt())
+    earlier = history.log.upto(history.log.head() // 2)
+    report = Projector(tmp_path, earlier).start()
+    assert any("ahead of the log" in done for done in report.done)
+    assert_right(earlier, tmp_path)
+
+
+def test_recorded_positions_may_have_gaps() -> None:
+    log = History(1).steps(30).log
+    positions = [one.position for one in log.events]
+    assert positions != list(range(1, len(positions) + 1))
+    assert all(isinstance(one, Recorded) for one in log.events)

@@ -1,0 +1,77 @@
+"""Recall from LanceDB is recall from the log, at any position."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from contracts.commands import Merge, Retract, Unmerge
+from projections.projector import Projector
+from projections.recall import Query, recall, recall_as_of
+from projections.vectors import decoded
+from tests.projections.histories import DIMENSION, History, vector_of
+
+
+def of(text: str) -> Query:
+    return decoded([vector_of(text)], DIMENSION)[0].astype(np.float32)
+
+
+def project(folder: Path, history: History) -> None:
+    projector = Projector(folder, history.log)
+    projector.start()
+    projector.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_now_is_as_of_now(tmp_path: Path, seed: int) -> None:
+    history = History(seed).steps(150)
+    project(tmp_path, history)
+    head = history.log.head()
+    numbers = np.random.default_rng(seed)
+    for owner in history.ledgers:
+        for namespace in (None, "plans", "elsewhere"):
+            for k in (1, 4, 500):
+                query = numbers.normal(size=DIMENSION).astype(np.float32)
+                now = recall(tmp_path, owner, query, k, namespace)
+                assert now == recall_as_of(history.log, owner, query, k, namespace, head)
+                assert len(now) <= k
+
+
+def test_any_wording_finds_the_memory_and_returns_its_face(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", "She lives in Oslo.")
+    b = history.admit("ada", "Oslo is where her flat is.")
+    other = history.admit("bob", "She lives in Oslo.")
+    done = history.run(Merge(command_id=history.fresh(), owner_id="ada", a=a, b=b))
+    merged = history.log.head()
+    project(tmp_path, history)
+    (found,) = recall(tmp_path, "ada", of("Oslo is where her flat is."), 5)
+    assert (found["memory_id"], found["face"], found["score"]) == (a, "She lives in Oslo.", 1.0)
+    assert {wording["candidate_id"] for wording in found["members"]} == {a, b}
+    assert [r["memory_id"] for r in recall(tmp_path, "bob", of("x"), 5)] == [other]
+    history.run(Unmerge(command_id=history.fresh(), owner_id="ada", decision_id=done[0].id))
+    project(tmp_path, history)
+    found = recall(tmp_path, "ada", of("Oslo is where her flat is."), 1)[0]
+    assert (found["memory_id"], found["face"]) == (b, "Oslo is where her flat is.")
+    (before,) = recall_as_of(history.log, "ada", of("x"), 5, None, merged)
+    assert before["memory_id"] == a
+
+
+def test_the_retracted_are_not_recalled(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", "The harbour freezes.")
+    history.admit("ada", "A ferry crosses it.")
+    history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=a))
+    project(tmp_path, history)
+    assert [r["face"] for r in recall(tmp_path, "ada", of("The harbour freezes."), 5)] == [
+        "A ferry crosses it."
+    ]
+
+
+def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:
+    assert recall(tmp_path / "nowhere", "ada", of("x"), 3) == []
+    project(tmp_path, History())
+    assert recall(tmp_path, "ada", of("x"), 3) == []
+    assert recall_as_of(History().log, "ada", of("x"), 3, None, 0) == []

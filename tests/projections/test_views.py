@@ -1,0 +1,231 @@
+"""What analysts see, and that they can see it from anywhere and at any time."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
+from contracts.errors import StoreError, UsageError
+from contracts.evidence import Verdict
+from projections.analysts import ensure_views, query, views_file
+from projections.projector import Projector
+from tests.projections.histories import History
+
+NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
+
+
+def show(folder: Path, history: History) -> None:
+    projector = Projector(folder, history.log)
+    projector.start()
+    projector.close()
+
+
+def one(folder: Path, text: str) -> dict[str, object]:
+    rows = query(folder, text)
+    assert len(rows) == 1, rows
+    return rows[0]
+
+
+def test_a_join_and_its_reversal(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", "She keeps a kettle.")
+    b = history.admit("ada", "A kettle is hers.")
+    history.run(Merge(command_id=history.fresh(), owner_id="ada", a=a, b=b, actor="kim"))
+    show(tmp_path, history)
+    join = one(tmp_path, "FROM joins")
+    assert (join["candidate_id"], join["joined_to"], join["memory_id"]) == (b, a, a)
+    assert (join["standing"], join["decision"], join["actor"]) == (True, "manual_join", "kim")
+    assert join["review_status"] == "unreviewed"
+    assert one(tmp_path, "SELECT memory_id, members FROM memories") == {
+        "memory_id": a,
+        "members": 2,
+    }
+    reverse = Unmerge(
+        command_id=history.fresh(), owner_id="ada", decision_id=str(join["decision_id"])
+    )
+    history.run(reverse)
+    show(tmp_path, history)
+    join = one(tmp_path, "FROM joins")
+    assert (join["standing"], join["memory_id"], join["review_status"]) == (False, b, "reversed")
+    assert {row["memory_id"] for row in query(tmp_path, "FROM memories")} == {a, b}
+    stored = query(tmp_path, "FROM decisions WHERE decision = 'stored'")
+    assert [row["standing"] for row in stored] == [None, None]
+
+
+def test_the_log_of_what_was_compared(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", "The orchard is sold.")
+    b = history.admit("ada", "They sold the orchard to a cousin.", (a, 0.81))
+    history.admit("ada", "the orchard is SOLD.")
+    verdict = Verdict(
+        neighbour_id=a,
+        answer="different",
+        reasoning="one names the buyer",
+        model="judge-1",
+        input_tokens=200,
+        output_tokens=20,
+        cost_usd=0.25,
+        seconds=1.5,
+    )
+    show(tmp_path, history)
+    waiting = one(tmp_path, "FROM review_queue WHERE waits_as = 'pending'")
+    assert (waiting["existing_text"], waiting["similarity"]) == ("The orchard is sold.", 0.81)
+    history.run(
+        Settle(command_id=history.fresh(), owner_id="ada", candidate_id=b, verdicts=(verdict,))
+    )
+    show(tmp_path, history)
+    compared = query(tmp_path, "FROM dedup_log ORDER BY position")
+    assert [row["decision"] for row in compared] == ["pending", "hash_exact", "llm_keep"]
+    assert [row["similarity"] for row in compared] == [0.81, 1.0, 0.81]
+    assert {row["existing_id"] for row in compared} == {a}
+    assert compared[2]["llm_reasoning"] == "one names the buyer"
+    assert not query(tmp_path, "FROM review_queue")
+    cost = one(tmp_path, "FROM judge_cost")
+    assert (cost["model"], cost["calls"], cost["input_tokens"]) == ("judge-1", 1, 200)
+    rate = one(tmp_path, "FROM removal_rate")
+    assert (rate["candidates"], rate["memories"], rate["removed"]) == (3, 2, 1)
+    assert rate["rate"] == pytest.approx(1 / 3)
+
+
+def test_automatic_rejections_wait_for_a_review(tmp_path: Path) -> None:
+    history = History()
+    texts = [NEAR, ("The lantern hangs high up.", "The lantern hangs high up")]
+    for (first, second), cosine in zip(texts, (0.99, 0.95), strict=True):
+        a = history.admit("ada", first)
+        history.admit("ada", second, (a, cosine))
+    show(tmp_path, history)
+    queue = query(tmp_path, "FROM review_queue")
+    assert [(row["decision"], row["similarity"]) for row in queue] == [
+        ("auto_reject", 0.95),
+        ("auto_reject", 0.99),
+    ]
+    confirm = Confirm(
+        command_id=history.fresh(), owner_id="ada", decision_id=queue[0]["decision_id"]
+    )
+    history.run(confirm)
+    show(tmp_path, history)
+    assert [row["similarity"] for row in query(tmp_path, "FROM review_queue")] == [0.99]
+    outcome = one(tmp_path, "FROM policy_outcomes WHERE decision = 'auto_reject'")
+    assert (outcome["n"], outcome["confirmed"], outcome["reversed"]) == (2, 1, 0)
+    assert outcome["mean_similarity"] == pytest.approx(0.97)
+
+
+def test_what_is_retracted_and_what_is_nobodys(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", "The tunnel floods in March.")
+    history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=a))
+    history.nobody()
+    show(tmp_path, history)
+    assert query(tmp_path, "FROM memories") == []
+    assert one(tmp_path, "SELECT living, memory_id FROM candidates") == {
+        "living": False,
+        "memory_id": a,
+    }
+    invalid = one(tmp_path, "FROM decisions WHERE decision = 'invalid'")
+    assert (invalid["owner_id"], invalid["reason"], invalid["source"]) == (None, "not_json", "f")
+    assert one(tmp_path, "SELECT name FROM policies") == {"name": "standard"}
+
+
+def test_a_copied_store_never_shows_the_others_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = History()
+    history.admit("ada", "A blanket lies on the bench.")
+    here, there = tmp_path / "here", tmp_path / "it's [1] *there?"
+    show(here, history)
+    shutil.copytree(here, there)
+    history.admit("ada", "The bench was painted.")
+    show(here, history)
+    with duckdb.connect(str(there / "palimpsest.duckdb"), read_only=True) as database:
+        for view in ("memories", "decisions", "log_position", "daily"):
+            with pytest.raises(duckdb.Error, match="moved or copied"):
+                database.execute(f"FROM {view}").fetchall()
+    assert ensure_views(there)
+    assert not ensure_views(there)
+    monkeypatch.chdir("/")
+    with duckdb.connect(str(there / "palimpsest.duckdb"), read_only=True) as database:
+        assert database.execute("SELECT count(*) FROM memories").fetchone() == (1,)
+    assert len(query(here, "FROM memories")) == 2
+
+
+def test_a_moved_store_works_after_any_command(tmp_path: Path) -> None:
+    history = History()
+    history.admit("ada", "The compass points to the door.")
+    show(tmp_path / "a" / "projections", history)
+    (tmp_path / "a").rename(tmp_path / "b")
+    with pytest.raises(StoreError):
+        query(tmp_path / "b" / "projections", "FROM memories")
+    show(tmp_path / "b" / "projections", history)
+    assert len(query(tmp_path / "b" / "projections", "FROM memories")) == 1
+
+
+def test_it_is_reached_through_a_link_and_attached(tmp_path: Path) -> None:
+    history = History()
+    history.admit("ada", "A violin rests in its case.")
+    show(tmp_path / "store", history)
+    (tmp_path / "link").symlink_to(tmp_path / "store")
+    assert len(query(tmp_path / "link", "FROM memories")) == 1
+    with duckdb.connect() as database:
+        database.execute(f"ATTACH '{views_file(tmp_path / 'link')}' AS mine (READ_ONLY)")
+        assert database.execute("SELECT count(*) FROM mine.memories").fetchone() == (1,)
+
+
+def test_older_versions_of_duckdb_can_open_it(tmp_path: Path) -> None:
+    show(tmp_path, History())
+    with duckdb.connect(str(views_file(tmp_path)), read_only=True) as database:
+        tags = database.execute("SELECT tags FROM duckdb_databases() WHERE NOT internal").fetchone()
+    assert tags is not None
+    assert "v1.2" in tags[0]["storage_version"]
+
+
+def test_errors_say_whose_they_are(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no views"):
+        query(tmp_path, "SELECT 1")
+    show(tmp_path, History())
+    with pytest.raises(UsageError, match="nowhere"):
+        query(tmp_path, "FROM nowhere")
+    with pytest.raises(UsageError, match="read-only"):
+        query(tmp_path, "CREATE TABLE t (x INT)")
+    assert query(tmp_path, "SELECT ? AS x", [1]) == [{"x": 1}]
+
+
+READER = """
+import sys
+from pathlib import Path
+from projections.analysts import query
+folder, asked = Path(sys.argv[1]), 0
+while not (folder / "stop").exists():
+    asked += 1
+    row = query(folder, "SELECT count(*) AS n, count(memory_id) AS known FROM decisions")[0]
+    assert row["n"] == row["known"], row
+    assert row["n"] % 10 == 0, row
+    compared = query(folder, "SELECT count(*) AS n FROM dedup_log WHERE existing_text IS NULL")
+    assert compared[0]["n"] == 0
+print(asked)
+"""
+
+
+def test_another_process_never_sees_half_a_commit(tmp_path: Path) -> None:
+    history = History(3)
+    projector = Projector(tmp_path, history.log)
+    projector.start()
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", READER, str(tmp_path)]
+    reader = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for number in range(60):
+        history.admit("ada", f"The ladder has {number} rungs and leans on wall {number}")
+        for _ in range(9):
+            history.admit("ada", f"The ladder has {number} rungs and leans on wall {number}")
+        projector.submit(history.take())
+        projector.flush()
+    (tmp_path / "stop").touch()
+    out, error = reader.communicate(timeout=60)
+    assert reader.returncode == 0, error.decode()
+    assert int(out) > 0
+    projector.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +28,9 @@ class Rows:
     """Inputs read on a thread of their own, so that a slow producer never holds up decisions."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
-        self._queue: queue.Queue[Input | _End] = queue.Queue(maxsize=WINDOW * 2)
+        self._read_ahead: deque[Input | _End] = deque()
+        self._arrived = threading.Event()
+        self._room = threading.Event()
         self._stop = threading.Event()
         self._end: _End | None = None
         self._thread = threading.Thread(target=self._read, args=(inputs,), daemon=True)
@@ -47,26 +48,33 @@ class Rows:
         self._put(end)
 
     def _put(self, item: Input | _End) -> None:
-        while not self._stop.is_set():
-            try:
-                self._queue.put(item, timeout=PATIENCE)
-            except queue.Full:
-                continue
-            return
+        """Hand an item over. Nobody is woken but who waits: a thread's switch costs five rows."""
+        while len(self._read_ahead) >= WINDOW * 2 and not self._stop.is_set():
+            self._room.clear()
+            if len(self._read_ahead) >= WINDOW * 2:
+                self._room.wait(PATIENCE)
+        self._read_ahead.append(item)
+        if not self._arrived.is_set():
+            self._arrived.set()
 
     def next_window(self) -> list[Input]:
         """The inputs that are there, up to a window; fewer, or none, when the reader pauses."""
         window: list[Input] = []
         while len(window) < WINDOW and self._end is None:
-            try:
-                item = self._queue.get(timeout=PATIENCE)
-            except queue.Empty:
+            if self._read_ahead:
+                item = self._read_ahead.popleft()
+                if isinstance(item, _End):
+                    self._end = item
+                else:
+                    window.append(item)
+            elif not self._has_more():
                 break
-            if isinstance(item, _End):
-                self._end = item
-            else:
-                window.append(item)
+        self._room.set()
         return window
+
+    def _has_more(self) -> bool:
+        self._arrived.clear()
+        return bool(self._read_ahead) or self._arrived.wait(PATIENCE)
 
     @property
     def ended(self) -> bool:

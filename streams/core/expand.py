@@ -90,8 +90,13 @@ def _means_edge(selection: JoinSelection, edge: Edge) -> bool:
         and selection.candidate_id in (None, edge.newer.id)
         and selection.decision in (None, edge.decision)
         and selection.policy in (None, edge.policy)
-        and (selection.below is None or (edge.similarity or 0.0) < selection.below)
+        and _scores_below(selection.below, edge)
     )
+
+
+def _scores_below(bound: float | None, edge: Edge) -> bool:
+    """A join without a score, such as a person's, is below nothing."""
+    return bound is None or (edge.similarity is not None and edge.similarity < bound)
 
 
 def _in_time(selection: Selection, moment: datetime) -> bool:

@@ -1,0 +1,108 @@
+"""Requests that name many joins or candidates, expanded to commands (design section 9)."""
+
+from __future__ import annotations
+
+from contracts.commands import Unmerge
+from contracts.events import Reversed
+from contracts.requests import (
+    JoinSelection,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    UnmergeRequest,
+)
+from streams.core.expand import (
+    restore_commands,
+    retract_commands,
+    reverse_commands,
+    unmerge_commands,
+)
+from tests.core.spec import KEEP, PLAIN, SECOND, TAKE, History, given, merge, say, unmerge
+
+
+def joined() -> History:
+    """A memory of three with an exact repeat and a person's support, and another memory."""
+    return given(
+        say("a", "Tea"),
+        say("b", "Chai", {"a": KEEP}),
+        say("c", "Mate", {"b": TAKE}),
+        say("d", "Tea"),
+        say("x", "Milk"),
+        say("y", "Cream", {"x": KEEP}),
+        merge("a", "c"),
+    )
+
+
+def named(history: History, commands: list[Unmerge]) -> list[str]:
+    """The joins of un-merge commands, by their newer and older candidates."""
+    edges = [history.ledger.edges[command.decision_id] for command in commands]
+    return [f"{history.name(edge.newer.id)} {history.name(edge.older.id)}" for edge in edges]
+
+
+def test_unmerging_a_memory_means_all_its_joins_but_exact_repeats_a_persons_first() -> None:
+    history = joined()
+    request = UnmergeRequest(request_id=history.fresh(), memory_id=history.id("a"))
+    commands = unmerge_commands(history.ledger, request)
+    assert named(history, commands) == ["c a", "c b", "b a"]
+    for command in commands:
+        history.carry_out(command)
+        assert isinstance(history.new[0], Reversed)
+    history.shows({"Tea": "a d", "Chai": "b", "Mate": "c", "Milk": "x y"})
+
+
+def test_a_request_cut_short_is_carried_on_when_it_comes_again() -> None:
+    history = joined()
+    request = UnmergeRequest(request_id=history.fresh(), memory_id=history.id("a"))
+    commands = unmerge_commands(history.ledger, request)
+    history.carry_out(commands[0])
+    assert set(unmerge_commands(history.ledger, request)) >= set(commands[1:])
+    for command in unmerge_commands(history.ledger, request):
+        history.carry_out(command)
+    history.shows({"Tea": "a d", "Chai": "b", "Mate": "c", "Milk": "x y"})
+
+
+def test_unmerging_a_candidate_means_the_joins_that_it_made() -> None:
+    history = joined()
+    request = UnmergeRequest(request_id=history.fresh(), candidate_id=history.id("b"))
+    assert named(history, unmerge_commands(history.ledger, request)) == ["b a"]
+
+
+def reverse(history: History, **selected: object) -> list[str]:
+    """The joins that a bulk request means."""
+    selection = JoinSelection.model_validate(selected)
+    request = ReverseRequest(request_id=history.fresh(), selection=selection)
+    return named(history, reverse_commands(history.ledger, request))
+
+
+def test_joins_are_selected_by_source_decision_policy_score_and_time() -> None:
+    history = joined()
+    assert reverse(history, source="spec") == ["c a", "y x", "c b", "b a"]
+    assert reverse(history, source="another") == []
+    assert reverse(history, decision="superseded") == ["c b"]
+    assert reverse(history, policy=PLAIN.hash) == ["y x", "c b", "b a"]
+    assert reverse(history, below=0.95) == ["y x", "b a"]
+    at = history.log[2].time
+    assert reverse(history, since=at.isoformat()) == ["c a", "y x", "c b"]
+    assert reverse(history, until=at.isoformat()) == ["b a"]
+    assert reverse(history, since=at.isoformat(), until=(at + SECOND).isoformat()) == ["c b"]
+
+
+def test_what_was_taken_out_is_not_selected_again() -> None:
+    history = joined().do(unmerge("y"))
+    assert reverse(history, source="spec") == ["c a", "c b", "b a"]
+
+
+def test_candidates_are_retracted_and_restored_in_bulk() -> None:
+    history = joined()
+    selection = Selection(source="spec", decision="stored")
+    retracting = RetractRequest(request_id=history.fresh(), selection=selection)
+    for command in retract_commands(history.ledger, retracting):
+        history.carry_out(command)
+    history.shows({"Tea": "b c d", "Cream": "y"})
+    again = [command.command_id for command in retract_commands(history.ledger, retracting)]
+    assert len(again) == 2
+    restoring = RestoreRequest(request_id=history.fresh(), selection=selection)
+    for back in restore_commands(history.ledger, restoring):
+        history.carry_out(back)
+    history.shows({"Tea": "a b c d", "Milk": "x y"})

@@ -1,13 +1,26 @@
 """Palimpsest: memories of agents without duplicates, and every merge can be taken back.
 
-from palimpsest import Palimpsest
+    from palimpsest import Palimpsest
 
-with Palimpsest.open("memories") as memories:
-    memories.submit({"owner_id": "ada", "text": "Ada lives in Paris."})
-    memories.recall("ada", "where does she live?")
+    with Palimpsest.open("memories") as memories:
+        memories.submit({"owner_id": "ada", "text": "Ada lives in Paris."})
+        memories.recall("ada", "where does she live?")
 """
 
+from typing import TYPE_CHECKING, Any
+
 from contracts.errors import PalimpsestError, RefusedError, StoreError, UsageError
-from palimpsest.store import Palimpsest
+
+if TYPE_CHECKING:
+    from palimpsest.store import Palimpsest
 
 __all__ = ["Palimpsest", "PalimpsestError", "RefusedError", "StoreError", "UsageError"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the store when it is first asked for: `palimpsest --help` needs none of it."""
+    if name == "Palimpsest":
+        from palimpsest.store import Palimpsest
+
+        return Palimpsest
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

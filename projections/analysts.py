@@ -13,12 +13,16 @@ from contracts.identity import digest
 from projections.files import remove, sync
 from projections.segments import SegmentWriter, listed
 from projections.source import Effect, no_effect
-from projections.views import FILE, place_of, quoted, views
+from projections.views import FILE, MOVED, place_of, quoted, views
 
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
 MEMORY = "1GB"
 THREADS = 2
+
+_READING = frozenset(
+    {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA}
+)
 
 _LIMITS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
@@ -118,7 +122,7 @@ def query(folder: Path, text: str, parameters: Sequence[object] = ()) -> list[di
             found = database.execute(text, list(parameters))
             names = [column[0] for column in found.description or ()]
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-        except (duckdb.IOException, duckdb.InvalidInputException) as error:
-            raise StoreError(f"the projections cannot be read: {error}") from error
         except duckdb.Error as error:
+            if isinstance(error, duckdb.IOException) or MOVED in str(error):
+                raise StoreError(f"the projections cannot be read: {error}") from error
             raise UsageError(str(error)) from error

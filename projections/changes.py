@@ -108,6 +108,8 @@ class Changes:
                 first = entry.distinct.members[0]
                 self._distincts[first.id] = (position, first)
         for memory_id, memory in touched.memories.items():
+            if memory is None and memory_id == event.subject and isinstance(event, Decided):
+                continue  # it joined at once, and never was a memory of its own
             self._memories[memory_id] = (position, event.time, memory)
             if not isinstance(event, Decided):
                 self._sums.pop(memory_id, None)

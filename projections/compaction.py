@@ -70,8 +70,9 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _merged(table: Table, files: Sequence[Path], target: Path) -> str:
-    """By key the latest row, also where it says that there is none: the old segments stay a while,
-    and what they say must not show again.
+    """By key the latest row, also where it says that there is none.
+
+    The old segments stay a while, and what they say must not show again.
     """
     listing = ", ".join(quoted(literal_glob(path.as_posix())) for path in files)
     rows = f"SELECT * FROM read_parquet([{listing}])"

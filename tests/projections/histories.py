@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -37,7 +38,7 @@ from contracts.events import (
     PolicySetData,
     Vector,
 )
-from contracts.evidence import Neighbour, Verdict
+from contracts.evidence import Answer, Neighbour, Verdict
 from contracts.identity import candidate_id, digest, invalid_id
 from contracts.policy import Policy
 from contracts.wire import Recorded
@@ -207,7 +208,12 @@ class History:
         a, b = self.random.sample(entries, 2)
         edges = list(ledger.edges.values())
         edge = self.random.choice(edges).id if edges else a.decision_id
-        asked = {"command_id": self.fresh(), "owner_id": owner, "actor": "kim", "because": "so"}
+        asked: Any = {
+            "command_id": self.fresh(),
+            "owner_id": owner,
+            "actor": "kim",
+            "because": "so",
+        }
         pending = [entry for entry in entries if entry.pending]
         commands: list[Operation] = [
             Merge(a=a.id, b=b.id, face=self.random.choice([None, a.id, b.id]), **asked),
@@ -228,7 +234,8 @@ class History:
     def verdict(self, owner: str, candidate: str) -> Settle:
         entry = self.ledgers[owner].entries[candidate]
         other = entry.asked[0].candidate_id if entry.asked else candidate
-        answer = self.random.choice(["same", "update", "compose", "different", "unavailable"])
+        answers: list[Answer] = ["same", "update", "compose", "different", "unavailable"]
+        answer = self.random.choice(answers)
         composition = None
         if answer == "compose":
             text = f"{self.ledgers[owner].entries[other].text}; {entry.text}"

@@ -90,7 +90,7 @@ def test_caught_up_is_live_is_rebuilt(tmp_path: Path, eager: None) -> None:
     history = History(5)
     live(tmp_path / "live", history, 9, StopAt())
     expected = contents(tmp_path / "live")
-    assert all(expected[view] for view in VIEWS if view not in ("policies",))
+    assert all(expected[view] for view in VIEWS if view != "policies")
     caught_up = Projector(tmp_path / "late", history.log)
     caught_up.start()
     assert contents(tmp_path / "late") == expected
@@ -155,7 +155,7 @@ def test_small_segments_become_one(tmp_path: Path, eager: None) -> None:
 
 
 def stops(run: Callable[[Path, StopAt], object], folder: Path) -> Iterator[tuple[int, str, Path]]:
-    """Each effect of a run, the first and the last time, in a folder where one was stopped there."""
+    """Each effect of a run, the first and last time, in a folder where one was stopped there."""
     counted = StopAt()
     run(folder / "counted", counted)
     numbers = enumerate(counted.names)

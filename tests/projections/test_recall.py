@@ -15,7 +15,8 @@ from tests.projections.histories import DIMENSION, History, vector_of
 
 
 def of(text: str) -> Query:
-    return decoded([vector_of(text)], DIMENSION)[0].astype(np.float32)
+    vector: Query = decoded([vector_of(text)], DIMENSION)[0].astype(np.float32)
+    return vector
 
 
 def project(folder: Path, history: History) -> None:

@@ -137,7 +137,7 @@ def test_a_copied_store_never_shows_the_others_rows(
 ) -> None:
     history = History()
     history.admit("ada", "A blanket lies on the bench.")
-    here, there = tmp_path / "here", tmp_path / "it's [1] *there?"
+    here, there = tmp_path / "here", tmp_path / "it's [1] *there"
     show(here, history)
     shutil.copytree(here, there)
     history.admit("ada", "The bench was painted.")

@@ -1,0 +1,137 @@
+"""Every command line of the pages is carried out, on a store that has what they name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from palimpsest.cli import app
+from tests.docs.conftest import one_engine
+from tests.docs.pages import NAMES, prose
+
+LINE = re.compile(r"^ {4}(?:.*\| )?(?:\.venv/bin/)?(palimpsest .+)$", re.MULTILINE)
+SYNOPSIS = re.compile(r"\[--store|COMMAND")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{4}…")
+LINES = [
+    pytest.param(line, id=f"{name}:{line}")
+    for name in NAMES
+    for line in LINE.findall(prose(name))
+    if not SYNOPSIS.search(line)
+]
+TEXTS = (
+    "Ada has a big dog.",
+    "Ada has a large dog.",
+    "Ada works from home every day.",
+    "Ada works from home daily.",
+    "Ada is learning Spanish.",
+    "Ada lives in Paris.",
+)
+STILL_WRONG = {("dead-letters", "retry"): 1}
+"""A dead letter is as wrong as it was: nothing has been mended."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A store with a standing join, a reversed one, two memories apart and a dead letter."""
+
+    folder: Path
+    standing: str
+    reversed: str
+    joined: str
+    memory: str
+    apart: tuple[str, str]
+    letter: str
+
+
+def run(*arguments: str, stdin: bytes | None = None) -> Any:
+    return CliRunner().invoke(app, arguments, input=stdin)
+
+
+def asked(folder: Path, *arguments: str) -> Any:
+    return json.loads(run("--store", str(folder), "--json", *arguments).stdout)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """Made once; each command has a copy."""
+    folder = tmp_path_factory.mktemp("prepared") / "store"
+    rows = [json.dumps({"owner_id": "ada", "text": text}) for text in TEXTS]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("palimpsest.store.load_engine", one_engine)
+        lines = "\n".join([*rows, "no JSON"]).encode()
+        assert run("--store", str(folder), "ingest", "-", stdin=lines).exit_code == 1
+        joins = asked(folder, "sql", "FROM joins ORDER BY position")
+        assert len(joins) == 2
+        asked(folder, "unmerge", "--decision", joins[1]["decision_id"])
+    alone = asked(folder, "sql", "FROM memories ORDER BY created_at DESC LIMIT 2")
+    return Prepared(
+        folder,
+        standing=joins[0]["decision_id"],
+        reversed=joins[1]["decision_id"],
+        joined=joins[0]["candidate_id"],
+        memory=joins[0]["memory_id"],
+        apart=(alone[0]["memory_id"], alone[1]["memory_id"]),
+        letter=asked(folder, "dead-letters", "list")[0]["id"],
+    )
+
+
+def filled_in(words: list[str], store: Prepared) -> list[str]:
+    """The words of a line, with ids of the store where the page has a placeholder."""
+    decision = store.reversed if words[0] == "reinstate" else store.standing
+    named = {"D": decision, "C": store.joined, "M": store.memory, "DIR": "made"}
+    named |= dict(zip("AB", store.apart, strict=True))
+    some = {
+        "show": store.memory,
+        "dead-letters": store.letter,
+        "confirm": decision,
+        "reinstate": decision,
+        "unmerge": decision,
+    }.get(words[0], "")
+    named["ID"] = some
+    return [some if UUID.fullmatch(word) else named.get(word, word) for word in words]
+
+
+def write_inputs() -> None:
+    """The files that the pages name, in the working folder."""
+    row = {"owner_id": "ada", "text": "Ada plays the cello.", "id": "1"}
+    theirs = {"user": "ada", "memory": "Ada plays chess.", "content": "Ada plays chess."}
+    for name in ("memories.jsonl", "notes.jsonl"):
+        Path(name).write_text(json.dumps(row))
+    Path("export.jsonl").write_text(json.dumps(theirs))
+    Path("more.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
+    Path("chat.jsonl.gz").write_bytes(
+        gzip.compress(json.dumps(theirs | {"owner_id": "a"}).encode())
+    )
+    pq.write_table(pa.Table.from_pylist([row]), "table.parquet")
+    Path("mine.toml").write_text(run("policy", "show", "standard").stdout)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_it_can_be_typed(line: str, prepared: Prepared, tmp_path: Path) -> None:
+    shutil.copytree(prepared.folder, tmp_path / "store")
+    write_inputs()
+    run("--store", "store", "log", "export", "backup.jsonl")
+    command, _, _ = line.partition(" > ")
+    words = filled_in(shlex.split(command)[1:], prepared)
+    if "--store" not in words and words[:2] != ["log", "import"]:
+        words = ["--store", "store", *words]
+    elif words[:2] == ["log", "import"]:
+        words = ["--store", "new", *words]
+    ran = run(*words, stdin=b'{"owner_id": "ada", "text": "Ada sings."}')
+    name = tuple(word for word in words if not word.startswith("-"))[1:3]
+    assert ran.exit_code == STILL_WRONG.get(name, 0), ran.output
+
+
+def test_the_pages_have_commands() -> None:
+    assert len(LINES) > 20

@@ -1,0 +1,41 @@
+"""Links lead somewhere, and every page can be found."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.pages import DOCS, NAMES, ROOT, links, text_of
+
+
+def anchors(name: str) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", text_of(name), flags=re.MULTILINE)
+    return {
+        re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_links_of(page: str) -> None:
+    for link in links(page):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.resolve().is_relative_to(ROOT), link
+        assert target.exists(), link
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target.resolve().relative_to(ROOT).as_posix()), link
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    pages = {page.relative_to(ROOT).as_posix() for page in DOCS.glob("*.md")}
+    assert pages - set(links("README.md")) == set()
+
+
+def test_every_decision_page_is_listed() -> None:
+    folder = DOCS / "decisions"
+    pages = {page.name for page in folder.glob("[0-9]*.md")}
+    assert pages == set(links("docs/decisions/README.md"))

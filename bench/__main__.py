@@ -1,0 +1,71 @@
+"""`python -m bench [NAME…]`: each figure in a process of its own, as a table or as JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from bench.figure import Measured, Scale
+from bench.machine import machine
+from bench.registry import FIGURES, measure
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the figures that are named, or all."""
+    asked = _asked(arguments)
+    scale = Scale("small" if asked.small else "full" if asked.full else "normal", asked.data)
+    out = Console(width=None if sys.stdout.isatty() else 160)
+    measured: list[Measured] = []
+    for name in asked.names or FIGURES:
+        Console(stderr=True).print(f"measuring {name} ...", style="dim")
+        found = measure(name, scale)
+        measured += found
+        if asked.json:
+            for one in found:
+                line = asdict(one) | {"figure": name, "median": one.median, "holds": one.holds}
+                print(orjson.dumps(line).decode(), flush=True)
+    if not asked.json:
+        out.print(_table(measured))
+        out.print(machine(), style="dim")
+
+
+def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}")
+    parser.add_argument("--small", action="store_true", help="only to try whether it runs")
+    parser.add_argument("--full", action="store_true", help="a million events; half an hour")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--data", type=Path, help="a folder with real texts in streams/")
+    asked = parser.parse_args(arguments)
+    for name in asked.names:
+        if name not in FIGURES:
+            parser.error(f"there is no figure {name}: there are {', '.join(FIGURES)}")
+    return asked
+
+
+def _table(measured: Sequence[Measured]) -> Table:
+    table = Table("figure", "to reach", "median", "min - max of n", "", "notes")
+    for one in measured:
+        sign = {None: "", True: "yes", False: "NO"}[one.holds]
+        reach = "" if one.reach is None else f"{'<=' if one.at_most else '>='} {_told(one.reach)}"
+        spread = f"{_told(min(one.runs))} - {_told(max(one.runs))} of {len(one.runs)}"
+        beside = [f"{name} {_told(value)}" for name, value in one.beside.items()]
+        note = "; ".join([*beside, one.note] if one.note else beside)
+        median = f"{_told(one.median)} {one.unit}".strip()
+        table.add_row(one.name, reach, median, spread if len(one.runs) > 1 else "", sign, note)
+    return table
+
+
+def _told(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    main()

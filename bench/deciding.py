@@ -1,0 +1,104 @@
+"""What deciding costs by itself: under an engine that costs next to nothing."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+
+import numpy as np
+
+from bench.figure import Measured, Scale
+from bench.filling import fill
+from bench.scratch import Said, scratch_store
+from bench.sentences import sentences
+from bench.stub import StubEngine
+from streams.embedder import load_engine
+from streams.policies import load_policy
+
+EACH = 100
+"""Candidates of each owner."""
+SECTIONS = 5
+
+
+def owners(scale: Scale) -> list[Measured]:
+    """Decisions per second and resident memory: many owners, a hundred candidates each, in turn."""
+    count = scale.of(50, 1_000, 10_000)
+    load_engine().embed(["the default engine is in memory, as it is in use"])
+    with scratch_store(StubEngine()) as store:
+        said = _in_turn(count)
+        rates = []
+        for _ in range(SECTIONS):
+            some = list(islice(said, count * EACH // SECTIONS))
+            rates.append(len(some) / store.ingest(some))
+        total = store.log.head()
+    note = f"{count} owners x {EACH}, {total} events, fifth by fifth; projections included"
+    return [
+        Measured("decisions with a stub embedder", "decisions/s", rates, 2_500, note=note),
+        Measured("resident memory, most", "MB", [_resident()], 1_000, at_most=True, note=note),
+    ]
+
+
+def _in_turn(owners: int) -> Iterator[Said]:
+    texts = sentences()
+    for _ in range(EACH):
+        for owner in range(owners):
+            yield f"owner {owner}", next(texts)
+
+
+def _resident() -> float:
+    """The most megabytes that this process ever had in memory."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / 2**20 if sys.platform == "darwin" else most / 2**10
+
+
+class _Ticks:
+    """A clock that is asked once for each decision, and notes how busy its thread was till then.
+
+    Processor time, because what other processes and threads do between is no decision's cost.
+    """
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+
+    def __call__(self) -> datetime:
+        self.at.append(time.thread_time())
+        return datetime.now(UTC)
+
+    def costs(self) -> list[float]:
+        """Milliseconds of each decision, sorted; the first of a window has its commit in it."""
+        return sorted((np.diff(self.at) * 1e3).tolist())
+
+
+def growing(scale: Scale) -> list[Measured]:
+    """What a decision costs in one scope of a thousand, ten thousand, a hundred thousand texts."""
+    found = []
+    for size in (1_000, 10_000, scale.of(20_000, 100_000, 100_000)):
+        found += _in_a_scope(size, scale.of(512, 2_048, 8_192))
+    return found
+
+
+def _in_a_scope(size: int, news: int) -> list[Measured]:
+    ticks = _Ticks()
+    texts = sentences()
+    with scratch_store(StubEngine(), ticks) as store:
+        fill(store.log, (("one", text) for text in islice(texts, size)), load_policy("standard"))
+        store.session.begin()
+        store.ingest([("one", next(texts))])
+        ticks.at.clear()
+        seconds = store.ingest([("one", text) for text in islice(texts, news)])
+    costs = ticks.costs()
+    note = "processor time, neighbours included; commit and look-ahead are in decisions/s"
+    last = Measured(
+        f"one scope of {size} texts: a decision, p99",
+        "ms",
+        [costs[int(len(costs) * 0.99)]],
+        5.0 if size >= 100_000 else None,
+        at_most=True,
+        note=note,
+        beside={"p50": costs[len(costs) // 2], "decisions/s": news / seconds},
+    )
+    return [last]

@@ -1,0 +1,102 @@
+"""The whole pipeline beside the bare embedder, and exact repeats, with the default engine."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from statistics import median
+
+import orjson
+
+from bench.figure import Measured, Scale
+from bench.scratch import Said, scratch_store
+from bench.sentences import sentences
+from bench.stub import StubEngine
+from streams.embedded.pipeline import WINDOW
+from streams.embedder import Embedder, Engine, load_engine
+
+ROUNDS = 3
+STREAM = "streams/synthetic_persona_chat.jsonl"
+REPEATED = 0.62
+"""The share of exact repeats in the streams of generative agents."""
+
+
+def end_to_end(scale: Scale) -> list[Measured]:
+    """New texts through everything, divided by the same texts through the embedder alone."""
+    count = scale.of(256, 2_048, 8_192)
+    said = _distinct(scale.data, count)
+    engine = load_engine()
+    _bare(engine, said[:WINDOW])
+    bare, whole = [], []
+    for _ in range(ROUNDS):
+        bare.append(count / _bare(engine, said))
+        with scratch_store(engine) as store:
+            whole.append(count / store.ingest(said))
+    note = f"{count} texts, {'real' if scale.data else 'made up'}, bare and whole by turns"
+    ratios = [w / b for w, b in zip(whole, bare, strict=True)]
+    return [
+        Measured(
+            "end to end on new texts, divided by the bare embedder",
+            "",
+            ratios,
+            0.85,
+            note=note,
+            beside={"whole, texts/s": median(whole), "bare, texts/s": median(bare)},
+        )
+    ]
+
+
+def _bare(engine: Engine, said: Sequence[Said]) -> float:
+    """Seconds for the texts, window by window, as the pipeline submits them."""
+    embedder = Embedder(engine, remembered=0)
+    begun = time.perf_counter()
+    for start in range(0, len(said), WINDOW):
+        embedder.submit([text for _, text in said[start : start + WINDOW]]).result()
+    embedder.close()
+    return time.perf_counter() - begun
+
+
+def _distinct(data: Path | None, count: int) -> list[Said]:
+    if data is None:
+        return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
+    said: dict[str, str] = {}
+    with (data / STREAM).open("rb") as lines:
+        for line in lines:
+            row = orjson.loads(line)
+            said.setdefault(row["text"], row["owner_id"])
+    return [(owner, text) for text, owner in said.items()][:count]
+
+
+def repeats(scale: Scale) -> list[Measured]:
+    """Candidates per second where all, or most, are exact repeats under new ids."""
+    distinct = _distinct(None, 2_000)
+    again = random.Random(1).choices(distinct, k=scale.of(2_000, 20_000, 100_000))
+    rates = []
+    for number in range(ROUNDS):
+        with scratch_store(StubEngine()) as store:
+            store.ingest(distinct)
+            rates.append(len(again) / store.ingest(again, f"again {number}"))
+    note = f"{len(again)} repeats of {len(distinct)} texts of 20 owners"
+    pure = Measured("exact repeats, everything included", "candidates/s", rates, 5_000, note=note)
+    return [pure, _mostly_repeats(scale)]
+
+
+def _mostly_repeats(scale: Scale) -> Measured:
+    chance = random.Random(2)
+    new = iter(_distinct(scale.data, scale.of(200, 2_000, 4_000)))
+    stream: list[Said] = []
+    for one in new:
+        stream.append(one)
+        while chance.random() < REPEATED:
+            stream.append(chance.choice(stream))
+    engine = load_engine()
+    rates = []
+    for _ in range(ROUNDS):
+        with scratch_store(engine) as store:
+            rates.append(len(stream) / store.ingest(stream))
+    return Measured(
+        f"a stream with {REPEATED:.0%} exact repeats, default engine", "candidates/s", rates
+    )

@@ -1,0 +1,55 @@
+"""What a measurement gives, and how large it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured: `small` to try the benchmark, `full` as the figures were asked for.
+
+    `data` is a folder with streams/synthetic_persona_chat.jsonl; without it sentences are made up.
+    """
+
+    size: str = "normal"
+    data: Path | None = None
+
+    def of(self, small: int, normal: int, full: int) -> int:
+        """The number for this scale."""
+        return {"small": small, "normal": normal, "full": full}[self.size]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One line of the table: values of several runs, and what they were to reach.
+
+    `reach` is None where there is nothing to reach; `at_most` where less is better.
+    """
+
+    name: str
+    unit: str
+    runs: list[float]
+    reach: float | None = None
+    at_most: bool = False
+    note: str = ""
+    beside: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def median(self) -> float:
+        """The median of the runs."""
+        return median(self.runs)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the median reaches what it should; None where there is nothing to reach."""
+        if self.reach is None:
+            return None
+        return self.median <= self.reach if self.at_most else self.median >= self.reach
+
+
+Measure = Callable[[Scale], list[Measured]]
+"""Runs in a process of its own."""

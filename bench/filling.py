@@ -1,0 +1,72 @@
+"""Logs of any length without deciding anything: each event is one that `decide` would have made."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+from bench.scratch import Said
+from bench.stub import StubEngine
+from contracts.candidate import CandidateFields
+from contracts.events import Content, Decided, DecidedData, Vector
+from contracts.evidence import Evidence
+from contracts.identity import candidate_id, decision_id_of, policy_id
+from contracts.policy import Policy
+from streams.core.text import NORMALISER, text_hash
+from streams.core.word import policy_event
+from streams.embedded.log import Log
+
+AT_ONCE = 2_000
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def fill(log: Log, said: Iterable[Said], policy: Policy) -> None:
+    """Append a policy and a `stored` decision for each text; the texts of an owner must differ."""
+    with log.transaction():
+        log.append([policy_event(policy, policy_id(policy.hash), None, BEGINNING)])
+    events = _stored(said, policy, StubEngine())
+    while some := list(islice(events, AT_ONCE)):
+        with log.transaction():
+            log.append(some)
+
+
+def _stored(said: Iterable[Said], policy: Policy, engine: StubEngine) -> Iterator[Decided]:
+    evidence = Evidence(policy=policy.hash)
+    number = 0
+    rest = iter(said)
+    while some := list(islice(rest, AT_ONCE)):
+        for (owner, text), embedding in zip(some, engine.embed([t for _, t in some]), strict=True):
+            number += 1
+            vector = Vector(
+                model=engine.model,
+                engine=engine.name,
+                dimension=engine.dimension,
+                data=base64.b64encode(embedding.vector.tobytes()).decode(),
+            )
+            yield _decided(owner, text, number, vector, evidence)
+
+
+def _decided(owner: str, text: str, number: int, vector: Vector, evidence: Evidence) -> Decided:
+    ours = candidate_id(owner, "filled", str(number))
+    content = Content(
+        text=text,
+        hash=text_hash(text),
+        normaliser=NORMALISER,
+        fingerprint=f"{number:032x}",
+        vector=vector,
+    )
+    data = DecidedData(
+        decision="stored",
+        candidate=CandidateFields(owner_id=owner, source="filled", id=str(number)),
+        content=content,
+        evidence=evidence,
+    )
+    return Decided(
+        id=decision_id_of(ours),
+        subject=ours,
+        time=BEGINNING + timedelta(milliseconds=number),
+        partitionkey=owner,
+        data=data,
+    )

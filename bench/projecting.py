@@ -1,0 +1,92 @@
+"""Rebuilding, un-merging until it is visible, and opening stores of different length."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+from uuid import uuid4
+
+from bench.figure import Measured, Scale
+from bench.filling import fill
+from bench.scratch import Said, ScratchStore, scratch_store
+from bench.sentences import sentences
+from bench.stub import StubEngine
+from contracts.requests import UnmergeRequest
+from palimpsest import Palimpsest
+from palimpsest.paths import PROJECTIONS_FOLDER
+from projections.rebuild import NAMES, Build
+from projections.source import no_effect, no_progress
+from streams.policies import load_policy
+
+OWNERS = 1_000
+ROUNDS = 3
+UNMERGED = 24
+
+
+def _said(count: int) -> Iterator[Said]:
+    return ((f"owner {n % OWNERS}", text) for n, text in enumerate(islice(sentences(), count)))
+
+
+def _filled(store: ScratchStore, count: int) -> None:
+    fill(store.log, _said(count), load_policy("standard"))
+    store.session.begin()
+
+
+def rebuild(scale: Scale) -> list[Measured]:
+    """Events per second of both projections, made from the log beside the live ones."""
+    count = scale.of(5_000, 100_000, 1_000_000)
+    rates = []
+    with scratch_store(StubEngine()) as store:
+        fill(store.log, _said(count), load_policy("standard"))
+        for _ in range(ROUNDS):
+            begun = time.perf_counter()
+            build = Build(store.folder / PROJECTIONS_FOLDER, NAMES, store.log.head(), no_effect)
+            build.fill(store.log, no_progress)
+            rates.append(count / (time.perf_counter() - begun))
+            build.drop()
+    note = f"{count} events of {OWNERS} owners; the comparison apart"
+    return [Measured("rebuild of both projections", "events/s", rates, 20_000, note=note)]
+
+
+def unmerge(scale: Scale) -> list[Measured]:
+    """Milliseconds from an un-merge to its memories in both projections, in an open process."""
+    count = scale.of(5_000, 100_000, 1_000_000)
+    with scratch_store(StubEngine()) as store:
+        _filled(store, count)
+        reworded = [(owner, f"{text} !") for owner, text in _said(UNMERGED)]
+        joins = [one for one in store.outcomes(reworded) if one.joined_to]
+        store.session.end()
+        times = []
+        for join in joins:
+            wanted = UnmergeRequest(request_id=str(uuid4()), decision_id=join.decision_id)
+            begun = time.perf_counter()
+            store.session.request(wanted)
+            store.session.end()
+            times.append((time.perf_counter() - begun) * 1e3)
+    note = f"{len(joins)} joins, {count} events in the log; the owner is in memory"
+    return [Measured("un-merge until visible", "ms", times, 300, at_most=True, note=note)]
+
+
+def opening(scale: Scale) -> list[Measured]:
+    """How much longer a long store takes to open, and to be asked for a decision, than a short."""
+    short, long = 1_000, scale.of(20_000, 200_000, 1_000_000)
+    with scratch_store(StubEngine()) as few, scratch_store(StubEngine()) as many:
+        _filled(few, short)
+        _filled(many, long)
+        of_few, of_many = [], []
+        for _ in range(9):
+            of_few.append(_opened(few))
+            of_many.append(_opened(many))
+    ratios = [m / f for m, f in zip(of_many, of_few, strict=True)]
+    name = f"opening a store of {long:,} events, divided by one of {short:,}"
+    beside = {"long, ms": sorted(of_many)[4], "short, ms": sorted(of_few)[4]}
+    return [Measured(name, "", ratios, 2.0, at_most=True, beside=beside)]
+
+
+def _opened(store: ScratchStore) -> float:
+    """Milliseconds until a store is open and its projections were seen to be well."""
+    begun = time.perf_counter()
+    with Palimpsest.open(store.folder, create=False) as opened:
+        opened.sql("SELECT position FROM log_position")
+    return (time.perf_counter() - begun) * 1e3

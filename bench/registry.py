@@ -1,0 +1,33 @@
+"""Every figure by name, each measured in a process of its own."""
+
+from __future__ import annotations
+
+import gc
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from bench import deciding, embedding, projecting
+from bench.figure import Measure, Measured, Scale
+from palimpsest.collector import rest_collector
+
+FIGURES: dict[str, Measure] = {
+    "end-to-end": embedding.end_to_end,
+    "repeats": embedding.repeats,
+    "owners": deciding.owners,
+    "growing": deciding.growing,
+    "rebuild": projecting.rebuild,
+    "unmerge": projecting.unmerge,
+    "opening": projecting.opening,
+}
+
+
+def measure(name: str, scale: Scale) -> list[Measured]:
+    """Measure a figure in a new process: nothing is warm, and its memory is its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_here, name, scale).result()
+
+
+def _here(name: str, scale: Scale) -> list[Measured]:
+    gc.collect()
+    rest_collector()
+    return FIGURES[name](scale)

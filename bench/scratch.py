@@ -1,0 +1,87 @@
+"""A store made for one measurement, driven as the command line drives it."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from palimpsest.paths import LOG_FILE
+from palimpsest.writing import WritingSession
+from streams.embedded.inputs import Input, Outcome
+from streams.embedded.log import Log
+from streams.embedded.pipeline import run
+from streams.embedder import Embedder, Engine
+from streams.intake import RawRow, RowCounter, understand
+from streams.policies import load_policy
+
+Said = tuple[str, str]
+"""An owner and a text."""
+
+
+def inputs(said: Iterable[Said], source: str = "bench") -> Iterator[Input]:
+    """Rows as files have them, read and checked one by one as a reader of files does."""
+    counter = RowCounter()
+    for owner, text in said:
+        raw = orjson.dumps({"owner_id": owner, "text": text, "session_id": f"{owner}/1"})
+        row = RawRow(raw, source, counter.count(raw))
+        yield Input(row, understand(row))
+
+
+class ScratchStore:
+    """A new store in a temporary folder, with both projections; `clock` may be listened to."""
+
+    def __init__(
+        self, folder: Path, engine: Engine, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        self.folder = folder
+        self.log = Log.create(folder / LOG_FILE)
+        self._embedder = Embedder(engine)
+        policy = load_policy("standard")
+        self.session = WritingSession(
+            folder, self.log, policy, lambda: self._embedder, clock or _now
+        )
+        self.session.begin()
+
+    def ingest(self, said: Iterable[Said], source: str = "bench") -> float:
+        """Seconds until all are decided, committed and visible in both projections."""
+        begun = time.perf_counter()
+        for _ in self.outcomes(said, source):
+            pass
+        self.session.end()
+        return time.perf_counter() - begun
+
+    def outcomes(self, said: Iterable[Said], source: str = "bench") -> Iterator[Outcome]:
+        """What becomes of each."""
+        for window in run(self.session.writer, inputs(said, source), self.session.serve):
+            yield from window
+
+    def close(self) -> None:
+        """End its threads and let its files go."""
+        self.session.close()
+        self._embedder.close()
+        self.log.close()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@contextmanager
+def scratch_store(
+    engine: Engine, clock: Callable[[], datetime] | None = None
+) -> Iterator[ScratchStore]:
+    """A store that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        store = ScratchStore(Path(folder), engine, clock)
+        try:
+            yield store
+        finally:
+            store.close()
+            gc.collect()

@@ -1,0 +1,23 @@
+"""Sentences as agents note them about people, made up from parts: the same ones each run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+PARTS = Path(__file__).with_name("sentences.txt")
+"""Who, did, what, when and why; a blank line between them, `-` where a part may be left out."""
+
+
+def sentences(seed: int = 1) -> Iterator[str]:
+    """Distinct sentences of 5 to 25 words, up to some six million."""
+    parts = [block.split("\n") for block in PARTS.read_text("utf-8").strip().split("\n\n")]
+    chance = random.Random(seed)
+    seen: set[tuple[str, ...]] = set()
+    while True:
+        drawn = tuple(map(chance.choice, parts))
+        if drawn not in seen:
+            seen.add(drawn)
+            words = " ".join(part for part in drawn if part != "-")
+            yield words[0].upper() + words[1:] + "."

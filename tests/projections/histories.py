@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import base64
 import random
-import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -49,10 +47,25 @@ from streams.core.ledger import Ledger
 from streams.core.text import NORMALISER, text_hash
 from streams.core.touched import Touched
 
-ROOT = Path(__file__).parents[2]
 STANDARD = Policy.model_validate(
-    tomllib.loads((ROOT / "streams" / "policies" / "standard.toml").read_text(encoding="utf-8"))
+    {
+        "name": "standard",
+        "model": "test",
+        "search": "candidates",
+        "checks": [
+            {"check": "tokens", "threshold": 0.85},
+            {"check": "session", "threshold": 0.9},
+            {
+                "check": "cosine",
+                "zones": [
+                    {"at_least": 0.92, "action": "auto_reject", "guard": True},
+                    {"at_least": 0.7, "action": "pending"},
+                ],
+            },
+        ],
+    }
 )
+"""In the manner of the policy of that name, whatever its thresholds are by now."""
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 DIMENSION = 12
 NOUNS = "harbour kettle ladder violin orchard tunnel blanket lantern compass ferry".split()

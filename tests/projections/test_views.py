@@ -190,7 +190,7 @@ def test_errors_say_whose_they_are(tmp_path: Path) -> None:
     show(tmp_path, History())
     with pytest.raises(UsageError, match="nowhere"):
         query(tmp_path, "FROM nowhere")
-    with pytest.raises(UsageError, match="read-only"):
+    with pytest.raises(UsageError, match="only queries"):
         query(tmp_path, "CREATE TABLE t (x INT)")
     assert query(tmp_path, "SELECT ? AS x", [1]) == [{"x": 1}]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -73,5 +74,9 @@ def options(
 
 
 def main() -> None:
-    """Run the command line and end the process with its exit status."""
+    """Run the command line and end the process with its exit status.
+
+    Whoever stops it politely (SIGTERM) is answered as whoever interrupts it: with what was done.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()

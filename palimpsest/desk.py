@@ -15,6 +15,7 @@ import orjson
 from contracts.errors import RefusedError, StoreError, TransientError, UsageError
 from contracts.policy import Policy
 from contracts.requests import AnyRequest
+from palimpsest.interrupts import between_windows
 from palimpsest.parcels import outcomes_of, pack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.writing import WritingSession
@@ -116,7 +117,8 @@ class FrontDesk:
         """Decide on many inputs, window by window, and serve others between the windows."""
         with self.writing() as session:
             if session is not None:
-                yield from run(session.writer, inputs, session.serve)
+                with between_windows() as check:
+                    yield from run(session.writer, inputs, lambda: (session.serve(), check()))
                 return
         yield from self._sent(inputs, renames)
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import duckdb
 import orjson
+import pyarrow as pa
+
+from contracts.errors import StoreError
 
 CHUNK = 1 << 20
 
@@ -45,3 +51,12 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Raise as StoreError what the disk, or a library that writes to it, could not do."""
+    try:
+        yield
+    except (OSError, RuntimeError, duckdb.Error, pa.ArrowException) as failure:
+        raise StoreError(f"the projections could not be written: {failure}") from failure

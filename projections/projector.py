@@ -12,6 +12,7 @@ from typing import Any
 from contracts.errors import PalimpsestError, StoreError
 from projections.analysts import ensure_views
 from projections.duck import DuckStore
+from projections.files import told
 from projections.folding import folded
 from projections.lance import FOLDER as LANCE_FOLDER
 from projections.lance import LanceStore, finish_swap
@@ -68,11 +69,12 @@ class Projector:
         """Check what is there, repair it from the log and catch up to its head."""
         self.flush()
         report = Report()
-        if self._seen is None or self._seen != self._look():
-            report.done += self._open()
-        self._catch_up(self._source.head())
-        self._duck.remove_damaged()
-        self._seen = self._look()
+        with told():
+            if self._seen is None or self._seen != self._look():
+                report.done += self._open()
+            self._catch_up(self._source.head())
+            self._duck.remove_damaged()
+            self._seen = self._look()
         report.positions = self.positions()
         return report
 
@@ -242,9 +244,10 @@ class Projector:
         self.flush()
         names = list(which) or ["lancedb", "duckdb"]
         self._lance.close()
-        done = rebuild(
-            self._folder, self._source, names, self._duck, self._effect, progress or no_progress
-        )
+        with told():
+            done = rebuild(
+                self._folder, self._source, names, self._duck, self._effect, progress or no_progress
+            )
         self._seen = None
         self.start()
         return done

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -136,8 +137,9 @@ class SegmentWriter:
 
     def close(self) -> None:
         """Finish the files; nothing where they are finished."""
-        for writer in self._writers.values():
-            writer.close()
+        with ExitStack() as closing:
+            for writer in self._writers.values():
+                closing.callback(_close, writer)
         self._writers.clear()
 
     def finish(self, end: int, generation: int = 0, *, complete: bool = False) -> Segment:
@@ -171,6 +173,13 @@ class SegmentWriter:
     def beside(self) -> Path:
         """The folder that is being written."""
         return self._beside
+
+
+def _close(writer: pq.ParquetWriter) -> None:
+    try:
+        writer.close()
+    finally:
+        writer.is_open = False  # or it tries again when it is collected, on the same full disk
 
 
 def _described(path: Path) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from contracts.errors import StoreError
 from projections.compare import Comparison, Difference
-from projections.files import remove
+from projections.files import remove, told
 from projections.lance import FOLDER, read_state
 from projections.rebuild import NAMES, Build
 from projections.segments import chain, listed
@@ -24,6 +24,11 @@ def verify(source: EventSource, folder: Path, progress: Progress | None = None) 
     """
     tell = progress or no_progress
     work = folder / WORK
+    with told():
+        return _verified(source, folder, work, tell)
+
+
+def _verified(source: EventSource, folder: Path, work: Path, tell: Progress) -> dict[str, Any]:
     remove(work)
     build = Build(work, NAMES, source.head(), no_effect)
     try:

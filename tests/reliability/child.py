@@ -1,0 +1,154 @@
+"""Processes that run the real command line, with the stub engine and small sizes, to be killed.
+
+`python -m tests.reliability.child` reads plans, one JSON object a line, and forks a process for
+each: what is costly is imported once. It tells `started PID` and `ended PID STATUS`, one a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import sys
+import warnings
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import pyarrow.parquet  # noqa: F401 - imported once for all children
+from lancedb import query  # noqa: F401
+
+from palimpsest import cli, desk, store
+from palimpsest.writing import WritingSession
+from projections import compaction, duck, lance, projector
+from streams.embedded import operations, pipeline
+from tests.stub_engine import load_stub
+
+Plan = dict[str, Any]
+"""`commands` with the `store` that they work on; `out`, the beginning of the files of answers.
+
+`crash`: the name of an effect and its number, at which the process kills itself. `record`: a file
+that gets the name of every effect. `window`: how many inputs are decided on together, `batch`: how
+many rows are projected together. `grace`: for how many seconds merged segments stay. `stdin`: a
+file. `limit`: the size in bytes that no file may pass.
+"""
+
+POLL_SECONDS = 0.01
+
+
+def main() -> None:
+    """Fork a process for each plan until standard input ends."""
+    warnings.filterwarnings("ignore", message="lancedb fork support")
+    assert lancedb.__version__
+    running: set[int] = set()
+    ready = selectors.DefaultSelector()
+    ready.register(sys.stdin.buffer.fileno(), selectors.EVENT_READ)
+    waiting = b""
+    while True:
+        if ready.select(POLL_SECONDS):
+            read = os.read(sys.stdin.buffer.fileno(), 1 << 16)
+            if not read:
+                break
+            *plans, waiting = (waiting + read).split(b"\n")
+            for plan in plans:
+                running.add(_started(json.loads(plan)))
+        for pid in list(running):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                running.discard(pid)
+                _tell(f"ended {pid} {os.waitstatus_to_exitcode(status)}")
+    for pid in running:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _started(plan: Plan) -> int:
+    pid = os.fork()
+    if pid:
+        _tell(f"started {pid}")
+        return pid
+    status = 70
+    try:
+        status = live(plan)
+    finally:
+        os._exit(status)
+
+
+def live(plan: Plan) -> int:
+    """Be one process: its commands one after the other, and the exit status of the last."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    _take(0, plan.get("stdin") or os.devnull, os.O_RDONLY)
+    _shrink(plan.get("window", 16), plan.get("batch", 1), plan.get("grace", 0.0))
+    vars(store)["load_engine"] = load_stub
+    vars(desk)["WritingSession"] = partial(WritingSession, effect=_effect(plan))
+    if "limit" in plan:
+        _limit(plan["limit"])
+    status = 0
+    for number, command in enumerate(plan["commands"]):
+        out = f"{plan['out']}.{number}"
+        for stream in (1, 2):
+            _take(stream, f"{out}.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        status = _run(["--store", plan["store"], *command])
+        sys.stdout.flush()
+        sys.stderr.flush()
+        Path(f"{out}.status").write_text(str(status))
+    return status
+
+
+def _take(stream: int, path: str, flags: int) -> None:
+    opened = os.open(path, flags, 0o666)
+    os.dup2(opened, stream)
+    os.close(opened)
+
+
+def _run(arguments: list[str]) -> int:
+    sys.argv = ["palimpsest", *arguments]
+    try:
+        cli.main()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    return 0
+
+
+def _shrink(window: int, batch: int, grace: float) -> None:
+    """Small sizes, so that few rows make many commits, segments and compactions."""
+    pipeline.WINDOW = window
+    operations.BULK = 3
+    projector.BATCH_ROWS = projector.MOST_ROWS = batch
+    compaction.FEWEST, compaction.MOST = 4, 8
+    vars(duck)["GRACE_SECONDS"] = grace
+    lance.FRAGMENTED = 4
+
+
+def _effect(plan: Plan) -> Any:
+    seen: Counter[str] = Counter()
+    name, number = plan.get("crash") or ("", 0)
+    record = plan.get("record")
+
+    def effect(what: str) -> None:
+        seen[what] += 1
+        if record is not None:
+            with Path(record).open("a") as file:
+                file.write(what + "\n")
+        if what == name and seen[what] == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return effect
+
+
+def _limit(size: int) -> None:
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""One forge of children for a session, and a store with a history to start from."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.processes import Forge
+from tests.reliability.rows import rows, write
+
+
+@pytest.fixture(scope="session")
+def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
+    made = Forge(tmp_path_factory.mktemp("children"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows with broken ones among them: their file ends an ingest with exit status 1."""
+    return write(tmp_path_factory.mktemp("rows") / "rows.jsonl", rows(160, owners=3))
+
+
+@pytest.fixture(scope="session")
+def undisturbed(forge: Forge, file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that took the file in peace; nobody may write to it."""
+    store = tmp_path_factory.mktemp("undisturbed") / "store"
+    child = forge.run(store, ["ingest", str(file)], ["verify", "--json"])
+    assert child.statuses() == [1, 0], child.printed(0, 2)
+    return store
+
+
+@pytest.fixture
+def copied(undisturbed: Path, tmp_path: Path) -> Path:
+    """A copy of it, at another place."""
+    return Path(shutil.copytree(undisturbed, tmp_path / "copied"))

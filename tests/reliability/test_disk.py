@@ -1,0 +1,225 @@
+"""A disk that is full, read-only or damaged: said clearly, nothing lost, projections mended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.reliability.processes import Forge, outcome
+
+NO_STORE = 4
+
+
+def told(child: Any, number: int = 0) -> str:
+    """What a command said to standard error, on one line."""
+    return " ".join(child.printed(number, 2).split())
+
+
+# -- full ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [90_000, 200_000, 400_000])
+def test_a_file_that_cannot_grow_ends_an_ingest_that_goes_on_later(
+    forge: Forge, file: Path, undisturbed: Path, tmp_path: Path, limit: int
+) -> None:
+    store = tmp_path / "store"
+    full = forge.run(store, ["ingest", str(file)], limit=limit)
+    assert full.statuses() == [NO_STORE], told(full)
+    assert "Traceback" not in told(full)
+    again = forge.run(store, ["ingest", str(file)], ["verify", "--json"])
+    assert again.statuses() == [1, 0], told(again)
+    assert outcome(store) == outcome(undisturbed)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A disk in memory, mounted with the given options; only root can have one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+
+    def mounted(options: str) -> Path:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        if os.geteuid() or shutil.which("mount") is None:
+            pytest.skip("only root can mount a disk")
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("disks cannot be mounted here")
+        return folder
+
+    yield mounted
+    subprocess.run(["umount", "--lazy", str(folder)], check=False, capture_output=True)
+
+
+@pytest.mark.parametrize("size", ["700k", "1500k"])
+def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
+    forge: Forge,
+    file: Path,
+    undisturbed: Path,
+    small_disk: Callable[[str], Path],
+    size: str,
+) -> None:
+    disk = small_disk(f"size={size}")
+    full = forge.run(disk / "store", ["ingest", str(file)])
+    assert full.statuses() == [NO_STORE], told(full)
+    assert "Traceback" not in told(full), told(full)[-6000:]
+    resized = ["mount", "-o", "remount,size=200m", str(disk)]
+    subprocess.run(resized, check=True)
+    again = forge.run(disk / "store", ["ingest", str(file)], ["verify", "--json"])
+    assert again.statuses() == [1, 0], told(again)
+    assert outcome(disk / "store") == outcome(undisturbed)
+
+
+# -- read-only -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", [["ingest", "FILE"], ["status"], ["rebuild"], ["unmerge", "--candidate", "c"]]
+)
+def test_a_read_only_disk_is_named(
+    forge: Forge,
+    file: Path,
+    undisturbed: Path,
+    small_disk: Callable[[str], Path],
+    command: list[str],
+) -> None:
+    disk = small_disk("size=200m")
+    store = Path(shutil.copytree(undisturbed, disk / "store"))
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    child = forge.run(store, [str(file) if word == "FILE" else word for word in command])
+    assert child.statuses() == [NO_STORE], told(child)
+    assert str(store) in told(child).replace(" ", "")
+    assert "Traceback" not in told(child)
+    subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
+    checked = forge.run(store, ["verify", "--json"])
+    assert checked.answer()["differences"] == 0
+    assert outcome(store) == outcome(undisturbed)
+
+
+# -- damaged projections -------------------------------------------------------------------------
+
+
+def largest(folder: Path, pattern: str) -> Path:
+    return max(folder.rglob(pattern), key=lambda path: path.stat().st_size)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def flip(path: Path) -> None:
+    """Change a byte in the middle; the size stays."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def scrawl(path: Path) -> None:
+    path.write_bytes(b"\x00 not what was written")
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "all projections gone": shutil.rmtree,
+    "lancedb gone": lambda folder: shutil.rmtree(folder / "lancedb"),
+    "segments gone": lambda folder: shutil.rmtree(folder / "segments"),
+    "one segment gone": lambda folder: shutil.rmtree(largest(folder, "decisions.parquet").parent),
+    "a segment's table gone": lambda folder: largest(folder, "decisions.parquet").unlink(),
+    "a segment cut short": lambda folder: cut(largest(folder, "decisions.parquet")),
+    "a segment that is empty": lambda folder: empty(largest(folder, "memories.parquet")),
+    "a manifest scrawled over": lambda folder: scrawl(
+        largest(folder, "decisions.parquet").parent / "manifest.json"
+    ),
+    "the views scrawled over": lambda folder: scrawl(folder / "palimpsest.duckdb"),
+    "the views gone": lambda folder: (folder / "palimpsest.duckdb").unlink(),
+    "a LanceDB file cut short": lambda folder: cut(largest(folder / "lancedb", "*.lance")),
+    "a LanceDB file gone": lambda folder: largest(folder / "lancedb", "*.lance").unlink(),
+    "a LanceDB manifest scrawled over": lambda folder: scrawl(
+        largest(folder / "lancedb", "*.manifest")
+    ),
+    "LanceDB's position gone": lambda folder: (folder / "lancedb" / "position.json").unlink(),
+    "LanceDB's position scrawled over": lambda folder: scrawl(folder / "lancedb" / "position.json"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_projections_are_mended_at_the_next_start(
+    forge: Forge, copied: Path, undisturbed: Path, damage: str
+) -> None:
+    DAMAGES[damage](copied / "projections")
+    child = forge.run(copied, ["status", "--json"], ["verify", "--json"])
+    assert child.statuses() == [0, 0], told(child)
+    assert child.answer()["differences"] == 0, child.answer()
+    assert child.answer(0)["candidates"] == 160
+    assert outcome(copied) == outcome(undisturbed)
+
+
+@pytest.mark.parametrize("what", ["decisions.parquet", "*.lance"])
+def test_a_flipped_byte_is_found_by_verify_and_mended_by_rebuild(
+    forge: Forge, copied: Path, what: str
+) -> None:
+    flip(largest(copied / "projections", what))
+    child = forge.run(copied, ["verify", "--json"], ["rebuild"], ["verify", "--json"])
+    assert child.answer(0)["differences"] > 0
+    assert child.statuses() == [1, 0, 0], [told(child, n) for n in range(3)]
+    assert child.answer(2)["differences"] == 0
+
+
+# -- a damaged log -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["verify"], ["rebuild"], ["log", "export", "FILE"], ["ingest", "FILE"]],
+    ids=["verify", "rebuild", "export", "ingest"],
+)
+def test_a_damaged_event_is_said_with_its_position_and_nothing_is_guessed(
+    forge: Forge, copied: Path, tmp_path: Path, file: Path, command: list[str]
+) -> None:
+    position = 77
+    with sqlite3.connect(copied / "log.sqlite") as log:
+        [line] = log.execute("SELECT line FROM events WHERE position = ?", (position,)).fetchone()
+        flipped = bytearray(line)
+        flipped[len(flipped) // 2] ^= 0x01
+        log.execute("UPDATE events SET line = ? WHERE position = ?", (bytes(flipped), position))
+    log.close()
+    before = (copied / "log.sqlite").read_bytes()
+    target = file if command[0] == "ingest" else tmp_path / "exported"
+    child = forge.run(copied, [str(target) if word == "FILE" else word for word in command])
+    assert child.statuses() == [NO_STORE], told(child)
+    assert f"position {position} is damaged" in told(child)
+    assert (copied / "log.sqlite").read_bytes() == before
+
+
+def test_a_log_that_is_none_is_said(forge: Forge, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    scrawl(store / "log.sqlite")
+    child = forge.run(store, ["status"])
+    assert child.statuses() == [NO_STORE]
+    assert "no palimpsest log" in told(child)
+
+
+# -- moved and copied ----------------------------------------------------------------------------
+
+
+def test_a_store_works_where_it_was_moved(forge: Forge, copied: Path, tmp_path: Path) -> None:
+    """Also through its views, which name the place where they are."""
+    ask = ["sql", "SELECT count(*) AS n FROM candidates", "--json"]
+    before = forge.run(copied, ["status", "--json"]).answer()
+    moved = tmp_path / "another place, 'quoted'" / "store"
+    moved.parent.mkdir()
+    copied.rename(moved)
+    child = forge.run(moved, ask, ["status", "--json"], ["verify", "--json"])
+    assert child.statuses() == [0, 0, 0], told(child)
+    assert child.answer(0) == [{"n": 160}]
+    assert child.answer(1) == before
+    assert child.answer(2)["differences"] == 0

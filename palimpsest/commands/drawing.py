@@ -95,8 +95,8 @@ def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     for memory in found:
         lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
         count = len(memory["members"])
-        members = "1 member" if count == 1 else f"{count} members"
-        lines.append(shown(f"       {memory['memory_id']}  {members}", "dim"))
+        wordings = "1 wording" if count == 1 else f"{count} wordings"
+        lines.append(shown(f"       {memory['memory_id']}  {wordings}", "dim"))
     return Group(*lines)
 
 

@@ -1,0 +1,64 @@
+"""A judge of your own: settle what is pending with whatever can tell two texts apart.
+
+`judge` compares the numbers alone. Put a person or a language model there. Each pair is asked
+about, the best first, until one is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+from uuid import uuid4
+
+from contracts.evidence import Answer, Verdict
+from contracts.requests import SettleRequest
+from palimpsest import Palimpsest
+
+TEXTS = (
+    "Ada owns 2 cats.",
+    "Ada owns 3 cats.",
+    "The meeting with Grace is on Monday at noon.",
+    "The meeting with Grace is at noon on a Monday.",
+)
+WAITING = """
+SELECT candidate_id, new_text, existing_id, existing_text FROM review_queue
+WHERE waits_as = 'pending' ORDER BY candidate_id, similarity DESC
+"""
+
+
+def judge(new: str, existing: str) -> Answer:
+    """Another number is news of the same thing; all else is the same fact in other words."""
+    return "same" if re.findall(r"\d+", new) == re.findall(r"\d+", existing) else "update"
+
+
+def verdicts(pairs: list[dict[str, Any]]) -> Iterator[Verdict]:
+    """The answers about one candidate, up to the first that settles it."""
+    for pair in pairs:
+        said = judge(pair["new_text"], pair["existing_text"])
+        yield Verdict(neighbour_id=pair["existing_id"], answer=said, model="numbers")
+        if said != "different":
+            return
+
+
+def main() -> None:
+    """Offer some texts, and settle those that nobody could decide on."""
+    with Palimpsest.open("judged-store") as memories:
+        for outcome in memories.submit([{"owner_id": "ada", "text": text} for text in TEXTS]):
+            print(f"{outcome.decision}")
+        waiting = memories.sql(WAITING)
+        requests = [
+            SettleRequest(
+                request_id=str(uuid4()), candidate_id=candidate, verdicts=tuple(verdicts([*pairs]))
+            )
+            for candidate, pairs in groupby(waiting, key=itemgetter("candidate_id"))
+        ]
+        memories.settle(requests)
+        for memory in memories.sql("SELECT face, members FROM memories ORDER BY created_at"):
+            print(f"{memory['members']} members: {memory['face']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The examples run, and say what they should."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT
+
+EXAMPLES = ROOT / "examples"
+SAY = {
+    "agent": ("known, stored: Ada does not eat meat.", "4 candidates, 3 memories"),
+    "own_judge": ("2 members: Ada owns 3 cats.", "2 members: The meeting with Grace is on Monday"),
+    "analyst": ("('pending', ", "['number']", "('ada', 0.5)"),
+}
+"""By each example, what it prints in the end; run twice where the second time is the point."""
+
+
+def test_every_example_is_run() -> None:
+    names = {file.stem for file in EXAMPLES.glob("*.py")}
+    assert names == {*SAY, "demo"}
+
+
+@pytest.mark.parametrize("name", SAY)
+def test_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main = import_module(f"examples.{name}").main
+    main()
+    if name == "agent":
+        main()
+    said = capsys.readouterr().out
+    for words in SAY[name]:
+        assert words in said
+
+
+@pytest.mark.timeout(600)
+def test_the_demo_tells_its_story(tmp_path: Path) -> None:
+    said = ran(tmp_path, sys.executable, str(EXAMPLES / "demo.py"))
+    rows = gzip.decompress((EXAMPLES / "data" / "memories.jsonl.gz").read_bytes()).splitlines()
+    summary = said[said.index("Done in") :]
+    assert f"{len(rows):,} candidates came and are" in summary
+    assert "found 0 differences" in summary
+    reinstate = re.search(r"palimpsest (--store .* reinstate .*)$", summary, flags=re.MULTILINE)
+    assert reinstate is not None
+    palimpsest = str(Path(sys.executable).with_name("palimpsest"))
+    again = json.loads(ran(tmp_path, palimpsest, "--json", *reinstate[1].split()))
+    assert len(again["memories"]) == 1
+
+
+def ran(folder: Path, *command: str) -> str:
+    """What a command prints in a folder of its own; it must succeed."""
+    done = subprocess.run(
+        command, cwd=folder, check=False, capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,51 @@
+"""The sessions that pages show: typed again, they print what stands there, ids included."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from palimpsest.cli import app
+from tests.docs.pages import NAMES, blocks
+
+SESSIONS = [
+    pytest.param(block.text, id=f"{name}:{block.line}")
+    for name in NAMES
+    for block in blocks(name, "console")
+]
+VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\d+\.\d+ s, [\d,]+ rows/s|\b[01]\.\d{3,4}\b")
+"""Times, and scores that another processor rounds otherwise."""
+
+
+def typed(session: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command with the lines that follow it."""
+    for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
+        command, *shown = part.splitlines()
+        yield command, shown
+
+
+def comparable(lines: list[str]) -> list[str]:
+    return [VARIES.sub("~", line.rstrip()) for line in lines]
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_session(session: str) -> None:
+    for command, shown in typed(session):
+        words = shlex.split(command)
+        if words[0] == "cat":
+            Path(words[1]).write_text("\n".join(shown))
+            continue
+        assert words[0] == "palimpsest"
+        ran = CliRunner().invoke(app, words[1:])
+        assert ran.exit_code == 0, ran.output
+        printed = ran.stdout.splitlines()
+        assert comparable(printed) == comparable(shown)
+
+
+def test_the_readme_has_a_session() -> None:
+    assert any("palimpsest unmerge" in block.text for block in blocks("README.md", "console"))

@@ -58,14 +58,17 @@ class LanceStore:
         self.position = 0
         self._effect = effect
         self._tables: dict[str, Table] = {}
+        self._recorded: dict[str, Any] | None = None
         self._fragments: dict[str, int] = {}
         self._new_rows: dict[str, int] = {}
         self._dimension: int | None = None
 
-    def open(self, head: int) -> bool:
+    def open(self, head: int, *, suspect: bool = False) -> bool:
         """Take up the tables at their recorded position; tell whether a half commit was undone.
 
-        `head` is the log's: beyond it nothing can be right.
+        `head` is the log's: beyond it nothing can be right. Where every file is as recorded and
+        there is nothing to catch up on, the tables are opened when they are first used, because
+        importing LanceDB takes seconds; what is `suspect` is opened now.
 
         StoreError says what is damaged; nothing was changed then.
         """
@@ -73,9 +76,24 @@ class LanceStore:
         if state["position"] > head:
             raise StoreError("LanceDB is ahead of the log")
         recorded = state["tables"]
+        found = {name: _sizes(self.folder / f"{name}.lance") for name in recorded}
         for name, table in recorded.items():
-            _check_files(self.folder / f"{name}.lance", table["files"])
+            _check_files(name, table["files"], found[name])
         self.position, self._dimension = state["position"], state["dimension"]
+        self._recorded = recorded
+        as_recorded = all(found[name] == table["files"] for name, table in recorded.items())
+        if as_recorded and self.position == head and not suspect:
+            return False
+        return self._open_tables()
+
+    def _live(self) -> dict[str, Table]:
+        """The tables, opened by now."""
+        if self._recorded is not None:
+            self._open_tables()
+        return self._tables
+
+    def _open_tables(self) -> bool:
+        recorded, self._recorded = self._recorded or {}, None
         ahead = False
         for name, table in recorded.items():
             ahead |= self._take_up(name, table["version"], table["rows"])
@@ -115,6 +133,7 @@ class LanceStore:
         self.folder.mkdir(parents=True)
         self.position, self._dimension = 0, None
         self._tables.clear()
+        self._recorded = None
         self.commit(0)
 
     def apply(self, rows: Rows) -> None:
@@ -122,7 +141,7 @@ class LanceStore:
         if self._dimension is None:
             self._make_tables(rows)
         for table in LANCE_TABLES:
-            if table.name in self._tables:
+            if table.name in self._live():
                 self._write(table, rows)
 
     def _make_tables(self, rows: Rows) -> None:
@@ -169,7 +188,7 @@ class LanceStore:
                 "rows": table.count_rows(),
                 "files": _sizes(self.folder / f"{name}.lance") if files else {},
             }
-            for name, table in self._tables.items()
+            for name, table in self._live().items()
         }
         state = {
             "layout": LAYOUT,
@@ -181,12 +200,12 @@ class LanceStore:
 
     def index(self) -> None:
         """Make the scalar indexes where the tables are large enough; `commit` comes after it."""
-        for name in self._tables:
+        for name in self._live():
             self._index(name)
 
     def tidy(self) -> bool:
         """Index and compact what needs it, and remove versions that nobody reads any more."""
-        crowded = [name for name in self._tables if self._is_crowded(name)]
+        crowded = [name for name in self._live() if self._is_crowded(name)]
         if not crowded:
             return False
         for name in crowded:
@@ -220,6 +239,7 @@ class LanceStore:
     def close(self) -> None:
         """Let the tables go."""
         self._tables.clear()
+        self._recorded = None
 
 
 def _literal(text: str) -> str:
@@ -235,11 +255,10 @@ def _sizes(folder: Path) -> dict[str, int]:
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
 
 
-def _check_files(folder: Path, sizes: dict[str, int]) -> None:
-    for name, size in sizes.items():
-        path = folder / name
-        if not path.is_file() or path.stat().st_size != size:
-            raise StoreError(f"LanceDB's {folder.name}/{name} is missing or has another size")
+def _check_files(table: str, recorded: dict[str, int], found: dict[str, int]) -> None:
+    for name, size in recorded.items():
+        if found.get(name) != size:
+            raise StoreError(f"LanceDB's {table}.lance/{name} is missing or has another size")
 
 
 def swap(built: Path, live: Path, effect: Effect) -> None:

@@ -57,6 +57,7 @@ class Projector:
         self._since = self._latest = 0.0
         self._busy = self._hurry = self._closing = False
         self._failure: BaseException | None = None
+        self._failed = False
         self._thread: threading.Thread | None = None
 
     def positions(self) -> dict[str, int]:
@@ -101,7 +102,8 @@ class Projector:
             self._lance.create()
             return []
         try:
-            undone = self._lance.open(self._source.head())
+            undone = self._lance.open(self._source.head(), suspect=self._failed)
+            self._failed = False
         except StoreError as damage:
             self._lance.create()
             return [f"{damage}: made anew"]
@@ -166,7 +168,7 @@ class Projector:
         """What the thread met is raised once; the next `start` repairs what it left."""
         failure, self._failure = self._failure, None
         if failure is not None:
-            self._seen, self._pending = None, None
+            self._seen, self._pending, self._failed = None, None, True
             if isinstance(failure, PalimpsestError):
                 raise failure
             raise StoreError(f"the projections could not be written: {failure}") from failure

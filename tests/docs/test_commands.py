@@ -37,7 +37,7 @@ TEXTS = (
     "Ada is learning Spanish.",
     "Ada lives in Paris.",
 )
-STILL_WRONG = {("dead-letters", "retry"): 1}
+STILL_WRONG: dict[tuple[str, ...], int] = {("dead-letters", "retry"): 1}
 """A dead letter is as wrong as it was: nothing has been mended."""
 
 

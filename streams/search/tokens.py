@@ -24,6 +24,9 @@ SLACK: Final = 1e-6
 SORTING_COSTS: Final = 16
 """How much dearer sorting a row is than passing over one in a table of counts."""
 
+FEW_TO_SCORE: Final = 64
+"""Rows that are sooner scored one by one than looked up in a table of those that have a token."""
+
 
 class TokenIndex:
     """Token sets in the order of arrival, found by Jaccard similarity.
@@ -92,8 +95,9 @@ class TokenIndex:
         """Rows that could reach `floor` with a query of `size` tokens, `known` of them seen."""
         if floor <= 0.0:
             return list(range(len(self._rows)))
-        rare = sorted(known, key=lambda token: len(self._postings[token]))
-        rare = rare[: max(0, len(known) - max(1, ceil(floor * size - SLACK)) + 1)]
+        by_rarity = sorted(known, key=lambda token: len(self._postings[token]))
+        prefix = max(0, len(known) - max(1, ceil(floor * size - SLACK)) + 1)
+        rare, common = by_rarity[:prefix], by_rarity[prefix:]
         if not rare:
             return []
         rows = np.concatenate([np.frombuffer(self._postings[token], np.uint32) for token in rare])
@@ -102,9 +106,22 @@ class TokenIndex:
         fits &= sizes[rows] * floor <= size + SLACK
         # A row named twice by one posting, after replacements, only passes more easily.
         rows, shared = _counted(rows[fits], len(self._rows))
-        least = floor * (size + sizes[rows]) / (1 + floor) - SLACK
-        possible: list[int] = rows[shared + (len(known) - len(rare)) >= least].tolist()
+        # What a row may still miss: all of the common tokens are thought to be in it at first.
+        spare = shared + len(common) - (floor * (size + sizes[rows]) / (1 + floor) - SLACK)
+        rows, spare = rows[spare >= 0], spare[spare >= 0]
+        for token in common:
+            if len(rows) <= FEW_TO_SCORE:
+                break
+            spare = spare - ~self._have(token)[rows]
+            rows, spare = rows[spare >= 0], spare[spare >= 0]
+        possible: list[int] = rows.tolist()
         return possible
+
+    def _have(self, token: int) -> NDArray[np.bool_]:
+        """Which rows have a token, or had it before they were replaced."""
+        table = np.zeros(len(self._rows), np.bool_)
+        table[np.frombuffer(self._postings[token], np.uint32)] = True
+        return table
 
     def _score(self, known: frozenset[int], size: int, row: int) -> float:
         other = self._rows[row]

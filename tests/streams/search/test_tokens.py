@@ -1,5 +1,6 @@
 """The Jaccard search against a plain loop."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.search import Hit, TokenIndex
+from streams.search import tokens as search
 
 WORDS = [f"word{i}" for i in range(14)]
 token_sets = st.frozensets(st.sampled_from(WORDS), max_size=12)
@@ -14,6 +16,14 @@ floors = st.one_of(
     st.floats(-0.1, 1.1),
     st.builds(lambda a, b: round(a / (a + b), 4), st.integers(0, 12), st.integers(1, 12)),
 )
+
+
+@pytest.fixture(autouse=True, scope="module", params=[1, 4, 1_000])
+def _few(request: pytest.FixtureRequest) -> Iterator[None]:
+    """So few rows are scored one by one that common words are looked up too, or are not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "FEW_TO_SCORE", request.param)
+        yield
 
 
 def jaccard(a: frozenset[str], b: frozenset[str]) -> float:

@@ -1,0 +1,1 @@
+"""What every runtime must keep, whatever it stores its log in (design section 7)."""

@@ -1,0 +1,35 @@
+"""The runtimes that the suite runs on; a new one is a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.embedded import EmbeddedRuntime
+from tests.conformance.runtime import Runtime
+
+RUNTIMES: dict[str, Callable[[Path], Runtime]] = {"embedded": EmbeddedRuntime}
+
+
+@pytest.fixture(params=RUNTIMES)
+def new(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Runtime]]:
+    """Makes runtimes of one kind, each with a log of its own."""
+    made: list[Runtime] = []
+
+    def make() -> Runtime:
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        made.append(RUNTIMES[request.param](folder))
+        return made[-1]
+
+    yield make
+    for runtime in made:
+        runtime.close()
+
+
+@pytest.fixture
+def runtime(new: Callable[[], Runtime]) -> Runtime:
+    """One runtime with an empty log."""
+    return new()

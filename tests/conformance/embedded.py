@@ -1,0 +1,62 @@
+"""The embedded runtime: the facade on a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from contracts.requests import AnyRequest
+from palimpsest.desk import FrontDesk
+from palimpsest.paths import LOG_FILE
+from streams.embedded.dead_letters import DeadLetters
+from streams.embedded.log import Log
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.streams.embedded.runtime import inputs
+from tests.stub_engine import StubEngine
+
+MEMORIES = "SELECT memory_id, face, members FROM memories WHERE owner_id = ? ORDER BY memory_id"
+
+
+class EmbeddedRuntime:
+    """A front desk with its writing session; a restart opens another on the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._desk = self._opened()
+
+    def _opened(self) -> FrontDesk:
+        log = Log.create(self._folder / LOG_FILE)
+        policy = load_policy("standard")
+        return FrontDesk(self._folder, log, policy, lambda: Embedder(StubEngine()))
+
+    def submit(self, rows: Sequence[bytes]) -> list[Mapping[str, Any]]:
+        return [asdict(outcome) for outcome in self._desk.submit(inputs(rows))]
+
+    def ask(self, request: AnyRequest) -> Mapping[str, Any]:
+        return self._desk.ask(request)
+
+    def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
+        return self._desk.rehearse(request)
+
+    def log(self) -> list[bytes]:
+        return [line for _, line in self._desk.log.lines()]
+
+    def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
+        from projections.analysts import query
+
+        self._desk.refresh()
+        return [*query(self._desk.projections, MEMORIES, [owner_id])]
+
+    def letters(self) -> list[bytes]:
+        letters = DeadLetters(self._desk.log)
+        return [letters.original(letter.id) or b"" for letter in letters.letters()]
+
+    def restart(self) -> None:
+        self._desk.close()
+        self._desk = self._opened()
+
+    def close(self) -> None:
+        self._desk.close()

@@ -1,0 +1,46 @@
+"""A runtime as the conformance suite sees it: rows and requests in, the log and memories out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from contracts.events import AnyEvent
+from contracts.requests import AnyRequest
+
+
+class Runtime(Protocol):
+    """A running system with the policy `standard` and the stub engine."""
+
+    def submit(self, rows: Sequence[bytes]) -> list[Mapping[str, Any]]:
+        """Offer rows, in order, and wait for what became of each.
+
+        Each has `result` and, where they apply, `candidate_id`, `decision`, `decision_id`,
+        `joined_to`, `memory_id` and `reason`, as `streams.embedded.inputs.Outcome` has them.
+        """
+
+    def ask(self, request: AnyRequest) -> Mapping[str, Any]:
+        """Have a request carried out; RefusedError where it cannot be."""
+
+    def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
+        """What a request would do."""
+
+    def log(self) -> list[bytes]:
+        """Every event as its line, in an order that keeps each owner's."""
+
+    def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
+        """The owner's living memories as its read side shows them: id, face, number of members."""
+
+    def letters(self) -> list[bytes]:
+        """The bytes of every row that could not be read, in the order of their coming."""
+
+    def restart(self) -> None:
+        """End the process that decides; another takes its place."""
+
+    def close(self) -> None:
+        """End everything."""
+
+
+def decided(events: Sequence[AnyEvent]) -> list[dict[str, Any]]:
+    """Events as they must be in every runtime: all but the times."""
+    return [event.model_dump(exclude={"time"}) for event in events]

@@ -16,6 +16,8 @@ from palimpsest.output import plain, visible
 
 SHOWN_BYTES = 4096
 """Of a dead letter; `--raw` gives all."""
+COLUMNS = 8
+"""Beyond these no terminal is wide enough for a table with ids in it."""
 
 
 def shown(value: object, style: str = "") -> Text:
@@ -95,7 +97,7 @@ def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     for memory in found:
         lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
         count = len(memory["members"])
-        wordings = "1 wording" if count == 1 else f"{count} wordings"
+        wordings = _many(count, "wording")
         lines.append(shown(f"       {memory['memory_id']}  {wordings}", "dim"))
     return Group(*lines)
 
@@ -114,9 +116,11 @@ def decision_lines(row: Mapping[str, Any]) -> RenderableType:
 
 
 def query_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """The rows of a query; the columns are those of the first."""
+    """The rows of a query as a table, or one by one where their columns are too many for one."""
     if not rows:
         return shown("no rows", "dim")
+    if len(rows[0]) > COLUMNS:
+        return Group(*(Group(fields(row), Text()) for row in rows))
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name in rows[0]:
         numbers = all(isinstance(row[name], int | float) for row in rows)
@@ -148,9 +152,13 @@ def verified(found: Mapping[str, Any]) -> RenderableType:
 
 def counted(verb: str, done: str, answer: Mapping[str, Any]) -> str:
     """How many a bulk request concerns."""
-    what = "joins" if done == "reversed" else "candidates"
+    what = "join" if done == "reversed" else "candidate"
     refused = f"; {len(answer['refused'])} refused" if answer["refused"] else ""
-    return f"{len(answer[done])} {what} of {answer['owners']} owners {verb}{refused}"
+    return f"{_many(len(answer[done]), what)} of {_many(answer['owners'], 'owner')} {verb}{refused}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:

@@ -190,7 +190,7 @@ def test_reverse_counts_first_and_then_does(stocked: CommandLine) -> None:
 def test_retract_and_restore(stocked: CommandLine) -> None:
     _, tea, _ = stocked.ids()
     told = stocked("retract", "--candidate", tea, "--dry-run")
-    assert "1 candidates of 1 owners would be retracted" in told.out
+    assert "1 candidate of 1 owner would be retracted" in told.out
     assert stocked.json("retract", "--candidate", tea)["retracted"] == [tea]
     faces = [memory["face"] for memory in stocked.json("recall", "ada", TEA)]
     assert faces == [PARIS]
@@ -205,7 +205,7 @@ def test_a_person_is_told_how_many_and_asked(
     monkeypatch.setattr(Output, "asks", True)
     _, tea, _ = stocked.ids()
     ran = stocked("retract", "--candidate", tea, stdin=answer + "\n")
-    assert "1 candidates of 1 owners would be retracted" in ran.err
+    assert "1 candidate of 1 owner would be retracted" in ran.err
     assert ran.status == status
     assert stocked.json("status")["memories"] == memories
     assert stocked("restore", "--candidate", tea, "--yes").err == ""

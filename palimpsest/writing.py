@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import orjson
@@ -30,6 +30,8 @@ from streams.embedder import Embedder, ModelError
 
 _log = logging.getLogger(__name__)
 
+KEPT = timedelta(days=1)
+"""How long an answer waits for whoever asked; who died does not fetch it."""
 SERVED_AT_ONCE = 16
 """How many items of the inbox are served before the writer goes on with its own work."""
 
@@ -55,6 +57,7 @@ class WritingSession:
         self.writer = Writer(log, policy, embedder, clock, self._project, effect)
         self.projector = Projector(folder / PROJECTIONS_FOLDER, log, effect=effect)
         self._inbox = Inbox(log)
+        self._clock = clock
         self._desk = WriterDesk(self.writer)
 
     def begin(self) -> None:
@@ -63,6 +66,7 @@ class WritingSession:
         if recorded is not None and recorded.data.hash != self.writer.policy.hash:
             self.writer.use_policy(Policy.model_validate(recorded.data.policy))
         self._told = None
+        self._inbox.forget(self._clock() - KEPT)
         self.writer.owners.catch_up()
         self._catch_up()
 

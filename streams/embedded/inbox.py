@@ -73,7 +73,8 @@ class Inbox:
 
     def forget(self, older_than: datetime) -> int:
         """Drop answers given before a moment that nobody fetched; return how many."""
+        old = (older_than.timestamp(),)
+        if self._database.row("SELECT 1 FROM inbox WHERE answered_at < ? LIMIT 1", old) is None:
+            return 0
         with self._database.transaction():
-            return self._database.execute(
-                "DELETE FROM inbox WHERE answered_at < ?", (older_than.timestamp(),)
-            ).rowcount
+            return self._database.execute("DELETE FROM inbox WHERE answered_at < ?", old).rowcount

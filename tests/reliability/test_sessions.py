@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from contracts.events import PolicySet
 from contracts.requests import Selection
 from palimpsest import desk as desks
+from palimpsest import writing
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
@@ -154,3 +156,17 @@ def test_the_same_rows_again_leave_every_count_the_same(store: Palimpsest) -> No
     for row in rows(60):
         store.submit(row)
     assert store.status() == before
+
+
+def test_answers_that_nobody_fetches_do_not_stay_for_ever(
+    store: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox = Inbox(store._desk.log)
+    inbox.put("request", "inbox", b"whoever asked this dies")
+    store.submit(rows(1))
+    count = "SELECT count(*) FROM inbox"
+    store.submit(rows(2))
+    assert store._desk.log.row(count) == (1,)
+    monkeypatch.setattr(writing, "KEPT", timedelta(0))
+    store.submit(rows(3))
+    assert store._desk.log.row(count) == (0,)

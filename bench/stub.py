@@ -27,7 +27,7 @@ class StubEngine:
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts; the same text gives the same vector in every process."""
-        bags = [[self._row(word) for word in text.casefold().split()] or [0] for text in texts]
+        bags = [[*map(self._row, text.casefold().split() or [""])] for text in texts]
         starts = np.cumsum([0, *(len(bag) for bag in bags[:-1])])
         rows = np.array([row for bag in bags for row in bag])
         sums = np.add.reduceat(self._words[rows], starts, axis=0)

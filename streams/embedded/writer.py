@@ -30,6 +30,9 @@ from streams.embedder import Embedder, Embedding
 from streams.intake import Prepared, Word
 from streams.retrieval import vector_of
 
+_RECORDED = set(Vector.model_fields)
+"""The set of fields that each vector would hold a copy of: 700 bytes."""
+
 Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Effect = Callable[[str], None]
 
@@ -149,7 +152,8 @@ class Writer:
                 f"the policy {self.policy.name} has thresholds for {self.policy.model},"
                 f" not for {engine.model}: set a policy for that model in a new store"
             )
-        return Vector(
+        return Vector.model_construct(
+            _RECORDED,
             model=engine.model,
             engine=engine.name,
             dimension=engine.dimension,

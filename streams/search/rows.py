@@ -130,8 +130,9 @@ class Rows:
             self.living = _longer(self.living, 2 * row)
         place = row - self.open_from
         if place == len(self._open):
-            whole = self.segment if row >= self.segment else max(2 * place, FIRST_CAPACITY)
-            self._open = _longer(self._open, min(whole, self.segment))
+            more = place + place // 4 + FIRST_CAPACITY
+            whole = self.segment if row >= self.segment else min(more, self.segment)
+            self._open = _longer(self._open, whole)
 
     def _check(self, row: int) -> None:
         if not 0 <= row < self._size:

@@ -61,11 +61,18 @@ def place_of(folder: Path) -> Place:
 
 
 def current(place: Place, table: Table) -> str:
-    """A table's rows as of the horizon: by key the one of the highest position."""
-    keys = ", ".join(f"t.{key}" for key in table.key)
+    """A table's rows as of the horizon: by key the one of the highest position, of one file.
+
+    Found in the key and position alone, because a window over whole rows took four times as long.
+    """
+    own = ", ".join(f"s.{key}" for key in table.key)
+    same = " AND ".join(f"t.{key} = latest.{key}" for key in table.key)
     rows = (
-        f"SELECT t.* FROM horizon h, {place.scan(table.name)} t WHERE t.position <= h.position"
-        f" QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY t.position DESC) = 1"
+        f"SELECT t.* FROM (SELECT {own}, max(s.position) AS at, arg_max(filename, s.position) AS f"
+        f" FROM horizon h, {place.scan(table.name)} s WHERE s.position <= h.position"
+        f" GROUP BY {own}) latest"
+        f" JOIN {place.scan(table.name)} t"
+        f" ON {same} AND t.position = latest.at AND t.filename = latest.f"
     )
     if not table.buries:
         return rows

@@ -7,7 +7,6 @@ memories are only text: nothing in them is markup, and what would steer a termin
 from __future__ import annotations
 
 import json
-import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from datetime import time as time_of_day
 from decimal import Decimal
 from functools import partial
 from math import isfinite
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -43,6 +43,7 @@ class Output:
         self.as_json = as_json
         self._out = _console(stderr=False)
         self._err = _console(stderr=True)
+        self._bar: _Bar | None = None
 
     @property
     def asks(self) -> bool:
@@ -53,6 +54,7 @@ class Output:
 
     def answer(self, document: Any, drawn: Callable[[], RenderableType]) -> None:
         """Print the answer: the document as JSON, or what is drawn of it."""
+        self._end_progress()
         if self.as_json:
             write_json(document)
         else:
@@ -65,46 +67,76 @@ class Output:
 
     def remark(self, text: str) -> None:
         """Say something beside the answer."""
+        self._end_progress()
         self._err.print(Text(text))
 
     def problem(self, text: str) -> None:
         """Say what went wrong."""
+        self._end_progress()
         self._err.print(Text.assemble(("error: ", "bold red"), text))
 
     @contextmanager
     def progress(self) -> Iterator[Tell]:
-        """Give what is told of long work to a bar on the terminal, after the first second."""
-        bar = _Bar(self._err)
+        """Give what is told of long work to a bar on the terminal, after the first second.
+
+        One bar serves a whole command; whatever else is printed ends it.
+        """
+        if self._bar is not None or not self._err.is_terminal:
+            yield _silent if self._bar is None else self._bar.tell
+            return
+        self._bar = _Bar(self._err)
         try:
-            yield bar.tell if self._err.is_terminal else _silent
+            yield self._bar.tell
         finally:
-            bar.close()
+            self._end_progress()
+            self._bar = None
+
+    def _end_progress(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
 
 class _Bar:
-    """A progress bar that appears only when there is something to wait for."""
+    """A progress bar that appears by itself when there is something to wait for."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._since = time.monotonic()
+        self._told: tuple[str, float | None] = ("working", None)
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        self._closed = False
+        self._lock = Lock()
+        self._timer = Timer(PATIENCE, self._appear)
+        self._timer.daemon = True
+        self._timer.start()
 
     def tell(self, what: str, share: float | None) -> None:
         """Show what is being done."""
-        if self._progress is None:
-            if time.monotonic() - self._since < PATIENCE:
-                return
-            self._progress = _started(self._console)
-        if self._task is None:
-            self._task = self._progress.add_task(what, total=None)
-        total = None if share is None else 1.0
-        self._progress.update(self._task, description=what, total=total, completed=share or 0.0)
+        with self._lock:
+            self._told = what, share
+            self._draw()
+
+    def _appear(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self._progress = _started(self._console)
+                self._task = self._progress.add_task(self._told[0], total=None)
+                self._draw()
+
+    def _draw(self) -> None:
+        if self._progress is not None and self._task is not None:
+            what, share = self._told
+            total = None if share is None else 1.0
+            self._progress.update(self._task, description=what, total=total, completed=share or 0.0)
 
     def close(self) -> None:
-        """Take the bar away."""
-        if self._progress is not None:
-            self._progress.stop()
+        """Take the bar away for good."""
+        self._timer.cancel()
+        with self._lock:
+            self._closed = True
+            if self._progress is not None:
+                self._progress.stop()
+                self._progress = None
 
 
 def _started(console: Console) -> Progress:

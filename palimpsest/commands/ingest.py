@@ -76,7 +76,10 @@ def _progress(tell: Tell) -> Callable[[IngestProgress], None]:
     def told(progress: IngestProgress) -> None:
         total = progress.bytes_total
         share = progress.bytes_read / total if total else None
-        decisions = ", ".join(f"{n} {kind}" for kind, n in sorted(progress.decisions.items()))
-        tell(f"{progress.rows} rows ({decisions or 'nothing new'})", share)
+        kinds = progress.decisions
+        stored, pending = kinds.get("stored", 0), kinds.get("pending", 0)
+        joined = sum(kinds.values()) - stored - pending
+        rows = f"{progress.rows:,} rows: {stored:,} stored, {joined:,} joined, {pending:,} pending"
+        tell(rows, share)
 
     return told

@@ -1,0 +1,69 @@
+"""Whatever lasts shows that it goes on; what does not shows nothing."""
+
+from __future__ import annotations
+
+from io import StringIO
+from threading import Event
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from palimpsest import output
+from palimpsest.output import Output
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> StringIO:
+    """What a terminal is sent."""
+    sent = StringIO()
+    console = Console(file=sent, force_terminal=True, width=80)
+    monkeypatch.setattr(output, "_console", lambda **_: console)
+    return sent
+
+
+def appeared(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Set when a bar has been started, at once instead of after a second."""
+    event = Event()
+    started = output._started
+
+    def start(console: Console) -> object:
+        progress = started(console)
+        event.set()
+        return progress
+
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
+    monkeypatch.setattr(output, "_started", start)
+    return event
+
+
+def test_a_bar_appears_though_nothing_is_told(
+    screen: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = appeared(monkeypatch)
+    out = Output(as_json=False)
+    with out.progress():
+        assert event.wait(30)
+    assert "working" in screen.getvalue()
+
+
+def test_one_bar_serves_all_and_ends_with_the_answer(
+    screen: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = appeared(monkeypatch)
+    out = Output(as_json=False)
+    with out.progress() as tell, out.progress() as inner:
+        assert event.wait(30)
+        inner("half of it", 0.5)
+        out.answer({}, lambda: Text("the answer"))
+        after = len(screen.getvalue())
+        tell("more", 0.9)
+    assert "half of it" in screen.getvalue()
+    assert screen.getvalue()[after:] == ""
+
+
+def test_quick_work_shows_nothing(screen: StringIO) -> None:
+    out = Output(as_json=False)
+    with out.progress() as tell:
+        tell("done at once", 1.0)
+    assert screen.getvalue() == ""

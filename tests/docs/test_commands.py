@@ -123,7 +123,7 @@ def test_it_can_be_typed(line: str, prepared: Prepared, tmp_path: Path) -> None:
     write_inputs()
     run("--store", "store", "log", "export", "backup.jsonl")
     command, _, _ = line.partition(" > ")
-    words = filled_in(shlex.split(command)[1:], prepared)
+    words = filled_in(shlex.split(command, comments=True)[1:], prepared)
     if "--store" not in words and words[:2] != ["log", "import"]:
         words = ["--store", "store", *words]
     elif words[:2] == ["log", "import"]:

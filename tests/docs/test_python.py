@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from palimpsest import Palimpsest
 from tests.docs.pages import NAMES, ROOT, Block, blocks
 
 WITH_PYTHON = [name for name in NAMES if blocks(name, "python")]
@@ -33,12 +34,20 @@ def run(block: Block, page: str, names: dict[str, Any]) -> None:
         assert said in ([], [repr(value)]), f"{page}:{node.lineno} gives {value!r}"
 
 
+def make_the_store_that_is_called_so() -> None:
+    """Pages say STORE where the reader's own store stands."""
+    with Palimpsest.open("STORE") as store:
+        store.submit({"owner_id": "ada", "text": "Ada lives in Paris."})
+        assert store.sql_file.exists()
+
+
 def test_the_pages_have_python() -> None:
     assert {"README.md", "docs/python.md", "docs/guard.md"} <= set(WITH_PYTHON)
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON)
 def test_python_of(page: str) -> None:
+    make_the_store_that_is_called_so()
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page, "python"):
         run(block, str(ROOT / page), names)

@@ -95,7 +95,7 @@ def _wrong(path: Path, entry: Mapping[str, int], *, thorough: bool) -> str | Non
         return "has other bytes than were written"
     try:
         rows = pq.read_metadata(path).num_rows
-    except (OSError, pa.ArrowInvalid):
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
         return "has no readable footer"
     return None if rows == entry["rows"] else "has other rows than were written"
 

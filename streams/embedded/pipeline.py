@@ -106,9 +106,9 @@ def run(
                 yield writer.close_window(opened.popleft())
                 between()
             elif not window:
+                between()
                 if rows.ended:
                     return
-                between()
     finally:
         rows.close()
         for left in opened:

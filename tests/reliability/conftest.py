@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.reliability.processes import Forge
-from tests.reliability.rows import rows, write
+from tests.reliability.rows import ROWS, rows, write
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
 @pytest.fixture(scope="session")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Rows with broken ones among them: their file ends an ingest with exit status 1."""
-    return write(tmp_path_factory.mktemp("rows") / "rows.jsonl", rows(160, owners=3))
+    return write(tmp_path_factory.mktemp("rows") / "rows.jsonl", rows(ROWS, owners=3))
 
 
 @pytest.fixture(scope="session")

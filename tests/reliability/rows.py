@@ -16,6 +16,8 @@ BEGINNINGS = (
 )
 ENDINGS = ("lten", "rmak", "ssel", "ndor", "pplin", "ckert", "vrey", "stona", "gglim", "mbrick")
 SESSIONS = 4
+ROWS = 96
+"""Six commits of sixteen: enough for every effect, few enough for dozens of runs."""
 
 Row = dict[str, Any]
 

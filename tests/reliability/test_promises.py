@@ -15,7 +15,7 @@ import pytest
 
 from streams.embedded.log import Log
 from tests.reliability.processes import Forge, outcome
-from tests.reliability.rows import Row, rows, write
+from tests.reliability.rows import ROWS, Row, rows, write
 from tests.streams.embedded.runtime import memories
 
 MAIN = "from palimpsest.cli import main; main()"
@@ -32,7 +32,7 @@ def test_the_same_file_twice_leaves_every_count_the_same(
         ["verify", "--json"],
     )
     assert child.answer(2) == child.answer(0)
-    assert child.answer(1)["known"] == 160
+    assert child.answer(1)["known"] == ROWS
     assert child.answer(1)["decisions"] == {}
     assert child.answer(3)["differences"] == 0
 
@@ -44,7 +44,7 @@ def test_the_same_file_once_more_by_parts_or_at_another_place_changes_nothing(
     moved = tmp_path / "elsewhere" / file.name
     moved.parent.mkdir()
     lines = file.read_bytes().splitlines(keepends=True)
-    moved.write_bytes(b"".join(lines[80:]))
+    moved.write_bytes(b"".join(lines[50:]))
     child = forge.run(copied, ["ingest", str(moved)], window=5)
     assert child.wait() == 1
     assert outcome(copied) == before
@@ -91,7 +91,7 @@ def test_rebuild_and_verify_after_the_projections_were_deleted(forge: Forge, cop
     child = forge.run(copied, ["rebuild"], ["verify", "--json"])
     assert child.statuses() == [0, 0]
     answer = child.answer()
-    assert (answer["differences"], answer["checked"] > 160) == (0, True)
+    assert (answer["differences"], answer["checked"] > ROWS) == (0, True)
 
 
 def test_an_exported_log_imported_elsewhere_is_the_same_store(

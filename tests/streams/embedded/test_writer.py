@@ -105,7 +105,7 @@ def test_a_text_whose_first_candidate_is_refused_is_embedded_when_it_is_needed(
 
 @pytest.fixture(scope="module")
 def mixed() -> Sequence[Row]:
-    return [*lines(rows(420, owners=3), BROKEN)]
+    return [*lines(rows(240, owners=3), BROKEN)]
 
 
 @pytest.fixture(scope="module")
@@ -115,11 +115,11 @@ def expected(mixed: Sequence[Row], tmp_path_factory: pytest.TempPathFactory) -> 
         counts = Counter(decisions(runtime))
         assert counts["hash_exact"] > 20
         assert counts["token_reject"] > 5
-        assert counts["pending"] > 20
+        assert counts["pending"] > 5
         return runtime.lines()
 
 
-@pytest.mark.parametrize("window", [1, 7, 64, 512])
+@pytest.mark.parametrize("window", [1, 7, 512])
 def test_the_size_of_a_window_changes_no_byte_of_the_log(
     window: int,
     mixed: Sequence[Row],

@@ -31,13 +31,17 @@ def owners(scale: Scale) -> list[Measured]:
     with scratch_store(StubEngine()) as store:
         said = _in_turn(count)
         rates = []
+        busy = time.process_time()
         for _ in range(SECTIONS):
             some = list(islice(said, count * EACH // SECTIONS))
             rates.append(len(some) / store.ingest(some))
         total = store.log.head()
+        beside = {"us of processor time each": (time.process_time() - busy) / total * 1e6}
     note = f"{count} owners x {EACH}, {total} events, fifth by fifth; projections included"
     return [
-        Measured("decisions with a stub embedder", "decisions/s", rates, 2_500, note=note),
+        Measured(
+            "decisions with a stub embedder", "decisions/s", rates, 2_500, note=note, beside=beside
+        ),
         Measured("resident memory, most", "MB", [_resident()], 1_000, at_most=True, note=note),
     ]
 

@@ -1,0 +1,1 @@
+"""The language: candidates, requests, events, evidence, policy, wire format and schemas."""

@@ -215,7 +215,7 @@ class ErasedData(Model):
 
 
 class Event(Model):
-    """The CloudEvents envelope: `subject` is a candidate or decision id, `partitionkey` the owner."""
+    """A CloudEvent: `subject` is the id of a candidate or decision, `partitionkey` the owner."""
 
     specversion: Literal["1.0"] = "1.0"
     id: str

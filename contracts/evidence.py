@@ -1,4 +1,4 @@
-"""What a decision rested on: neighbours with scores, cues, verdicts, versions (design section 1)."""
+"""What a decision rested on: neighbours, scores, cues, verdicts, versions (design section 1)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a person asks for, before it is expanded to one command per owner and join.
 
-Requests travel through the inbox (embedded) or `memory.commands` (cluster), so they are wire format.
+They travel through the inbox (embedded) or `memory.commands` (cluster): they are wire format.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ They travel through the inbox (embedded) or `memory.commands` (cluster): they ar
 from __future__ import annotations
 
 from typing import Annotated, Literal, Self
+from uuid import UUID
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from contracts.candidate import Name
 from contracts.events import Decision
@@ -15,10 +16,18 @@ from contracts.evidence import Verdict
 from contracts.model import Model, Timestamp
 
 
-class Request(Model):
-    """Who asks, and why. `request_id` is fresh for each invocation."""
+def _uuid(value: str) -> str:
+    """The ids of all that a request causes are uuid5 of its own, so its own must be one."""
+    try:
+        return str(UUID(value))
+    except ValueError:
+        raise ValueError("must be a UUID, such as uuid4() makes") from None
 
-    request_id: str
+
+class Request(Model):
+    """Who asks, and why. `request_id` is a UUID, fresh for each invocation."""
+
+    request_id: Annotated[str, AfterValidator(_uuid)]
     actor: str | None = None
     because: str | None = None
 

@@ -27,6 +27,8 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     JsonValue: _JSON,
     Any: _JSON,
 }
+_NAMED = {"request_id": st.uuids().map(str)}
+"""What an annotation alone does not say."""
 _TIMES = st.datetimes(timezones=st.just(UTC))
 
 
@@ -38,6 +40,7 @@ def events() -> st.SearchStrategy[AnyEvent]:
 def models(kind: type[Any]) -> st.SearchStrategy[Any]:
     """Any value of a model, with or without each of its optional fields."""
     fields = {name: values(field.annotation) for name, field in kind.model_fields.items()}
+    fields |= {name: drawn for name, drawn in _NAMED.items() if name in fields}
     return st.fixed_dictionaries(fields).map(lambda given: kind(**given))
 
 

@@ -81,12 +81,15 @@ def test_a_request_schema_knows_every_request(kind: type[Any]) -> None:
     assert {"$ref": f"#/$defs/{kind.__name__}"} in schema["oneOf"]
 
 
+REQUEST_ID = "0b6a0f6e-4b0e-4d0e-9a63-70616c696d70"
+
+
 def test_a_request_is_read_as_its_schema_says() -> None:
-    merge = {"request": "merge", "request_id": "r", "a": "1", "b": "2"}
+    merge = {"request": "merge", "request_id": REQUEST_ID, "a": "1", "b": "2"}
     assert valid("request.json", merge)
     assert REQUEST.validate_python(merge).request == "merge"
     assert not valid("request.json", merge | {"a": None})
-    assert not valid("request.json", {"request": "forget everything", "request_id": "r"})
+    assert not valid("request.json", {"request": "forget everything", "request_id": REQUEST_ID})
 
 
 @pytest.mark.parametrize("preset", preset_names())

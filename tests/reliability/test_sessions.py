@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
+import orjson
 import pytest
 
 from contracts.events import PolicySet
@@ -124,17 +126,22 @@ def test_sums_of_large_memories_follow_what_others_did(tmp_path: Path) -> None:
         assert sound(one)
 
 
+def merge_request(request_id: str) -> bytes:
+    return orjson.dumps({"request": "merge", "request_id": request_id, "a": "a", "b": "b"})
+
+
 def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimpsest) -> None:
     store.submit(rows(3))
     inbox = Inbox(store._desk.log)
     broken = inbox.put("candidates", "inbox", b"not what we pack")
     unread = inbox.put("request", "inbox", b'{"request": "nothing"}')
-    no_uuid = b'{"request": "merge", "request_id": "no uuid", "a": "a", "b": "b"}'
-    refused = inbox.put("request", "inbox", no_uuid)
+    no_uuid = inbox.put("request", "inbox", merge_request("no uuid"))
+    refused = inbox.put("request", "inbox", merge_request(str(uuid4())))
     store.submit(rows(6))
-    answers = [inbox.take_answer(item) for item in (broken, unread, refused)]
+    answers = [inbox.take_answer(item) for item in (broken, unread, no_uuid, refused)]
     assert [answer is not None and answer[:9] for answer in answers] == [
         b'{"failed"',
+        b'{"usage":',
         b'{"usage":',
         b'{"refused',
     ]

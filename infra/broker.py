@@ -1,0 +1,249 @@
+"""A real Kafka broker for tests and trials, without Docker: one node that is its own controller.
+
+`python -m infra.broker --data DIR` runs one until Ctrl-C. It needs Java 17 or newer and, the first
+time, Maven. It listens on the loopback alone, and has no replicas: nothing to be relied upon.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+from infra.distribution import Distribution, NotAvailableError, cache_folder, fill, locked, obtain
+
+PORTS = range(20_000, 32_000)
+"""Below those that the system gives to clients: else one of them, looking for the broker while it
+is down, gets the broker's own port, is connected to itself, and the broker cannot come back."""
+STARTING_SECONDS = 60.0
+STOPPING_SECONDS = 15.0
+STARTED = b"Kafka Server started"
+MEMORY = ("-Xms96m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+SETTINGS = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={data}
+auto.create.topics.enable=false
+
+# one node
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+min.insync.replicas=1
+
+# small and quick
+offsets.topic.num.partitions=1
+transaction.state.log.num.partitions=1
+log.cleaner.dedupe.buffer.size=2097152
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+
+# The registration of a killed broker must expire before it may come back: 11 s by default, 3 s so.
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+"""
+
+
+class BrokerError(Exception):
+    """A broker did not come up, with the end of what it said."""
+
+
+class Broker:
+    """A broker on a folder of its own: `data/`, `server.properties` and `broker.log`.
+
+    As a context it runs within it. After `stop` or `kill`, `start` goes on with the same data on
+    the same port.
+    """
+
+    def __init__(
+        self, folder: Path, port: int | None = None, distribution: Distribution | None = None
+    ) -> None:
+        self.folder = folder.absolute()
+        self._port = port or free_port()
+        self._distribution = distribution
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """The address that clients are given."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int | None:
+        """The process that runs, if one does."""
+        return self._process.pid if self._process else None
+
+    @property
+    def log(self) -> Path:
+        """What the broker says, over all of its starts."""
+        return self.folder / "broker.log"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self, *, options: tuple[str, ...] = ()) -> None:
+        """Start it, and return when it answers; nothing where it runs already.
+
+        `options` are more words for the JVM. NotAvailableError where there is no Java; BrokerError
+        when it ends, or is not up after a minute.
+        """
+        if self._process is not None and self._process.poll() is None:
+            return
+        distribution = self._distribution or distribution_with_archive()
+        settings = self._prepare(distribution.template)
+        words = (*MEMORY, *_sharing(distribution), *options, "kafka.Kafka", str(settings))
+        with self.log.open("ab") as log:
+            # A session of its own: Ctrl-C is for whoever started it, who stops it in good order.
+            self._process = subprocess.Popen(
+                distribution.command(*words),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+            said_before = log.tell()
+        self._await_start(said_before)
+
+    def stop(self, patience: float = STOPPING_SECONDS) -> None:
+        """End it in good order, or with SIGKILL after so many seconds."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._process = None
+
+    def kill(self) -> None:
+        """End it at once, with SIGKILL."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def restart(self) -> None:
+        """Stop it in good order and start it again on the same data and port."""
+        self.stop()
+        self.start()
+
+    def _prepare(self, template: Path) -> Path:
+        """The data folder, formatted, and the settings' file."""
+        data = self.folder / "data"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not data.exists():
+            fill(data, lambda folder: _copy(template, folder))
+        settings = self.folder / "server.properties"
+        settings.write_text(
+            SETTINGS.format(port=self._port, controller=free_port(self._port), data=data)
+        )
+        return settings
+
+    def _await_start(self, said_before: int) -> None:
+        assert self._process is not None
+        last = time.monotonic() + STARTING_SECONDS
+        while STARTED not in self._said(said_before):
+            ended = self._process.poll()
+            if ended is not None or time.monotonic() > last:
+                self.kill()
+                what = f"did not start in {STARTING_SECONDS:g} s" if ended is None else "ended"
+                tail = self._said(said_before)[-3000:].decode(errors="replace")
+                raise BrokerError(f"the Kafka broker {what}; {self.log} ends with:\n{tail}")
+            time.sleep(0.02)
+
+    def _said(self, since: int) -> bytes:
+        with self.log.open("rb") as log:
+            log.seek(since)
+            return log.read()
+
+
+def distribution_with_archive() -> Distribution:
+    """What brokers are started from, out of the cache; fills that where something is missing."""
+    cache = cache_folder()
+    with locked(cache):
+        distribution = obtain(cache)
+        fill(distribution.archive, lambda archive: _archive(distribution, archive))
+    return distribution
+
+
+def _archive(distribution: Distribution, archive: Path) -> None:
+    """Run a broker once: the JVM writes down at its end which classes it had."""
+    with TemporaryDirectory(prefix="palimpsest-kafka-") as folder:
+        broker = Broker(Path(folder), distribution=distribution)
+        broker.start(options=(f"-XX:ArchiveClassesAtExit={archive}",))
+        broker.stop(patience=120)
+    if not archive.exists():
+        raise NotAvailableError("the JVM wrote no class archive at its end")
+
+
+def _sharing(distribution: Distribution) -> tuple[str, ...]:
+    if not distribution.archive.exists():
+        return ()
+    return (f"-XX:SharedArchiveFile={distribution.archive}", "-Xshare:auto")
+
+
+def _copy(template: Path, folder: Path) -> None:
+    shutil.copytree(template, folder)
+
+
+def free_port(*taken: int) -> int:
+    """A port of the loopback that nobody listens on."""
+    for port in random.sample(PORTS, 100):
+        with socket.socket() as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if port not in taken and _can_bind(attempt, port):
+                return port
+    raise BrokerError(f"no free port between {PORTS.start} and {PORTS.stop}")
+
+
+def _can_bind(attempt: socket.socket, port: int) -> bool:
+    try:
+        attempt.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    return True
+
+
+def main() -> None:
+    """Run a broker in the foreground until Ctrl-C or SIGTERM."""
+    parser = argparse.ArgumentParser(prog="python -m infra.broker", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="kept when it ends")
+    parser.add_argument("--port", type=int, metavar="P", help="else a free one")
+    said = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with Broker(said.data, said.port) as broker:
+            print(broker.bootstrap, flush=True)
+            signal.pause()
+    except (NotAvailableError, BrokerError) as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -42,7 +42,7 @@ class Column:
 
     def array(self, rows: Sequence[Any]) -> pa.Array:
         """The column of these rows."""
-        values = [self.value(row) for row in rows]
+        values = list(map(self.value, rows))
         return _neighbours(values) if self.type is NEIGHBOURS else pa.array(values, self.type)
 
 

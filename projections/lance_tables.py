@@ -49,8 +49,7 @@ class LanceTable:
         """Living rows as Arrow, column by column."""
         arrays = []
         for _, kind, path in self.columns:
-            value = attrgetter(path)
-            arrays.append(pa.array([value(state) for state in states], kind))
+            arrays.append(pa.array(list(map(attrgetter(path), states)), kind))
         arrays.append(column([state.vector for state in states], dimension))
         return pa.Table.from_arrays(arrays, schema=self.schema(dimension))
 

@@ -9,7 +9,6 @@ import orjson
 import pyarrow as pa
 
 from contracts.events import PolicySet
-from contracts.evidence import Neighbour
 from projections.columns import (
     MOMENT,
     NEIGHBOURS,
@@ -22,13 +21,7 @@ from projections.columns import (
     Table,
     Value,
 )
-from projections.facts import (
-    DecisionRow,
-    decision_row,
-    score,
-    verdict_rows,
-    verdict_that_counts,
-)
+from projections.facts import decision_row, score, verdict_rows
 from projections.rows import Gone, MemoryState, Rows
 
 LAYOUT = 1
@@ -41,39 +34,6 @@ def _column(name: str, kind: pa.DataType, value: Value | str | None = None) -> C
     return Column(name, kind, value)
 
 
-def _join(name: str) -> Value:
-    return lambda row: getattr(row.join, name) if row.join is not None else None
-
-
-def _field(name: str) -> Value:
-    return lambda row: getattr(row.fields, name) if row.fields is not None else None
-
-
-def _evidence(name: str) -> Value:
-    return lambda row: getattr(row.evidence, name) if row.evidence is not None else None
-
-
-def _invalid(name: str) -> Value:
-    return lambda row: getattr(row.invalid.data, name) if row.invalid is not None else None
-
-
-def _neighbours(row: DecisionRow) -> tuple[Neighbour, ...]:
-    return row.evidence.neighbours if row.evidence is not None else ()
-
-
-def _said(name: str) -> Value:
-    def value(row: DecisionRow) -> Any:
-        verdict = verdict_that_counts(row)
-        return getattr(verdict, name) if verdict is not None else None
-
-    return value
-
-
-def _of_living(name: str) -> Value:
-    """A column of a memory that stays empty where it is gone."""
-    return lambda row: getattr(row, name) if isinstance(row, MemoryState) else None
-
-
 DECISIONS = Table(
     "decisions",
     ("position",),
@@ -82,35 +42,31 @@ DECISIONS = Table(
         _column("decision_id", TEXT),
         _column("decision", TEXT),
         _column("owner_id", TEXT),
-        _column("namespace", TEXT, _field("namespace")),
+        _column("namespace", TEXT, "fields.namespace"),
         _column("candidate_id", TEXT),
-        _column("joined_to", TEXT, _join("to")),
-        _column("similarity", REAL, _join("similarity")),
-        _column("face_rule", TEXT, _join("face")),
+        _column("joined_to", TEXT, "join.to"),
+        _column("similarity", REAL, "join.similarity"),
+        _column("face_rule", TEXT, "join.face"),
         _column("rank", TEXT),
         _column("decided_at", MOMENT),
-        _column("policy", TEXT, _evidence("policy")),
-        _column("check", TEXT, _evidence("check")),
-        _column("cues", TEXTS, lambda row: row.nearest.cues if row.nearest is not None else ()),
-        _column("nearest_id", TEXT, lambda row: row.nearest.candidate_id if row.nearest else None),
-        _column("nearest_similarity", REAL, lambda row: score(row.nearest)),
-        _column("asked", TEXTS, _evidence("asked")),
-        _column("neighbours", NEIGHBOURS, _neighbours),
-        _column("llm_answer", TEXT, _said("answer")),
-        _column("llm_reasoning", TEXT, _said("reasoning")),
+        _column("policy", TEXT, "evidence.policy"),
+        _column("check", TEXT, "evidence.check"),
+        _column("cues", TEXTS, "nearest.cues"),
+        _column("nearest_id", TEXT, "nearest.candidate_id"),
+        _column("nearest_similarity", REAL, score),
+        _column("asked", TEXTS, "evidence.asked"),
+        _column("neighbours", NEIGHBOURS, "evidence.neighbours"),
+        _column("llm_answer", TEXT, "verdict.answer"),
+        _column("llm_reasoning", TEXT, "verdict.reasoning"),
         _column("actor", TEXT),
         _column("because", TEXT),
-        _column("source", TEXT, lambda row: row.fields.source if row.fields else _origin(row)),
-        _column("session_id", TEXT, _field("session_id")),
-        _column("reason", TEXT, _invalid("reason")),
-        _column("detail", TEXT, _invalid("detail")),
-        _column("digest", TEXT, _invalid("digest")),
+        _column("source", TEXT),
+        _column("session_id", TEXT, "fields.session_id"),
+        _column("reason", TEXT, "invalid.reason"),
+        _column("detail", TEXT, "invalid.detail"),
+        _column("digest", TEXT, "invalid.digest"),
     ),
 )
-
-
-def _origin(row: DecisionRow) -> str | None:
-    return row.invalid.data.origin if row.invalid is not None else None
 
 
 CANDIDATES = Table(
@@ -170,9 +126,9 @@ MEMORIES = Table(
     "memories",
     ("memory_id",),
     (
-        _column("memory_id", TEXT, lambda row: row.key if isinstance(row, Gone) else row.memory_id),
-        *(_column(name, kind, _of_living(name)) for name, kind in MEMORY_COLUMNS),
-        _column("living", YES_NO, lambda row: isinstance(row, MemoryState)),
+        _column("memory_id", TEXT),
+        *(_column(name, kind) for name, kind in MEMORY_COLUMNS),
+        _column("living", YES_NO, lambda row: row.status is not None),
         _column("position", WHOLE),
     ),
     buries=True,
@@ -222,13 +178,21 @@ POLICIES = Table(
 TABLES = (DECISIONS, CANDIDATES, MEMORIES, REVIEWS, VERDICTS, POLICIES)
 
 
+_NOTHING: dict[str, Any] = dict.fromkeys(MemoryState._fields)
+
+
+def _buried(gone: Gone) -> MemoryState:
+    """A memory that is gone, as a row: nothing is said but its id and position."""
+    return MemoryState(**_NOTHING | {"memory_id": gone.key, "position": gone.position})
+
+
 def rows_by_table(rows: Rows) -> dict[str, list[Any]]:
     """The rows of a commit for each table."""
     decisions = [row for fact in rows.facts if (row := decision_row(fact)) is not None]
     return {
         "decisions": decisions,
         "candidates": list(rows.candidates.values()),
-        "memories": list(rows.memories.values()),
+        "memories": [_buried(m) if isinstance(m, Gone) else m for m in rows.memories.values()],
         "reviews": list(rows.reviews.values()),
         "verdicts": [row for fact in rows.facts for row in verdict_rows(fact)],
         "policies": [fact for fact in rows.facts if isinstance(fact.event, PolicySet)],

@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 PACKAGES = ("palimpsest", "duckdb", "lancedb", "pyarrow", "pydantic", "onnxruntime", "tokenizers")
-EXTRAS = {
-    "judge": "anthropic",
-    "cluster": "faust",
-    "sentence-transformers": "sentence_transformers",
-}
+EXTRAS = {"cluster": "faust", "sentence-transformers": "sentence_transformers"}
 """The module by which each extra is known to be there."""
 ENOUGH_BYTES = 100 * 1024 * 1024
 

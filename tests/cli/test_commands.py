@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -335,7 +336,7 @@ def test_doctor_finds_the_store_well(stocked: CommandLine) -> None:
     document = stocked.json("doctor")
     names = {finding["name"] for finding in document["findings"]}
     assert document["healthy"]
-    assert {"python", "model", "store", "writer", "log", "lancedb", "extra judge"} <= names
+    assert {"python", "model", "store", "writer", "log", "lancedb"} <= names
     missing = [one for one in document["findings"] if not one["found"]]
     assert all(one["remedy"] for one in missing)
 
@@ -347,6 +348,13 @@ def test_doctor_fails_where_something_needed_is_missing(
     ran = stocked("doctor")
     assert ran.status == 1
     assert "no-such-folder" in ran.out
+
+
+def test_doctor_suggests_the_extras_that_there_are(palimpsest: CommandLine) -> None:
+    file = Path(__file__).parents[2] / "pyproject.toml"
+    extras = set(tomllib.loads(file.read_text())["project"]["optional-dependencies"]) - {"dev"}
+    names = {finding["name"] for finding in palimpsest.json("doctor")["findings"]}
+    assert {name for name in names if name.startswith("extra ")} == {f"extra {e}" for e in extras}
 
 
 def test_doctor_needs_no_store(palimpsest: CommandLine) -> None:

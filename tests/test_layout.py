@@ -1,8 +1,11 @@
-"""Imports point one way, and the pure core can reach no clock, chance, environment or I/O."""
+"""Imports point one way, the pure core reaches nothing impure, and what is used is declared."""
 
 from __future__ import annotations
 
 import ast
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -233,3 +236,106 @@ def test_what_the_core_does_not_reach_may_be_impure(tmp_path: Path) -> None:
         },
     )
     assert impurities(modules) == []
+
+
+# -- what is declared ----------------------------------------------------------------------------
+
+GUARDED = {
+    "cluster": ("streams.cluster", "palimpsest.following"),
+    "sentence-transformers": ("streams.embedder.sentence_transformers_engine",),
+}
+"""The only modules that may import what an extra installs: the base runs without them."""
+
+IMPORTED_AS = {"faust-streaming": {"faust", "mode"}}
+"""Distributions whose modules are not named as they are; mode is Faust's own lower half."""
+
+NAMED_ONLY = frozenset({"uvloop"})
+"""Chosen by a name in a setting, never imported."""
+
+AWAITED = frozenset({"prometheus_client"})
+"""Declared before the code that will import it; what is imported by now must leave this list."""
+
+
+def declared() -> dict[str, set[str]]:
+    """Return the modules that pyproject.toml declares: of the base (""), and of each extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {
+        name: set().union(*(modules_of(requirement) for requirement in requirements))
+        for name, requirements in groups.items()
+        if name != "dev"
+    }
+
+
+def modules_of(requirement: str) -> set[str]:
+    name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower()
+    return IMPORTED_AS.get(name, {name.replace("-", "_")})
+
+
+def third_party(tree: ast.Module) -> set[str]:
+    """Return the packages of others that a module imports when it runs."""
+    running = ast.Module([WithoutTypes().visit(node) for node in tree.body], [])
+    names = {name.split(".")[0] for name in (*imported(running), *imported_by_name(running))}
+    return names - set(sys.stdlib_module_names) - set(LAYERS)
+
+
+def imported_by_name(tree: ast.Module) -> Iterator[str]:
+    """Yield what `importlib.import_module` is asked for."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="import_module"), args=[ast.Constant(str(name))]):
+                yield name
+            case _:
+                pass
+
+
+class WithoutTypes(ast.NodeTransformer):
+    """Empties `if TYPE_CHECKING`: what only types need is not imported when it runs."""
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return ast.Pass()
+        return self.generic_visit(node)
+
+
+def undeclared(modules: Tree, groups: dict[str, set[str]]) -> list[str]:
+    """Return `importer -> package` for each package that no dependency of its importer brings."""
+    found = []
+    for module, tree in modules.items():
+        extras = [name for name, guarded in GUARDED.items() if within(module, guarded)]
+        may = groups[""].union(*(groups.get(extra, set()) for extra in extras))
+        found += [f"{module} -> {name}" for name in sorted(third_party(tree) - may)]
+    return found
+
+
+def test_every_import_is_declared() -> None:
+    assert undeclared(parse(ROOT), declared()) == []
+
+
+def test_everything_declared_is_imported() -> None:
+    modules = parse(ROOT)
+    used = set().union(*map(third_party, modules.values()))
+    groups = declared()
+    assert set(groups) == {"", *GUARDED}
+    assert not AWAITED & used
+    there = [name for name in groups if not name or any(m in modules for m in GUARDED[name])]
+    unused = {name: groups[name] - used - NAMED_ONLY - AWAITED for name in there}
+    assert {name: rest for name, rest in unused.items() if rest} == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "found"),
+    [
+        ("streams/a.py", "import tqdm.auto", ["streams.a -> tqdm"]),
+        ("streams/a.py", "def f():\n    from faust import App", ["streams.a -> faust"]),
+        ("streams/cluster/a.py", "import faust", []),
+        ("streams/a.py", "import os, numpy.linalg", []),
+        ("streams/a.py", "import importlib\nimportlib.import_module('x')", ["streams.a -> x"]),
+        ("streams/a.py", "if TYPE_CHECKING:\n    import tqdm", []),
+    ],
+)
+def test_an_undeclared_import_is_found(
+    tmp_path: Path, module: str, source: str, found: list[str]
+) -> None:
+    groups = {"": {"numpy"}, "cluster": {"faust"}}
+    assert undeclared(write_tree(tmp_path, {module: source}), groups) == found

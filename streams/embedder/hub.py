@@ -49,13 +49,13 @@ def _snapshot(repository: str, main: str, progress: Progress) -> Path:
 
 def _bar(repository: str, progress: Progress) -> type[Any]:
     """A progress bar that draws nothing and tells `progress` the share of the bytes."""
-    from tqdm.auto import tqdm  # type: ignore[import-untyped]
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
 
-    class Bar(tqdm):  # type: ignore[misc]
+    class Bar(tqdm):
         def __init__(self, *args: Any, **options: Any) -> None:
             self._bytes = options.get("unit") == "B"
-            options.pop("name", None)
-            super().__init__(*args, **{**options, "file": io.StringIO(), "disable": False})
+            quiet = {**options, "file": io.StringIO(), "disable": False}
+            super().__init__(*args, **quiet)  # type: ignore[no-untyped-call]
 
         def update(self, n: float | None = 1) -> bool | None:
             shown: bool | None = super().update(n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -31,6 +31,7 @@ from streams.embedded.log import Log
 from streams.embedded.operations import carry_out
 from streams.embedded.pipeline import WINDOW, run
 from streams.embedder import Embedder
+from streams.intake.parsing import NO_RENAMES
 
 POLL_SECONDS = 0.02
 """How often an answer is looked for, and whether the writer has gone."""
@@ -104,12 +105,17 @@ class FrontDesk:
         with self.writing():
             pass
 
-    def submit(self, inputs: Sequence[Input]) -> list[Outcome]:
-        """Decide on inputs here, or have them decided by the process that holds the lock."""
+    def submit(
+        self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES
+    ) -> list[Outcome]:
+        """Decide on inputs here, or have them decided by the process that holds the lock.
+
+        `renames` are those that the inputs were read with: whoever decides reads them again.
+        """
         with self.writing() as session:
             if session is not None:
                 return session.decide(inputs)
-        return [one for window in self._sent(iter(inputs), {}) for one in window]
+        return [one for window in self._sent(iter(inputs), dict(renames)) for one in window]
 
     def stream(
         self, inputs: Iterator[Input], renames: dict[str, str]

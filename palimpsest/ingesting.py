@@ -138,8 +138,15 @@ def _summed_up(
     return summary
 
 
-def ingest_letters(desk: FrontDesk, letter_ids: Sequence[str] | None) -> Summary:
-    """Read dead letters again. Those that are valid now are marked `retried`."""
+def ingest_letters(
+    desk: FrontDesk, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
+) -> Summary:
+    """Read dead letters again. Those that are valid now are marked `retried`.
+
+    Equal rows of an input are one letter, that of the first: so a row without an id gets the one
+    that it would have got on its way in, if its bytes and its source are the same.
+    """
+    renames = dict(mapping or {})
     letters = DeadLetters(desk.log)
     wanted = letter_ids or [letter.id for letter in letters.letters("open")]
     summary = Summary()
@@ -148,7 +155,7 @@ def ingest_letters(desk: FrontDesk, letter_ids: Sequence[str] | None) -> Summary
         if letter is None or raw is None:
             raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
         row = RawRow(raw, letter.origin, 1)
-        outcomes = desk.submit([Input(row, understand(row))])
+        outcomes = desk.submit([Input(row, understand(row, renames))], renames)
         summary.add(outcomes)
         if outcomes[0].result != "invalid":
             with desk.log.transaction():

@@ -326,9 +326,14 @@ class Palimpsest:
         """One of them, with its bytes as they came."""
         return exchange.dead_letter(self._desk, letter_id)
 
-    def retry_dead_letters(self, letter_ids: Sequence[str] | None = None) -> Summary:
-        """Read dead letters again: all open ones, or those named."""
-        return ingest_letters(self._desk, letter_ids)
+    def retry_dead_letters(
+        self,
+        letter_ids: Sequence[str] | None = None,
+        *,
+        mapping: Mapping[str, str] | None = None,
+    ) -> Summary:
+        """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
+        return ingest_letters(self._desk, letter_ids, mapping)
 
 
 def _fresh() -> str:

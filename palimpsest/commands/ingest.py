@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+Renames = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="THEIRS=OURS", help="Read their field as ours; repeatable."),
+]
+
 
 @app.command(epilog="Example: palimpsest ingest chat.jsonl.gz --source chat --map content=text")
 def ingest(
@@ -28,10 +33,7 @@ def ingest(
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whence the rows are; else the file's name.")
     ] = None,
-    renames: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="THEIRS=OURS", help="Read their field as ours; repeatable."),
-    ] = None,
+    renames: Renames = None,
 ) -> None:
     """Decide on every row of files and sum up; makes the store where there is none.
 
@@ -40,7 +42,7 @@ def ingest(
     kept as dead letters; the exit status is then 1.
     """
     call = invocation(context)
-    mapping = _mapping(renames or [])
+    mapping = mapping_of(renames)
     with call.store(create=True) as store, call.output.progress() as tell:
         summary = store.ingest(files, source=source, mapping=mapping, progress=_progress(tell))
     sum_up(call.output, summary)
@@ -62,9 +64,10 @@ def sum_up(output: Output, summary: Summary) -> None:
         raise typer.Exit(FAILED)
 
 
-def _mapping(renames: list[str]) -> dict[str, str]:
+def mapping_of(renames: list[str] | None) -> dict[str, str]:
+    """Their names of fields to ours."""
     mapping: dict[str, str] = {}
-    for rename in renames:
+    for rename in renames or []:
         theirs, sign, ours = rename.partition("=")
         if not (theirs and sign and ours):
             raise typer.BadParameter(f"--map {rename}: write it as THEIRS=OURS")

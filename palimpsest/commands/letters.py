@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from palimpsest.commands import drawing
-from palimpsest.commands.ingest import sum_up
+from palimpsest.commands.ingest import Renames, mapping_of, sum_up
 from palimpsest.commands.invocation import invocation
 
 app = typer.Typer(
@@ -56,15 +56,17 @@ def _text(original: bytes) -> str | None:
         return None
 
 
-@app.command(epilog="Example: palimpsest dead-letters retry")
+@app.command(epilog="Example: palimpsest dead-letters retry --map content=text")
 def retry(
     context: typer.Context,
     chosen: Annotated[
         list[str] | None, typer.Argument(metavar="ID…", help="Else all that are open.")
     ] = None,
+    renames: Renames = None,
 ) -> None:
     """Read dead letters again, after what was wrong here is mended; sums up as `ingest` does."""
     call = invocation(context)
+    mapping = mapping_of(renames)
     with call.store() as store:
-        summary: Any = store.retry_dead_letters(chosen or None)
+        summary: Any = store.retry_dead_letters(chosen or None, mapping=mapping)
     sum_up(call.output, summary)

@@ -325,6 +325,20 @@ def test_dead_letters_keep_the_bytes(palimpsest: CommandLine) -> None:
     assert palimpsest("dead-letters", "show", "nothing").status == 3
 
 
+def test_a_retry_renames_and_gives_the_ids_that_the_first_reading_would_have(
+    palimpsest: CommandLine,
+) -> None:
+    told = [{"owner_id": "ada", "content": text} for text in (PARIS, TEA)]
+    file = palimpsest.file(told)
+    palimpsest.json("ingest", file, "--source", "chat", status=1)
+    assert palimpsest.json("dead-letters", "retry", status=1)["invalid"] == 2
+    retried = palimpsest.json("dead-letters", "retry", "--map", "content=text")
+    assert retried["decisions"] == {"stored": 2}
+    assert len(palimpsest.json("dead-letters", "list", "--state", "retried")) == 2
+    again = palimpsest.json("ingest", file, "--source", "chat", "--map", "content=text")
+    assert (again["known"], again["decisions"]) == (2, {})
+
+
 def test_schemas_are_written(palimpsest: CommandLine) -> None:
     folder = palimpsest.folder / "made" / "schemas"
     document = palimpsest.json("schemas", str(folder))

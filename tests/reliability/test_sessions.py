@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from threading import Timer
 from uuid import uuid4
 
 import orjson
@@ -22,6 +23,7 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.store import Palimpsest
 from palimpsest.writing import WritingSession
 from streams.embedded.inbox import Inbox
+from streams.embedded.lock import WriterLock
 from streams.embedded.log import Log
 from streams.embedder import Embedder
 from streams.policies import load_policy
@@ -155,6 +157,15 @@ def test_whoever_left_an_item_that_meets_a_bug_is_told(
     monkeypatch.setattr(WritingSession, "_serve_candidates", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         store._desk._left_in_inbox("candidates", b"")
+
+
+def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -> None:
+    """Another process holds the lock at first: it reads the rows again, from their bytes."""
+    store.submit({"owner_id": "ann", "content": "a text of theirs"})
+    lock = WriterLock(store.folder)
+    assert lock.try_acquire()
+    Timer(0.2, lock.release).start()
+    assert store.retry_dead_letters(mapping={"content": "text"}).decisions == {"stored": 1}
 
 
 def test_the_same_rows_again_leave_every_count_the_same(store: Palimpsest) -> None:

@@ -36,12 +36,11 @@ def folded(
     """What the events after `start` touched, as it is at `end`; many owners in one batch."""
     owners = touched_owners(source, start, end)
     batch = Rows(end)
-    with collector_at_rest() as rest:
+    with collector_at_rest():
         for number, owner_id in enumerate(owners):
             rows = owner_rows(source, owner_id, start, end)
             if rows is not None:
                 batch.add(rows)
-                rest.after(len(rows.facts))
             if len(batch) >= ROWS_AT_ONCE:
                 batch.upto = end
                 yield batch
@@ -59,4 +58,6 @@ def owner_rows(source: EventSource, owner_id: str, start: int, end: int) -> Rows
         touched = evolve(ledger, recorded.event)
         if recorded.position > start:
             changes.add(recorded.position, recorded.event, touched)
-    return changes.take()
+    rows = changes.take()
+    ledger.dissolve()
+    return rows

@@ -241,3 +241,16 @@ class Ledger:
     def at(self, now: datetime) -> datetime:
         """`now`, or the last decision's time where the clock went back."""
         return now if self.last_time is None or now > self.last_time else self.last_time
+
+    def dissolve(self) -> None:
+        """Part what holds each other, so that all of it goes without Python's collector.
+
+        The ledger is of no use after it; entries keep what they say of themselves.
+        """
+        for entry in self.entries.values():
+            del entry.memory
+            entry.edges.clear()
+        for scope in self.scopes.values():
+            for distinct in scope.by_hash.values():
+                distinct.members.clear()
+                distinct.alias = None

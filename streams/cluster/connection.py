@@ -1,0 +1,103 @@
+"""What reaches a Kafka cluster: addresses, SASL and TLS, and the prefix of our topics there."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, model_validator
+
+from contracts.errors import UsageError
+
+Bootstrap = Annotated[str, StringConstraints(pattern=r"^[^\s,;/]+:\d+(,[^\s,;/]+:\d+)*$")]
+Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]*$", max_length=100)]
+
+
+class Connection(BaseModel):
+    """How to reach a cluster. `bootstrap` is `host:port`, several with commas between.
+
+    The prefix stands before the name of every topic, group and transactional id, so that several
+    installations can share a cluster.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    bootstrap: Bootstrap
+    prefix: Prefix = ""
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
+    sasl_username: str | None = None
+    sasl_password: SecretStr | None = None
+    ssl_cafile: Path | None = None
+    ssl_certfile: Path | None = None
+    ssl_keyfile: Path | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        credentials = (self.sasl_mechanism, self.sasl_username, self.sasl_password)
+        if self._uses_sasl and None in credentials:
+            raise ValueError("SASL needs sasl_mechanism, sasl_username and sasl_password")
+        if not self._uses_sasl and credentials != (None, None, None):
+            raise ValueError("sasl_… needs security_protocol SASL_PLAINTEXT or SASL_SSL")
+        files = (self.ssl_cafile, self.ssl_certfile, self.ssl_keyfile)
+        if not self._uses_tls and files != (None, None, None):
+            raise ValueError("ssl_… needs security_protocol SSL or SASL_SSL")
+        if self.ssl_keyfile is not None and self.ssl_certfile is None:
+            raise ValueError("ssl_keyfile needs ssl_certfile")
+        return self
+
+    @property
+    def _uses_sasl(self) -> bool:
+        return self.security_protocol.startswith("SASL_")
+
+    @property
+    def _uses_tls(self) -> bool:
+        return self.security_protocol.endswith("SSL")
+
+    def arguments(self) -> dict[str, Any]:
+        """The keyword arguments that each of aiokafka's clients takes.
+
+        UsageError when a TLS file cannot be read.
+        """
+        told: dict[str, Any] = {
+            "bootstrap_servers": self.bootstrap.split(","),
+            "security_protocol": self.security_protocol,
+        }
+        if self._uses_tls:
+            told["ssl_context"] = self._tls()
+        if self.sasl_password is not None:
+            told["sasl_mechanism"] = self.sasl_mechanism
+            told["sasl_plain_username"] = self.sasl_username
+            told["sasl_plain_password"] = self.sasl_password.get_secret_value()
+        return told
+
+    def faust_arguments(self) -> dict[str, Any]:
+        """The same as keyword arguments of a Faust app."""
+        import faust
+
+        told: dict[str, Any] = {
+            "broker": [f"aiokafka://{one}" for one in self.bootstrap.split(",")]
+        }
+        tls = self._tls() if self._uses_tls else None
+        if self.sasl_password is not None:
+            told["broker_credentials"] = faust.SASLCredentials(
+                username=self.sasl_username,
+                password=self.sasl_password.get_secret_value(),
+                mechanism=self.sasl_mechanism,
+                ssl_context=tls,
+            )
+        elif tls is not None:
+            told["broker_credentials"] = faust.SSLCredentials(tls)
+        return told
+
+    def _tls(self) -> ssl.SSLContext:
+        try:
+            context = ssl.create_default_context(cafile=self.ssl_cafile)
+            if self.ssl_certfile is not None:
+                context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile)
+        except OSError as error:
+            files = (self.ssl_cafile, self.ssl_certfile, self.ssl_keyfile)
+            named = ", ".join(str(file) for file in files if file is not None)
+            raise UsageError(f"TLS files that cannot be used: {named}: {error.strerror}") from None
+        return context

@@ -1,0 +1,168 @@
+"""What the brokers say of topics: their ids and partitions, and how many brokers there are.
+
+aiokafka 0.14 speaks the Metadata request up to version 5; ids came with version 10. Its own
+description of a topic also makes one that is missing, where brokers allow that: this one never.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from uuid import UUID
+
+from aiokafka.client import AIOKafkaClient
+from aiokafka.errors import KafkaError, for_code
+from aiokafka.protocol.abstract import AbstractType
+from aiokafka.protocol.api import Request, RequestStruct, Response
+from aiokafka.protocol.types import (
+    Boolean,
+    CompactArray,
+    CompactString,
+    Int16,
+    Int32,
+    Schema,
+    TaggedFields,
+)
+
+from contracts.errors import StoreError, TransientError
+from streams.cluster.connection import Connection
+
+PATIENCE_SECONDS = 10.0
+"""How long brokers may take to answer."""
+UNKNOWN_TOPIC = 3
+NO_ID = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A topic that is there; `topic_id` is another one when it was deleted and made again."""
+
+    topic_id: str
+    partitions: int
+    replication: int
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The topics that were asked for and are there, by name; how many brokers answer."""
+
+    topics: dict[str, Found]
+    brokers: int
+
+
+async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadata:
+    """Ask a broker for topics. TransientError where none answers within ten seconds.
+
+    StoreError where it may not or cannot tell of one; a topic that is not there is left out.
+    """
+    async with answering(connection):
+        client = AIOKafkaClient(**connection.arguments())
+        try:
+            await client.bootstrap()
+            said = await client.send(client.get_random_node(), _Ask(names))
+        finally:
+            await client.close()
+    topics = {topic[1]: _found(topic) for topic in said.topics if topic[0] != UNKNOWN_TOPIC}
+    return Metadata(topics, brokers=len(said.brokers))
+
+
+@asynccontextmanager
+async def answering(connection: Connection) -> AsyncIterator[None]:
+    """A span in which brokers have to answer: TransientError where they do not in ten seconds."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            yield
+    except (KafkaError, TimeoutError) as error:
+        raise TransientError(
+            f"no Kafka broker answers at {connection.bootstrap}: {type(error).__name__}"
+        ) from error
+
+
+def _found(topic: tuple[int, str, UUID, bool, list[tuple[int, int, int, int, list[int]]]]) -> Found:
+    error, name, topic_id, _internal, partitions, *_ = topic
+    if error != 0:
+        raise StoreError(f"the brokers do not show the topic {name}: {for_code(error).__name__}")
+    return Found(str(topic_id), len(partitions), min(len(found[4]) for found in partitions))
+
+
+class _Uuid(AbstractType[UUID]):
+    @classmethod
+    def encode(cls, value: UUID) -> bytes:
+        return value.bytes
+
+    @classmethod
+    def decode(cls, data: BytesIO) -> UUID:
+        return UUID(bytes=data.read(16))
+
+
+_BROKER = Schema(
+    ("node_id", Int32),
+    ("host", CompactString()),
+    ("port", Int32),
+    ("rack", CompactString()),
+    ("tags", TaggedFields),
+)
+_PARTITION = Schema(
+    ("error_code", Int16),
+    ("partition", Int32),
+    ("leader", Int32),
+    ("leader_epoch", Int32),
+    ("replicas", CompactArray(Int32)),
+    ("isr", CompactArray(Int32)),
+    ("offline_replicas", CompactArray(Int32)),
+    ("tags", TaggedFields),
+)
+_TOPIC = Schema(
+    ("error_code", Int16),
+    ("name", CompactString()),
+    ("topic_id", _Uuid),
+    ("is_internal", Boolean),
+    ("partitions", CompactArray(_PARTITION)),
+    ("authorized_operations", Int32),
+    ("tags", TaggedFields),
+)
+_WANTED = Schema(("topic_id", _Uuid), ("name", CompactString()), ("tags", TaggedFields))
+
+
+class _Answer(Response):
+    """Metadata response, version 12 (Kafka 3.1 and newer)."""
+
+    API_KEY = 3
+    API_VERSION = 12
+    SCHEMA = Schema(
+        ("throttle_time_ms", Int32),
+        ("brokers", CompactArray(_BROKER)),
+        ("cluster_id", CompactString()),
+        ("controller_id", Int32),
+        ("topics", CompactArray(_TOPIC)),
+        ("tags", TaggedFields),
+    )
+
+
+class _Asked(RequestStruct):
+    FLEXIBLE_VERSION = True
+    API_KEY = 3
+    API_VERSION = 12
+    RESPONSE_TYPE = _Answer
+    SCHEMA = Schema(
+        ("topics", CompactArray(_WANTED)),
+        ("allow_auto_topic_creation", Boolean),
+        ("include_authorized_operations", Boolean),
+        ("tags", TaggedFields),
+    )
+
+
+class _Ask(Request[_Asked]):
+    API_KEY = 3
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def build(self, request_struct_class: type[_Asked]) -> _Asked:
+        wanted: list[tuple[UUID, str, dict[int, bytes]]] = [
+            (NO_ID, name, {}) for name in self._names
+        ]
+        return request_struct_class(wanted, False, False, {})

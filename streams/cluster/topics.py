@@ -1,0 +1,107 @@
+"""The topics as data: what each is for, how it is kept, what it is called (design section 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from aiokafka import TopicPartition
+
+from contracts.errors import StoreError
+from streams.cluster.connection import Connection
+from streams.cluster.metadata import Metadata, read_metadata
+
+Kind = Literal[
+    "candidates", "commands", "decisions", "answers", "dead_letters", "verifications", "policies"
+]
+Key = Literal["owner", "request", "policy"]
+PARTITIONS = 12
+FOR_EVER = -1
+DAY = 24 * 60 * 60 * 1000
+"""In milliseconds, as brokers count."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """What a topic is for and how it is kept; `retention` in milliseconds is the least."""
+
+    kind: Kind
+    purpose: str
+    key: Key
+    retention: int = FOR_EVER
+    compacted: bool = False
+    one_partition: bool = False
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The topic's settings as brokers name them.
+
+        Where records end after a time, that is counted from when they came: a producer of old
+        conversations may date its records in the past, and brokers would delete them unread.
+        """
+        told = {"cleanup.policy": "compact" if self.compacted else "delete"}
+        told |= {"retention.ms": str(self.retention), "retention.bytes": "-1"}
+        if self.retention != FOR_EVER:
+            told["message.timestamp.type"] = "LogAppendTime"
+        return told
+
+
+TOPICS = (
+    TopicSpec("candidates", "All that producers say.", "owner", 7 * DAY),
+    TopicSpec("commands", "What operators ask for, and verdicts.", "owner", 7 * DAY),
+    TopicSpec("decisions", "The log: what everything else is made from.", "owner"),
+    TopicSpec("answers", "What became of operators' requests.", "request", DAY),
+    TopicSpec("dead_letters", "What could not be read, byte for byte.", "owner"),
+    TopicSpec("verifications", "Questions to the judge.", "owner", 7 * DAY),
+    TopicSpec("policies", "The policy in force.", "policy", compacted=True, one_partition=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The topics of one installation: their names, and how many partitions they have."""
+
+    prefix: str = ""
+    partitions: int = PARTITIONS
+
+    def name(self, kind: Kind) -> str:
+        """What a topic is called."""
+        return f"{self.prefix}memory.{kind.replace('_', '-')}"
+
+    @property
+    def names(self) -> dict[str, TopicSpec]:
+        """All topics by name."""
+        return {self.name(spec.kind): spec for spec in TOPICS}
+
+    def at(self, kind: Kind, partition: int) -> TopicPartition:
+        """One partition of a topic."""
+        return TopicPartition(self.name(kind), partition)
+
+
+async def topic_id(connection: Connection, name: str) -> str:
+    """The uuid that brokers gave a topic when it was made; another one if it was made again.
+
+    StoreError where there is no such topic, TransientError where no broker answers.
+    """
+    found = (await read_metadata(connection, [name])).topics.get(name)
+    if found is None:
+        raise StoreError(f"there is no topic {name}: palimpsest topics create makes it")
+    return found.topic_id
+
+
+async def read_topics(connection: Connection) -> Topics:
+    """The topics of an installation, with the number of partitions that its decisions have.
+
+    StoreError where there are none, TransientError where no broker answers.
+    """
+    name = Topics(connection.prefix).name("decisions")
+    partitions = count_of_decisions(connection, await read_metadata(connection, [name]))
+    if partitions is None:
+        raise StoreError(f"there is no topic {name}: palimpsest topics create makes it")
+    return Topics(connection.prefix, partitions)
+
+
+def count_of_decisions(connection: Connection, metadata: Metadata) -> int | None:
+    """How many partitions the decisions have; None where there are none."""
+    found = metadata.topics.get(Topics(connection.prefix).name("decisions"))
+    return found.partitions if found else None

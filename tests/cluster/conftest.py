@@ -1,0 +1,78 @@
+"""A real broker, and topics of its own for each test.
+
+Each process of pytest-xdist has a broker (1 s, 150 MB) out of one cache; `KAFKA_BOOTSTRAP` names
+one that runs already. Where neither can be, these tests are skipped and say why, and with
+`PALIMPSEST_REQUIRE_CLUSTER=1` they fail.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from infra.broker import Broker, BrokerError
+from infra.distribution import NotAvailableError
+from streams.cluster.connection import Connection
+from streams.cluster.setup import create
+from streams.cluster.topics import Topics
+
+PARTITIONS = 4
+
+
+def no_cluster(reason: str) -> None:
+    """Say why there is no broker: as a skipped test, or a failed one where it must be there."""
+    if os.environ.get("PALIMPSEST_REQUIRE_CLUSTER") == "1":
+        pytest.fail(f"the cluster tests have to run: {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def distribution() -> None:
+    """What a broker is started from; asked for by tests that start one of their own."""
+    from infra.broker import distribution_with_archive
+
+    try:
+        distribution_with_archive()
+    except NotAvailableError as error:
+        no_cluster(str(error))
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The bootstrap address of a broker that all tests of this process share: kill others."""
+    if named := os.environ.get("KAFKA_BOOTSTRAP"):
+        yield named
+        return
+    running = Broker(tmp_path_factory.mktemp("broker"))
+    try:
+        running.start()
+    except (NotAvailableError, BrokerError) as error:
+        no_cluster(str(error))
+    try:
+        yield running.bootstrap
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def prefix() -> str:
+    """What stands before this test's topics, groups, transactional ids and local copies."""
+    return f"test-{uuid4().hex}."
+
+
+@pytest.fixture
+def connection(broker: str, prefix: str) -> Connection:
+    """The way to the broker, with nothing of this test's there yet."""
+    return Connection(bootstrap=broker, prefix=prefix)
+
+
+@pytest.fixture
+def topics(connection: Connection) -> Topics:
+    """This test's topics, made with four partitions."""
+    found = asyncio.run(create(connection, PARTITIONS))
+    assert [finding.state for finding in found] == ["made"] * len(found)
+    return Topics(connection.prefix, PARTITIONS)

@@ -101,7 +101,12 @@ class FrontDesk:
         return self._session
 
     def refresh(self) -> None:
-        """Have the projections repaired and caught up, unless a writer sees to that already."""
+        """Have the projections repaired and caught up, unless a writer sees to that already.
+
+        On a read-only disk they are read as they were left.
+        """
+        if self.log.sealed:
+            return
         with self.writing():
             pass
 

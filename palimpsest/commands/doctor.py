@@ -16,7 +16,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from contracts.errors import PalimpsestError
+from contracts.errors import PalimpsestError, StoreError
 from palimpsest.commands.drawing import shown
 from palimpsest.commands.invocation import invocation
 from palimpsest.commands.shell import FAILED
@@ -123,7 +123,7 @@ def _log(settings: Settings) -> Iterator[Finding]:
     """The log and the projections, as far as they can be read; the writer's lock."""
     from palimpsest.store import Palimpsest
 
-    yield Finding("writer", found=True, detail=_writer(settings.store), needed=False)
+    yield _writer(settings.store)
     try:
         with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
             status = store.status()
@@ -136,14 +136,18 @@ def _log(settings: Settings) -> Iterator[Finding]:
         yield Finding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
 
 
-def _writer(folder: Path) -> str:
+def _writer(folder: Path) -> Finding:
     from streams.embedded.lock import WriterLock
 
     lock = WriterLock(folder)
-    if lock.try_acquire():
-        lock.release()
-        return "nobody is writing"
-    return "another process is writing"
+    try:
+        free = lock.try_acquire()
+    except StoreError as error:
+        remedy = "on a read-only disk it can be read, and not written"
+        return Finding("writer", found=False, detail=str(error), remedy=remedy, needed=False)
+    lock.release()
+    detail = "nobody is writing" if free else "another process is writing"
+    return Finding("writer", found=True, detail=detail, needed=False)
 
 
 def _extras() -> Iterator[Finding]:

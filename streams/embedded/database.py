@@ -7,6 +7,7 @@ the process instead of raising an error.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -46,15 +47,19 @@ class Database:
 
     What goes wrong on the disk is raised as StoreError, and a file that others keep locked for 30 s
     as TransientError. Breaking a table's rules stays sqlite3.IntegrityError: it is a bug.
+
+    `sealed`: it is on a read-only disk, so it can be read and nothing is ever written beside it.
     """
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self.path = path
-        self._read_only = read_only
-        mode = "ro" if read_only else "rwc" if create else "rw"
+        self.sealed = not create and _sealed(path)
+        self._read_only = read_only or self.sealed
+        mode = "rwc" if create else "ro" if self._read_only else "rw"
+        immutable = "&immutable=1" if self.sealed else ""
         with _told(path):
             self._connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}",
+                f"{path.absolute().as_uri()}?mode={mode}{immutable}",
                 timeout=BUSY_SECONDS,
                 isolation_level=None,
                 uri=True,
@@ -177,6 +182,18 @@ class Database:
                 f"{self.path} was written by a newer palimpsest (format {version},"
                 f" this one knows {SCHEMA_VERSION}): install that one"
             )
+
+
+def _sealed(path: Path) -> bool:
+    """Whether nobody can change the file: a read-only disk, and no journal of a writer on it.
+
+    SQLite reads a log of this kind only with files beside it, unless it is told of this.
+    """
+    try:
+        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+    except OSError:
+        return False
+    return bool(read_only) and not path.with_name(f"{path.name}-wal").exists()
 
 
 def _statements() -> Iterator[str]:

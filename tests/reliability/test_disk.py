@@ -80,7 +80,7 @@ def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
 
 
 @pytest.mark.parametrize(
-    "command", [["ingest", "FILE"], ["status"], ["rebuild"], ["unmerge", "--candidate", "c"]]
+    "command", [["ingest", "FILE"], ["rebuild"], ["unmerge", "--candidate", "c"]]
 )
 def test_a_read_only_disk_is_named(
     forge: Forge,
@@ -100,6 +100,22 @@ def test_a_read_only_disk_is_named(
     checked = forge.run(store, ["verify", "--json"])
     assert checked.answer()["differences"] == 0
     assert outcome(store) == outcome(undisturbed)
+
+
+def test_a_store_on_a_read_only_disk_is_read_and_left_as_it_is(
+    forge: Forge, undisturbed: Path, small_disk: Callable[[str], Path]
+) -> None:
+    disk = small_disk("size=200m")
+    store = Path(shutil.copytree(undisturbed, disk / "store"))
+    before = forge.run(store, ["status", "--json"]).answer()
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    for command in (["status"], ["decisions"], ["sql", "SELECT 1"], ["recall", "ann", "a memory"]):
+        child = forge.run(store, [*command, "--json"])
+        assert child.statuses() == [0], told(child)
+    assert forge.run(store, ["status", "--json"]).answer() == before
+    exported = disk.parent / "exported.jsonl"
+    assert forge.run(store, ["log", "export", str(exported)]).statuses() == [0]
+    assert forge.run(store, ["doctor"]).statuses() == [1]
 
 
 # -- damaged projections -------------------------------------------------------------------------

@@ -2,216 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from contracts.candidate import CandidateFields
-from contracts.errors import InvalidReason
-from contracts.evidence import Evidence, Verdict
+from contracts.event_data import (
+    RANKS,
+    ComposedData,
+    Composition,
+    Content,
+    DecidedData,
+    Decision,
+    EmbeddedData,
+    ErasedData,
+    FaceRule,
+    FirstDecision,
+    InvalidData,
+    Join,
+    JoinedData,
+    LaterJoin,
+    OnCandidateData,
+    OnDecisionData,
+    OnSessionData,
+    PolicySetData,
+    Rank,
+    RefusedData,
+    ReversedData,
+    SeparatedData,
+    SettledData,
+    Settlement,
+    Vector,
+)
 from contracts.model import Model, WireTime
 
+__all__ = [
+    "EVENT",
+    "RANKS",
+    "SOURCE",
+    "Accessed",
+    "AnyEvent",
+    "Compacted",
+    "Composed",
+    "ComposedData",
+    "Composition",
+    "Confirmed",
+    "Content",
+    "Decided",
+    "DecidedData",
+    "Decision",
+    "Embedded",
+    "EmbeddedData",
+    "Erased",
+    "ErasedData",
+    "Event",
+    "FaceRule",
+    "FirstDecision",
+    "Invalid",
+    "InvalidData",
+    "Join",
+    "Joined",
+    "JoinedData",
+    "LaterJoin",
+    "OnCandidateData",
+    "OnDecisionData",
+    "OnSessionData",
+    "PolicySet",
+    "PolicySetData",
+    "Rank",
+    "Refused",
+    "RefusedData",
+    "Reinstated",
+    "Restored",
+    "Retracted",
+    "Reversed",
+    "ReversedData",
+    "Separated",
+    "SeparatedData",
+    "SessionEnded",
+    "Settled",
+    "SettledData",
+    "Settlement",
+    "Vector",
+]
+
 SOURCE = "palimpsest"
-
-FirstDecision = Literal[
-    "stored",
-    "hash_exact",
-    "recent_capture",
-    "token_reject",
-    "session_reject",
-    "auto_reject",
-    "superseded",
-    "concatenated",
-    "pending",
-]
-Settlement = Literal[
-    "llm_keep",
-    "llm_reject",
-    "llm_merge",
-    "superseded",
-    "fallback_keep",
-    "fallback_reject",
-    "fallback_supersede",
-]
-LaterJoin = Literal["manual_join", "superseded", "concatenated"]
-Decision = Literal[FirstDecision, Settlement, LaterJoin, "invalid"]
-FaceRule = Literal["repeat", "keep", "take", "text"]
-Rank = Literal["rule", "judge", "review", "person"]
-RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "review": 2, "person": 3}
-
-
-class Vector(Model):
-    """A text's embedding: `data` is base64 of little-endian float16, unit length.
-
-    `truncated`: the model saw only the beginning; `unknown`: words it has no token for.
-    """
-
-    model: str
-    engine: str
-    dimension: int
-    data: str
-    truncated: bool = False
-    unknown: tuple[str, ...] = ()
-
-
-class Content(Model):
-    """All that must vanish on erasure, in one object, so that it can be sealed under a key."""
-
-    text: str
-    hash: str
-    normaliser: str
-    fingerprint: str | None = None
-    vector: Vector | None = None
-
-
-class Join(Model):
-    """The edge to the older candidate, who wins the face, and the score of the pair."""
-
-    to: str
-    face: FaceRule
-    similarity: float | None = None
-
-
-class Composition(Model):
-    """A composed text and the candidates that it was made from, oldest first."""
-
-    content: Content
-    sources: tuple[str, ...]
-
-
-class DecidedData(Model):
-    """A candidate's first decision."""
-
-    decision: FirstDecision
-    candidate: CandidateFields
-    content: Content
-    join: Join | None = None
-    composition: Composition | None = None
-    evidence: Evidence
-
-
-class SettledData(Model):
-    """What became of a pending candidate."""
-
-    decision: Settlement
-    candidate_id: str
-    join: Join | None = None
-    composition: Composition | None = None
-    evidence: Evidence
-    rank: Rank = "judge"
-    actor: str | None = None
-    because: str | None = None
-
-
-class JoinedData(Model):
-    """A join between candidates that were there already, by a person or a batch rule."""
-
-    decision: LaterJoin
-    candidate_id: str
-    join: Join
-    composition: Composition | None = None
-    evidence: Evidence | None = None
-    rank: Rank
-    actor: str | None = None
-    because: str | None = None
-
-
-class InvalidData(Model):
-    """An input that broke a rule; its bytes are in the dead letters under `digest`."""
-
-    reason: InvalidReason
-    detail: str
-    digest: str
-    origin: str
-
-
-class ReversedData(Model):
-    """A join taken out. `separates` is false where the pair stays one memory by other joins."""
-
-    decision_id: str
-    candidate_id: str
-    joined_to: str
-    separates: bool
-    rank: Rank
-    actor: str | None = None
-    because: str | None = None
-
-
-class OnDecisionData(Model):
-    """A word about one decision."""
-
-    decision_id: str
-    rank: Rank
-    actor: str | None = None
-    because: str | None = None
-
-
-class SeparatedData(Model):
-    """A recorded *not the same* between two candidates."""
-
-    candidate_id: str
-    other_id: str
-    rank: Rank
-    actor: str | None = None
-    because: str | None = None
-
-
-class ComposedData(Model):
-    """A composed text made anew for the join whose first one no longer stands."""
-
-    decision_id: str
-    composition: Composition
-    evidence: Evidence
-
-
-class OnCandidateData(Model):
-    """A word about one candidate."""
-
-    candidate_id: str
-    actor: str | None = None
-    because: str | None = None
-
-
-class OnSessionData(Model):
-    """A word about one session of the owner."""
-
-    session_id: str
-
-
-class EmbeddedData(Model):
-    """The vector of a candidate's text under another model."""
-
-    candidate_id: str
-    vector: Vector
-
-
-class PolicySetData(Model):
-    """The policy in force from here on, whole."""
-
-    hash: str
-    policy: dict[str, Any]
-    actor: str | None = None
-
-
-class RefusedData(Model):
-    """A command that could not be, with the reason; verdicts that came with it are kept."""
-
-    command: str
-    reason: str
-    detail: str
-    candidate_id: str | None = None
-    decision_id: str | None = None
-    verdicts: tuple[Verdict, ...] = ()
-    composition: Composition | None = None
-    actor: str | None = None
-
-
-class ErasedData(Model):
-    """Candidates whose content was destroyed."""
-
-    candidate_ids: tuple[str, ...]
-    actor: str | None = None
-    because: str | None = None
 
 
 class Event(Model):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypedDict, Unpack
 from uuid import uuid4
 
@@ -29,10 +27,11 @@ from contracts.requests import (
     SettleRequest,
     UnmergeRequest,
 )
-from palimpsest import exchange, viewing
+from palimpsest import exchange
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import IngestProgress, Summary, ingest_files, ingest_letters, to_inputs
 from palimpsest.paths import LOG_FILE, PROJECTIONS
+from palimpsest.reader import Reader
 from streams.embedded.desk import Answer
 from streams.embedded.inputs import Outcome
 from streams.embedded.log import Log
@@ -47,17 +46,13 @@ class Said(TypedDict, total=False):
     because: str | None
 
 
-class Palimpsest:
+class Palimpsest(Reader):
     """A store that is open in this process; used by one thread at a time.
 
     Any number of processes may have it open. Whoever wants to write takes the writer's lock for as
     long as the call lasts; while another holds it, candidates and requests go through the inbox
     and the call waits for the answer. Ids are those that the calls and `sql` return.
     """
-
-    def __init__(self, folder: Path, desk: FrontDesk) -> None:
-        self.folder = folder
-        self._desk = desk
 
     @classmethod
     def open(
@@ -88,21 +83,6 @@ class Palimpsest:
             return Embedder(load_engine(model, engine, progress=progress))
 
         return cls(folder, FrontDesk(folder, log, wanted, embedder))
-
-    def close(self) -> None:
-        """End the threads and let the files go."""
-        self._desk.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     # -- what producers say ----------------------------------------------------------------------
 
@@ -241,57 +221,6 @@ class Palimpsest:
         """The policy in force."""
         return self._desk.policy_in_force()
 
-    # -- reading ---------------------------------------------------------------------------------
-
-    def recall(
-        self,
-        owner_id: str,
-        query: str,
-        *,
-        k: int = 5,
-        namespace: str | None = None,
-        as_of: int | None = None,
-    ) -> list[dict[str, Any]]:
-        """The `k` memories nearest to a question, best first: face, score (cosine) and members.
-
-        `as_of` a log position answers as it was then.
-        """
-        return viewing.recall(self._desk, owner_id, query, k=k, namespace=namespace, as_of=as_of)
-
-    def status(self) -> dict[str, Any]:
-        """Counts, the log's position, and how far each projection lags behind it."""
-        return viewing.status(self._desk)
-
-    def show(self, memory_id: str) -> dict[str, Any]:
-        """A memory with every member, its join and its evidence; any member's id will do."""
-        return viewing.show(self._desk, memory_id)
-
-    def show_candidate(self, candidate_id: str) -> dict[str, Any]:
-        """A candidate with its decision, its evidence and the memory that it is in."""
-        return viewing.show_candidate(self._desk, candidate_id)
-
-    def decisions(
-        self,
-        *,
-        owner_id: str | None = None,
-        decision: str | None = None,
-        since: datetime | None = None,
-        limit: int = 50,
-    ) -> list[dict[str, Any]]:
-        """The latest decisions that match, newest last."""
-        return viewing.decisions(
-            self._desk, owner_id=owner_id, decision=decision, since=since, limit=limit
-        )
-
-    @property
-    def sql_file(self) -> Path:
-        """The DuckDB file of views that analysts open, from any process at any time."""
-        return viewing.sql_file(self._desk)
-
-    def sql(self, query: str) -> list[dict[str, Any]]:
-        """Rows of a query over the analysts' views. Raises UsageError for a bad query."""
-        return viewing.sql(self._desk, query)
-
     # -- care ------------------------------------------------------------------------------------
 
     def rebuild(
@@ -306,10 +235,6 @@ class Palimpsest:
         """Fold the log and compare it with everything that the projections hold."""
         return self._desk.verify(progress)
 
-    def export_log(self, file: Path, progress: Callable[[int], None] | None = None) -> int:
-        """Write the log as CloudEvents lines, byte for byte; return how many."""
-        return exchange.export_log(self._desk, file, progress)
-
     @staticmethod
     def import_log(
         path: str | Path, file: Path, progress: Callable[[int], None] | None = None
@@ -317,14 +242,6 @@ class Palimpsest:
         """Make a store at `path` from exported lines; nothing is added to them."""
         _make(Path(path))
         return exchange.import_log(Path(path), file, progress)
-
-    def dead_letters(self, state: str | None = None) -> list[dict[str, Any]]:
-        """What could not be read, without its bytes."""
-        return exchange.dead_letters(self._desk, state)
-
-    def dead_letter(self, letter_id: str) -> tuple[dict[str, Any], bytes]:
-        """One of them, with its bytes as they came."""
-        return exchange.dead_letter(self._desk, letter_id)
 
     def retry_dead_letters(
         self,

@@ -1,0 +1,96 @@
+"""What can be read of an open store: memories, decisions, the log, what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from palimpsest import exchange, viewing
+from palimpsest.desk import FrontDesk
+
+
+class Reader:
+    """An open store, as far as it is read; what is asked for is caught up with the log first."""
+
+    def __init__(self, folder: Path, desk: FrontDesk) -> None:
+        self.folder = folder
+        self._desk = desk
+
+    def close(self) -> None:
+        """End the threads and let the files go."""
+        self._desk.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def recall(
+        self,
+        owner_id: str,
+        query: str,
+        *,
+        k: int = 5,
+        namespace: str | None = None,
+        as_of: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """The `k` memories nearest to a question, best first: face, score (cosine) and members.
+
+        `as_of` a log position answers as it was then.
+        """
+        return viewing.recall(self._desk, owner_id, query, k=k, namespace=namespace, as_of=as_of)
+
+    def status(self) -> dict[str, Any]:
+        """Counts, the log's position, and how far each projection lags behind it."""
+        return viewing.status(self._desk)
+
+    def show(self, memory_id: str) -> dict[str, Any]:
+        """A memory with every member, its join and its evidence; any member's id will do."""
+        return viewing.show(self._desk, memory_id)
+
+    def show_candidate(self, candidate_id: str) -> dict[str, Any]:
+        """A candidate with its decision, its evidence and the memory that it is in."""
+        return viewing.show_candidate(self._desk, candidate_id)
+
+    def decisions(
+        self,
+        *,
+        owner_id: str | None = None,
+        decision: str | None = None,
+        since: datetime | None = None,
+        limit: int = 50,
+    ) -> list[dict[str, Any]]:
+        """The latest decisions that match, newest last."""
+        return viewing.decisions(
+            self._desk, owner_id=owner_id, decision=decision, since=since, limit=limit
+        )
+
+    @property
+    def sql_file(self) -> Path:
+        """The DuckDB file of views that analysts open, from any process at any time."""
+        return viewing.sql_file(self._desk)
+
+    def sql(self, query: str) -> list[dict[str, Any]]:
+        """Rows of a query over the analysts' views. Raises UsageError for a bad query."""
+        return viewing.sql(self._desk, query)
+
+    def export_log(self, file: Path, progress: Callable[[int], None] | None = None) -> int:
+        """Write the log as CloudEvents lines, byte for byte; return how many."""
+        return exchange.export_log(self._desk, file, progress)
+
+    def dead_letters(self, state: str | None = None) -> list[dict[str, Any]]:
+        """What could not be read, without its bytes."""
+        return exchange.dead_letters(self._desk, state)
+
+    def dead_letter(self, letter_id: str) -> tuple[dict[str, Any], bytes]:
+        """One of them, with its bytes as they came."""
+        return exchange.dead_letter(self._desk, letter_id)

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
+import pyarrow as pa
 
 from contracts.errors import StoreError
 from projections.files import remove, replace_json
-from projections.lance_tables import LANCE_TABLES, LanceTable, State, writes
-from projections.rows import Rows
+from projections.lance_tables import LANCE_TABLES, LanceTable, writes
+from projections.rows import Gone, Rows
 from projections.source import Effect, no_effect
-from projections.vectors import dimension_of
+from projections.vectors import Decoded, dimension_of
 
 if TYPE_CHECKING:
     import lancedb
@@ -138,45 +139,40 @@ class LanceStore:
 
     def apply(self, rows: Rows) -> None:
         """Write rows, table by table; `commit` makes them count."""
-        if self._dimension is None:
-            self._make_tables(rows)
-        for table in LANCE_TABLES:
-            if table.name in self._live():
-                self._write(table, rows)
-
-    def _make_tables(self, rows: Rows) -> None:
         states = [*rows.memories.values(), *rows.distincts.values()]
-        living: list[Any] = [state for state in states if hasattr(state, "vector")]
-        if not living:
-            return
-        known = dimension_of([state.vector for state in living])
-        self._dimension = known or DEFAULT_DIMENSION
+        vectors = [state.vector for state in states if not isinstance(state, Gone)]
+        if self._dimension is None and vectors:
+            self._make_tables(dimension_of(vectors) or DEFAULT_DIMENSION)
+        if self._dimension is not None:
+            decoded = Decoded(vectors, self._dimension)
+            for table in LANCE_TABLES:
+                self._write(table, rows, decoded)
+
+    def _make_tables(self, dimension: int) -> None:
+        self._dimension = dimension
         for table in LANCE_TABLES:
             remove(self.folder / f"{table.name}.lance")  # of a commit that was not finished
-            schema = table.schema(self._dimension)
+            schema = table.schema(dimension)
             made = self._database().create_table(table.name, schema=schema)
             self._hold(table.name, made)
 
-    def _write(self, table: LanceTable, rows: Rows) -> None:
+    def _write(self, table: LanceTable, rows: Rows, vectors: Decoded) -> None:
         what = writes(table, rows)
-        target = self._tables[table.name]
-        assert self._dimension is not None
+        target = self._live()[table.name]
         self._effect(f"lancedb:{table.name}")
         if what.added:
-            target.add(table.arrow(what.added, self._dimension))
+            target.add(table.arrow(what.added, vectors))
         if what.changed:
             self._effect(f"lancedb:{table.name}:changed")
-            self._merge(table, what.changed)
+            self._merge(table.key, target, table.arrow(what.changed, vectors))
         for keys in _chunks(what.gone):
             target.delete(f"{table.key} IN ({', '.join(map(_literal, keys))})")
         self._fragments[table.name] += bool(what.added) + bool(what.changed)
         self._new_rows[table.name] += len(what.added) + len(what.changed)
 
-    def _merge(self, table: LanceTable, states: Sequence[State]) -> None:
-        assert self._dimension is not None
-        merging = self._tables[table.name].merge_insert(table.key)
-        merging = merging.when_matched_update_all().when_not_matched_insert_all()
-        merging.execute(table.arrow(states, self._dimension))
+    def _merge(self, key: str, target: Table, rows: pa.Table) -> None:
+        merging = target.merge_insert(key)
+        merging.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def commit(self, position: int, *, files: bool = True) -> None:
         """Record what the tables are as of a position; `files` false while some are removed."""

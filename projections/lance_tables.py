@@ -11,7 +11,7 @@ import pyarrow as pa
 from projections.columns import TEXT, WHOLE
 from projections.rows import DistinctState, Gone, MemoryState, Rows
 from projections.tables import MEMORY_COLUMNS
-from projections.vectors import column
+from projections.vectors import Decoded
 
 State = MemoryState | DistinctState
 
@@ -45,13 +45,13 @@ class LanceTable:
         fields = [pa.field(name, kind) for name, kind, _ in self.columns]
         return pa.schema([*fields, pa.field("vector", pa.list_(pa.float32(), dimension))])
 
-    def arrow(self, states: Sequence[State], dimension: int) -> pa.Table:
+    def arrow(self, states: Sequence[State], vectors: Decoded) -> pa.Table:
         """Living rows as Arrow, column by column."""
         arrays = []
         for _, kind, path in self.columns:
             arrays.append(pa.array(list(map(attrgetter(path), states)), kind))
-        arrays.append(column([state.vector for state in states], dimension))
-        return pa.Table.from_arrays(arrays, schema=self.schema(dimension))
+        arrays.append(vectors.column([state.vector for state in states]))
+        return pa.Table.from_arrays(arrays, schema=self.schema(vectors.dimension))
 
 
 MEMORIES = LanceTable("memories", "memory_id", _MEMORIES)

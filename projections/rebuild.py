@@ -12,6 +12,7 @@ from projections.duck import DuckStore
 from projections.files import remove
 from projections.folding import folded
 from projections.lance import FOLDER, LanceStore, swap
+from projections.overlap import overlapped
 from projections.rows import Rows
 from projections.segments import SegmentWriter
 from projections.source import Effect, EventSource, Progress
@@ -37,8 +38,7 @@ class Build:
 
     def fill(self, source: EventSource, progress: Progress) -> None:
         """Fold the log into them."""
-        for rows in folded(source, 0, self.end, progress):
-            self._add(rows)
+        overlapped(folded(source, 0, self.end, progress), self._add)
         if self.lance is not None:
             self.lance.index()
             self.lance.commit(self.end)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 
-from projections.folding import folded, owner_rows
+import pytest
+
+from projections import folding
 from tests.projections.histories import History
 
 
@@ -14,14 +16,16 @@ def test_a_dissolved_ledger_leaves_the_collector_nothing() -> None:
     gc.disable()
     try:
         for owner in log.owners():
-            assert owner_rows(log, owner, 0, log.head()) is not None
+            assert folding.owner_rows(log, owner, 0, log.head()) is not None
         assert gc.collect() == 0
     finally:
         gc.enable()
 
 
-def test_the_collector_runs_again_after_a_fold() -> None:
-    log = History(4).steps(20).log
-    for _ in folded(log, 0, log.head()):
-        assert not gc.isenabled()
+def test_the_collector_rests_while_batches_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "ROWS_AT_ONCE", 10)
+    log = History(4).steps(40).log
+    on = [gc.isenabled() for _ in folding.folded(log, 0, log.head())]
+    assert len(on) > 2
+    assert not any(on[:-1])
     assert gc.isenabled()

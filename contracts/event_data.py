@@ -193,7 +193,11 @@ class PolicySetData(Model):
 
 
 class RefusedData(Model):
-    """A command that could not be, with the reason; verdicts that came with it are kept."""
+    """A command that could not be, with the reason; verdicts that came with it are kept.
+
+    When they settle later, they do so as what they were: of this rank, by this actor. `rank` is
+    absent where there are none, and in older events, whose verdicts were all the judge's.
+    """
 
     command: str
     reason: str
@@ -202,7 +206,9 @@ class RefusedData(Model):
     decision_id: str | None = None
     verdicts: tuple[Verdict, ...] = ()
     composition: Composition | None = None
+    rank: Rank | None = None
     actor: str | None = None
+    because: str | None = None
 
 
 class ErasedData(Model):

@@ -90,6 +90,7 @@ def _refused(command: Operation, refusal: Refusal, now: datetime) -> Refused:
         candidate_id=getattr(command, "candidate_id", None),
         decision_id=getattr(command, "decision_id", None),
         actor=command.actor,
+        because=command.because,
     )
     return Refused(**head(command, command.command_id, now), data=data)
 
@@ -121,6 +122,9 @@ def _resume(command: Unmerge | Restore, ledger: Ledger, policy: Policy, now: dat
             candidate_id=kept.candidate_id,
             verdicts=kept.verdicts,
             composition=kept.composition,
+            rank=kept.rank,
+            actor=kept.actor,
+            because=kept.because,
         )
         if hindrance(late, ledger, policy) is None:
             events = settle(late, ledger, policy, ledger.at(now))

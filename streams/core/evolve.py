@@ -327,7 +327,15 @@ def _refused(ledger: Ledger, event: Refused) -> None:
     data = event.data
     entry = ledger.entries.get(data.candidate_id) if data.candidate_id else None
     if entry is not None and entry.pending and data.verdicts:
-        ledger.kept.append(KeptVerdicts(entry.id, data.verdicts, data.composition))
+        kept = KeptVerdicts(
+            entry.id,
+            data.verdicts,
+            data.composition,
+            data.rank or "judge",
+            data.actor,
+            data.because,
+        )
+        ledger.kept.append(kept)
 
 
 def _erased(ledger: Ledger, event: Erased, touched: Touched) -> None:

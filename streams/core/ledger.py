@@ -51,6 +51,9 @@ class KeptVerdicts:
     candidate_id: str
     verdicts: tuple[Verdict, ...]
     composition: Composition | None
+    rank: Rank
+    actor: str | None
+    because: str | None
 
 
 @dataclass(slots=True, eq=False)

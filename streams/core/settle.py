@@ -168,6 +168,8 @@ def refuse_verdicts(command: Settle, refusal: Refusal, now: datetime) -> Refused
         candidate_id=command.candidate_id,
         verdicts=command.verdicts,
         composition=command.composition,
+        rank=command.rank,
         actor=command.actor,
+        because=command.because,
     )
     return Refused(**head(command, command.command_id, now), data=data)

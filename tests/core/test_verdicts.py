@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from contracts.commands import Settle
+from contracts.events import Settled
 from contracts.evidence import Answer
+from contracts.wire import decode, encode
 from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
 from tests.core.spec import (
     ASK,
     KEEP,
+    History,
     Step,
     given,
     judge,
@@ -159,6 +164,32 @@ def test_a_verdict_blocked_by_a_merge_is_resumed_by_the_unmerge() -> None:
     history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
     history.shows({"Tea": "a c", "Mate": "x"})
     history.again().then()
+
+
+def test_a_resumed_verdict_settles_as_what_it_was_and_by_whom() -> None:
+    """Of its rank, with who said it and why: also after a start, from the log alone."""
+    said = {"rank": "review", "actor": "a stronger model", "because": "the same drink"}
+    history = given(
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        separate("x", "c"),
+    )
+
+    def review(history: History) -> Settle:
+        verdict = judge("c", a="same")(history)
+        assert isinstance(verdict, Settle)
+        return verdict.model_copy(update=said)
+
+    history.when(review)
+    history.then("refused separated")
+    history.ledger = Ledger(history.owner_id)
+    for event in history.log:
+        evolve(history.ledger, decode(encode(event)))
+    history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
+    settled = history.new[-1]
+    assert isinstance(settled, Settled)
+    assert settled.data.model_dump(include=set(said)) == said
 
 
 def test_resumed_verdicts_settle_in_the_order_in_which_they_came() -> None:

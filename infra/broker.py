@@ -171,9 +171,15 @@ class Broker:
             if ended is not None or time.monotonic() > last:
                 self.kill()
                 what = f"did not start in {STARTING_SECONDS:g} s" if ended is None else "ended"
-                tail = self._said(said_before)[-3000:].decode(errors="replace")
-                raise BrokerError(f"the Kafka broker {what}; {self.log} ends with:\n{tail}")
+                words = self._last_words(said_before)
+                raise BrokerError(f"the Kafka broker {what}; {self.log} ends with:\n{words}")
             time.sleep(0.02)
+
+    def _last_words(self, since: int) -> str:
+        """The end of its log; of what went wrong, where that is in it."""
+        lines = self._said(since).decode(errors="replace").splitlines()
+        wrong = [line for line in lines if " INFO " not in line]
+        return "\n".join((wrong or lines)[-30:])
 
     def _said(self, since: int) -> bytes:
         with self.log.open("rb") as log:

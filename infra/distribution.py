@@ -1,7 +1,8 @@
 """Kafka's jars, a formatted data folder and a class archive: fetched or made once, then cached.
 
-The cache is `.kafka/` in the repository, or the folder that `PALIMPSEST_KAFKA` names. Several
-processes may fill it at once: one does it under a lock, and a part is there whole or not at all.
+The cache is `.kafka/` in the repository, or the folder that `PALIMPSEST_BROKER_CACHE` names.
+Several processes may fill it at once: one does it under a lock, and a part is there whole or not at
+all.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Distribution:
 
 def cache_folder() -> Path:
     """Where the cache is."""
-    return Path(os.environ.get("PALIMPSEST_KAFKA") or ROOT / ".kafka").absolute()
+    return Path(os.environ.get("PALIMPSEST_BROKER_CACHE") or ROOT / ".kafka").absolute()
 
 
 def kafka_version() -> str:

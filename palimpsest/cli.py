@@ -17,6 +17,7 @@ from palimpsest.commands import (
     looking,
     policies,
     saying,
+    topics,
 )
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
@@ -34,6 +35,7 @@ for group in (ingest, looking, saying, bulk, care):
 app.add_typer(care.log, name="log")
 app.add_typer(policies.app, name="policy")
 app.add_typer(letters.app, name="dead-letters")
+app.add_typer(topics.app, name="topics")
 app.add_typer(doctor.app)
 
 

@@ -14,6 +14,7 @@ from pydantic_settings import (
 )
 
 from contracts.errors import UsageError
+from streams.cluster.connection import Connection
 
 SETTINGS_FILE = "palimpsest.toml"
 DEFAULT_STORE = Path(".palimpsest")
@@ -23,11 +24,17 @@ class Settings(BaseSettings):
     """Each is looked for in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
 
     `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
-    is recorded with what a person says.
+    is recorded with what a person says. `kafka` is a cluster, each part of it a variable of its own
+    (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`.
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="PALIMPSEST_", toml_file=SETTINGS_FILE, extra="forbid", frozen=True
+        env_prefix="PALIMPSEST_",
+        env_nested_delimiter="_",
+        env_nested_max_split=1,
+        toml_file=SETTINGS_FILE,
+        extra="forbid",
+        frozen=True,
     )
 
     store: Path = DEFAULT_STORE
@@ -35,6 +42,7 @@ class Settings(BaseSettings):
     engine: Literal["onnx", "sentence-transformers"] | None = None
     model: str | None = None
     actor: str | None = None
+    kafka: Connection | None = None
 
     @classmethod
     def settings_customise_sources(

@@ -34,7 +34,7 @@ DESIGNED = (
     "ingest, status, recall, show, decisions, merge, separate, confirm, reinstate, retract,"
     " restore, unmerge, reverse, rebuild, verify, sql, log export, log import, policy list,"
     " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show,"
-    " dead-letters retry, doctor"
+    " dead-letters retry, doctor, topics create, topics check"
 ).split(", ")
 
 
@@ -108,7 +108,16 @@ def test_the_version_is_told(palimpsest: CommandLine) -> None:
     assert re.fullmatch(r"palimpsest \d+\.\d+\.\d+\n", told.out)
 
 
-COSTLY = ("lancedb", "duckdb", "onnxruntime", "pyarrow", "numpy", "pydantic_settings")
+COSTLY = (
+    "lancedb",
+    "duckdb",
+    "onnxruntime",
+    "pyarrow",
+    "numpy",
+    "pydantic_settings",
+    "aiokafka",
+    "faust",
+)
 
 
 def test_help_imports_nothing_costly() -> None:

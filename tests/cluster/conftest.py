@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from infra.broker import Broker, BrokerError
+from infra.broker import Broker, BrokerError, distribution_with_archive
 from infra.distribution import NotAvailableError
 from streams.cluster.connection import Connection
 from streams.cluster.setup import create
@@ -31,10 +31,8 @@ def no_cluster(reason: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def distribution() -> None:
-    """What a broker is started from; asked for by tests that start one of their own."""
-    from infra.broker import distribution_with_archive
-
+def startable() -> None:
+    """That a broker can be started: asked for by tests that start one of their own."""
     try:
         distribution_with_archive()
     except NotAvailableError as error:

@@ -127,7 +127,7 @@ def test_without_a_number_all_are_compared_with_the_decisions(
         ),
         (
             "candidates",
-            {"retention_ms": "604800000"},
+            {"retention_ms": "604800000", "message_timestamp_type": "CreateTime"},
             "message.timestamp.type is CreateTime instead of LogAppendTime",
         ),
         ("policies", {"cleanup_policy": "delete"}, "cleanup.policy is delete instead of compact"),

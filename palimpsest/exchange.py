@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from contracts.errors import RefusedError, StoreError
+from contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from streams.embedded.dead_letters import DeadLetters, LetterState
@@ -30,6 +30,8 @@ def export_log(desk: FrontDesk, file: Path, progress: Callable[[int], None] | No
 
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
     """Fill a new store's log with the lines of a file."""
+    if not file.exists():
+        raise UsageError(f"there is no file {file}")
     try:
         with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
             return log.import_lines(_lines(lines), progress)

@@ -107,6 +107,8 @@ def ingest_files(
     progress: Callable[[IngestProgress], None] | None,
 ) -> Summary:
     """Decide on the rows of files, and tell `progress` after each window."""
+    if source is not None and not source.strip():
+        raise UsageError("the source's name is blank")
     reader = RowReader(files)
     renames = dict(mapping or {})
 

@@ -150,7 +150,9 @@ def _selection(kind: type[Chosen], **given: Any) -> Chosen:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"])).replace("_id", "")
-        raise typer.BadParameter(f"--{name}: {first['msg']}") from None
+        raise typer.BadParameter(
+            f"--{name}: {first['msg'].removeprefix('Value error, ')}"
+        ) from None
 
 
 def _carry_out(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:

@@ -93,6 +93,8 @@ def schemas(
     from contracts.schema import documents, written
 
     call = invocation(context)
+    if folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is no folder")
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for name, schema in documents().items():

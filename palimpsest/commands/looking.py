@@ -13,6 +13,9 @@ from palimpsest.output import plain
 
 app = typer.Typer()
 
+MOST = 2**63 - 1
+"""The largest number that DuckDB can limit a query by."""
+
 Since = Annotated[
     datetime | None,
     typer.Option(parser=moment, metavar="TIME", help="Decided at this time (ISO 8601) or later."),
@@ -78,7 +81,7 @@ def decisions(
         str | None, typer.Option(metavar="KIND", help="Of this kind: stored, hash_exact, …")
     ] = None,
     since: Since = None,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="At most so many.")] = 50,
 ) -> None:
     """List the latest decisions, newest last; with --json one document a line."""
     call = invocation(context)

@@ -30,7 +30,10 @@ def load_policy(name_or_file: str) -> Policy:
     if not file.is_file():
         known = ", ".join(preset_names())
         raise UsageError(f"no preset and no file is named {name_or_file!r}; presets: {known}")
-    return parse_policy(file.read_text(), name_or_file)
+    try:
+        return parse_policy(file.read_text(encoding="utf-8"), name_or_file)
+    except UnicodeDecodeError:
+        raise UsageError(f"{name_or_file} is no text in UTF-8") from None
 
 
 def parse_policy(text: str, origin: str) -> Policy:

@@ -68,10 +68,28 @@ def test_what_is_refused_is_told_with_its_reason(palimpsest: CommandLine, comman
 
 
 @pytest.mark.parametrize(
-    "command", ["nonsense", "status --nonsense", "recall ada", "recall ada x -k 0", "unmerge"]
+    "command",
+    [
+        "nonsense",
+        "status --nonsense",
+        "recall ada",
+        "recall ada x -k 0",
+        "recall ada x -k -1",
+        "recall ada x -k 100000",
+        "unmerge",
+        "decisions --limit 99999999999999999999",
+        "decisions --since nonsense",
+        "reverse --decision nonsense",
+        "schemas rows.jsonl",
+        "ingest rows.jsonl --source=",
+        "ingest .",
+        "policy check bytes",
+        "log import nothing",
+    ],
 )
 def test_wrong_usage_is_two(palimpsest: CommandLine, command: str) -> None:
     palimpsest.ingest(row("a"))
+    (palimpsest.folder / "bytes").write_bytes(b"\xff\xfe\x00")
     assert palimpsest(*command.split()).status == 2
     document = palimpsest.json(*command.split(), status=2)
     assert document["error"]["kind"] == "usage"

@@ -7,8 +7,7 @@ never rewritten; a version that this code does not know is refused, never guesse
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from pydantic import ValidationError
@@ -21,8 +20,7 @@ UPCASTERS: dict[str, Upcaster] = {}
 """From an old type to a function that gives the envelope of the next version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """An event and where the log holds it; positions grow, with gaps allowed."""
 
     position: int

@@ -49,13 +49,16 @@ class _Sum:
         """Count more members, in order."""
         for entry in members:
             self.counted += 1
-            self.accesses += entry.accesses
-            self.last_accessed = _later(self.last_accessed, entry.last_accessed)
+            if entry.accesses:
+                self.accesses += entry.accesses
+                self.last_accessed = _later(self.last_accessed, entry.last_accessed)
             if entry.living:
+                fields = entry.fields
                 self.living += 1
                 self.pending += entry.pending
-                self.occurred_at = _later(self.occurred_at, entry.fields.occurred_at)
-                self.topics.update(dict.fromkeys(entry.fields.topics))
+                self.occurred_at = _later(self.occurred_at, fields.occurred_at)
+                for topic in fields.topics:
+                    self.topics[topic] = None
 
     @property
     def status(self) -> Literal["living", "pending"]:

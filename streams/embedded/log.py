@@ -128,9 +128,12 @@ class Log(Database):
             return
         last = self.head() if upto is None else upto
         where = "WHERE owner_no = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?"
-        while chunk := self._read(where, (number, after, last, CHUNK), after):
+        count = CHUNK
+        while count == CHUNK:  # fewer are the last
+            chunk = self._read(where, (number, after, last, CHUNK), after)
             yield from _decoded(chunk)
-            after = chunk[-1][0]
+            count = len(chunk)
+            after = chunk[-1][0] if chunk else after
 
     def owners(self, after: str = "") -> Iterator[str]:
         """The ids of owners with events, in the order of their bytes; `""` is not among them."""

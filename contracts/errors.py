@@ -14,6 +14,7 @@ InvalidReason = Literal[
     "unknown_type",
     "field",
     "id_conflict",
+    "wrong_partition",
 ]
 """Why an input is `invalid`: a wire value."""
 

@@ -46,3 +46,12 @@ CREATE TABLE dead_letters (
     state  TEXT NOT NULL
 );
 CREATE INDEX dead_letters_by_state ON dead_letters (state, number);
+
+-- How far a log that is a copy of topics has them, and which inputs its decisions are done with.
+CREATE TABLE followed (
+    topic       TEXT    NOT NULL,
+    partition   INTEGER NOT NULL,
+    topic_id    TEXT    NOT NULL,
+    next_offset INTEGER NOT NULL,
+    PRIMARY KEY (topic, partition)
+);

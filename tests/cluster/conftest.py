@@ -19,6 +19,7 @@ from infra.distribution import NotAvailableError
 from streams.cluster.connection import Connection
 from streams.cluster.setup import create
 from streams.cluster.topics import Topics
+from tests.reliability.processes import Forge
 
 PARTITIONS = 4
 
@@ -54,6 +55,14 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield running.bootstrap
     finally:
         running.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
+    """Starts workers and projectors."""
+    forge = Forge(tmp_path_factory.mktemp("cluster"), "tests.cluster.child")
+    yield forge
+    forge.close()
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ class Runtime(Protocol):
         """The owner's living memories as its read side shows them: id, face, number of members."""
 
     def letters(self) -> list[bytes]:
-        """The bytes of every row that could not be read, in the order of their coming."""
+        """The bytes of every row that could not be read, in any order: it may have no owner."""
 
     def restart(self) -> None:
         """End the process that decides; another takes its place."""

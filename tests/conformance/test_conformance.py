@@ -134,10 +134,10 @@ def test_an_id_with_other_content_is_invalid(runtime: Runtime) -> None:
 
 def test_what_cannot_be_read_is_kept_byte_for_byte_and_the_rest_goes_on(runtime: Runtime) -> None:
     outcomes = runtime.submit(STREAM)
-    assert runtime.letters() == [*BROKEN]
+    assert sorted(runtime.letters()) == sorted(BROKEN)
     assert len(outcomes) == len(STREAM)
     invalid = [o["decision_id"] for o in outcomes if o["result"] == "invalid"]
-    assert [event.id for event in events(runtime) if isinstance(event, Invalid)] == invalid
+    assert {event.id for event in events(runtime) if isinstance(event, Invalid)} == {*invalid}
 
 
 # -- the log -------------------------------------------------------------------------------------

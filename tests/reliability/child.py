@@ -13,6 +13,7 @@ import signal
 import sys
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,8 @@ file. `limit`: the size in bytes that no file may pass.
 POLL_SECONDS = 0.01
 
 
-def main() -> None:
-    """Fork a process for each plan until standard input ends."""
+def main(live: Callable[[Plan], int]) -> None:
+    """Fork a process for each plan until standard input ends; `live` is what it does."""
     warnings.filterwarnings("ignore", message="lancedb fork support")
     assert lancedb.__version__
     running: set[int] = set()
@@ -54,7 +55,7 @@ def main() -> None:
                 break
             *plans, waiting = (waiting + read).split(b"\n")
             for plan in plans:
-                running.add(_started(json.loads(plan)))
+                running.add(_started(json.loads(plan), live))
         for pid in list(running):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
@@ -69,7 +70,7 @@ def _tell(line: str) -> None:
     sys.stdout.flush()
 
 
-def _started(plan: Plan) -> int:
+def _started(plan: Plan, live: Callable[[Plan], int]) -> int:
     pid = os.fork()
     if pid:
         _tell(f"started {pid}")
@@ -84,17 +85,17 @@ def _started(plan: Plan) -> int:
 def live(plan: Plan) -> int:
     """Be one process: its commands one after the other, and the exit status of the last."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _take(0, plan.get("stdin") or os.devnull, os.O_RDONLY)
+    take(0, plan.get("stdin") or os.devnull, os.O_RDONLY)
     _shrink(plan.get("window", 16), plan.get("batch", 1), plan.get("grace", 0.0))
     vars(store)["load_engine"] = load_stub
-    vars(desk)["WritingSession"] = partial(WritingSession, effect=_effect(plan))
+    vars(desk)["WritingSession"] = partial(WritingSession, effect=effect_of(plan))
     if "limit" in plan:
         _limit(plan["limit"])
     status = 0
     for number, command in enumerate(plan["commands"]):
         out = f"{plan['out']}.{number}"
         for stream in (1, 2):
-            _take(stream, f"{out}.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            take(stream, f"{out}.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         status = _run(["--store", plan["store"], *command])
         sys.stdout.flush()
         sys.stderr.flush()
@@ -102,7 +103,8 @@ def live(plan: Plan) -> int:
     return status
 
 
-def _take(stream: int, path: str, flags: int) -> None:
+def take(stream: int, path: str, flags: int) -> None:
+    """Have a standard stream be a file."""
     opened = os.open(path, flags, 0o666)
     os.dup2(opened, stream)
     os.close(opened)
@@ -127,7 +129,8 @@ def _shrink(window: int, batch: int, grace: float) -> None:
     lance.FRAGMENTED = 4
 
 
-def _effect(plan: Plan) -> Any:
+def effect_of(plan: Plan) -> Any:
+    """Records the names of effects, and kills the process at the one that the plan names."""
     seen: Counter[str] = Counter()
     name, number = plan.get("crash") or ("", 0)
     record = plan.get("record")
@@ -151,4 +154,4 @@ def _limit(size: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(live)

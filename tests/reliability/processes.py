@@ -22,15 +22,15 @@ PATIENCE = 100.0
 
 
 class Forge:
-    """Starts children; one for a whole test session."""
+    """Starts children; one for a whole test session. `module` is what they run."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, module: str = "tests.reliability.child") -> None:
         self._folder = folder
         self._count = 0
         self._ended: dict[int, int] = {}
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.reliability.child"],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[2],

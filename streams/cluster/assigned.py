@@ -1,0 +1,125 @@
+"""A partition that this worker has: its producer, its writer, and the batches that wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from streams.cluster.partition import Opened, PartitionWriter
+from streams.cluster.publishing import PartitionProducer
+from streams.cluster.records import Record
+
+AHEAD = 2
+"""Batches whose texts are being embedded while one is decided on."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A record, and what tells the consumer group that it is done with."""
+
+    record: Record
+    acknowledge: Callable[[], object]
+
+
+@dataclass(slots=True)
+class _Batch:
+    deliveries: Sequence[Delivery]
+    opened: Opened | None
+
+
+class AssignedPartition:
+    """Decides on batches in the order in which they come, and acknowledges in that order.
+
+    Candidates are opened when they come, so that texts are embedded while earlier batches are
+    decided on. `failed` is told once when something goes wrong; nothing is decided after that.
+    """
+
+    def __init__(
+        self,
+        producer: PartitionProducer,
+        writer: PartitionWriter,
+        decider: Executor,
+        failed: Callable[[BaseException], Awaitable[object]],
+    ) -> None:
+        self.producer = producer
+        self.writer = writer
+        self._decider = decider
+        self._failed = failed
+        self._batches: deque[_Batch] = deque()
+        self._changed = asyncio.Condition()
+        self._closing = False
+        self._task = asyncio.create_task(self._run())
+
+    async def candidates(self, deliveries: Sequence[Delivery]) -> None:
+        """Take a batch of the candidates topic; waits while enough batches wait already."""
+        if await self._has_room():
+            opened = await self._decide(self.writer.open, [d.record for d in deliveries])
+            await self._take(_Batch(deliveries, opened))
+
+    async def commands(self, deliveries: Sequence[Delivery]) -> None:
+        """Take a batch of the commands topic."""
+        if await self._has_room():
+            await self._take(_Batch(deliveries, None))
+
+    async def _has_room(self) -> bool:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closing or len(self._batches) <= AHEAD)
+            return not self._closing
+
+    async def _take(self, batch: _Batch) -> None:
+        async with self._changed:
+            self._batches.append(batch)
+            self._changed.notify_all()
+
+    async def _decide(self, function: Callable[..., Result], *arguments: object) -> Result:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._decider, partial(function, *arguments))
+
+    async def _next(self) -> _Batch | None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._closing or bool(self._batches))
+            return None if self._closing else self._batches[0]
+
+    async def _run(self) -> None:
+        try:
+            while (batch := await self._next()) is not None:
+                await self._work(batch)
+                async with self._changed:
+                    self._batches.popleft()
+                    self._changed.notify_all()
+        except Exception as error:  # noqa: BLE001 - whoever runs the worker ends it with this
+            self._closing = True
+            await self._failed(error)
+
+    async def _work(self, batch: _Batch) -> None:
+        if batch.opened is None:
+            for delivery in batch.deliveries:
+                await self._decide(self.writer.carry_out, delivery.record)
+        else:
+            if batch.opened.window.embeddings is not None:
+                await asyncio.wrap_future(batch.opened.window.embeddings)
+            await self._decide(self.writer.close, batch.opened)
+        for delivery in batch.deliveries:
+            delivery.acknowledge()
+
+    async def close(self) -> None:
+        """Finish the batch that is being decided on; the others come again, to whoever is next."""
+        async with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        await self._task
+        await self.producer.stop()
+        await self._decide(self._drop)
+
+    def _drop(self) -> None:
+        for batch in self._batches:
+            if batch.opened is not None:
+                self.writer.forget(batch.opened)
+        self.writer.log.close()

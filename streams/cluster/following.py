@@ -1,0 +1,109 @@
+"""Reading what is committed in topics, from an offset to where they end now, or for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+
+from contracts.errors import TransientError
+from streams.cluster.connection import Connection
+
+AT_ONCE = 2_000
+"""Records read together."""
+POLL_SECONDS = 0.2
+STALLED_SECONDS = 60.0
+"""Nothing came for so long although the topic goes on: the brokers are away."""
+FETCH_BYTES = 16 * 1024 * 1024
+
+Record: TypeAlias = ConsumerRecord[bytes, bytes]
+Records = list[Record]
+__all__ = ["Record", "Records", "TopicPartition", "begin_at", "follow", "read_to_end", "reader"]
+
+
+@asynccontextmanager
+async def reader(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer outside any group that sees committed records only."""
+    consumer = AIOKafkaConsumer(
+        **connection.arguments(),
+        isolation_level="read_committed",
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=FETCH_BYTES,
+    )
+    await consumer.start()
+    try:
+        yield consumer
+    finally:
+        # aiokafka ends a task here that raises CancelledError if it never ran.
+        await asyncio.sleep(0)
+        await consumer.stop()
+
+
+def begin_at(consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
+    """Read these partitions from these offsets on.
+
+    By `seek`: after `assign` alone, a full topic was once read as an empty one.
+    """
+    consumer.assign(list(offsets))
+    for partition, offset in offsets.items():
+        consumer.seek(partition, offset)
+
+
+async def read_to_end(
+    consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]
+) -> AsyncIterator[tuple[Records, int, int]]:
+    """Yield records from the offsets on up to where the partitions end now.
+
+    With each batch, how many offsets are read and how many there are to read. Raises TransientError
+    where the brokers stop answering.
+    """
+    ends = await consumer.end_offsets(list(offsets))
+    todo = sum(max(ends[p] - offset, 0) for p, offset in offsets.items())
+    begin_at(consumer, offsets)
+    patience = _Patience()
+    while True:
+        positions = {partition: await consumer.position(partition) for partition in offsets}
+        left = sum(max(ends[p] - position, 0) for p, position in positions.items())
+        if not left:
+            return
+        patience.progress(left)
+        if records := await _read(consumer):
+            yield records, todo - left, todo
+
+
+async def follow(
+    connection: Connection,
+    starts: Mapping[TopicPartition, int],
+    take: Callable[[Records], Awaitable[object]],
+    stop: asyncio.Event,
+) -> None:
+    """Hand over what comes, from these offsets on, until `stop` is set."""
+    async with reader(connection) as consumer:
+        begin_at(consumer, starts)
+        while not stop.is_set():
+            if records := await _read(consumer):
+                await take(records)
+
+
+async def _read(consumer: AIOKafkaConsumer) -> Records:
+    found = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000), max_records=AT_ONCE)
+    return [record for some in found.values() for record in some]
+
+
+class _Patience:
+    """Raises TransientError once what is left has been the same for too long."""
+
+    def __init__(self) -> None:
+        self._left = -1
+        self._since = 0.0
+
+    def progress(self, left: int) -> None:
+        now = asyncio.get_running_loop().time()
+        if left != self._left:
+            self._left, self._since = left, now
+        elif now - self._since > STALLED_SECONDS:
+            raise TransientError(f"the brokers gave nothing for {STALLED_SECONDS:.0f} s")

@@ -1,0 +1,150 @@
+"""One partition's writer: records in, decisions published, on the one thread that decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from contracts.errors import InvalidInputError, RefusedError, UsageError
+from contracts.events import AnyEvent, Invalid
+from contracts.policy import Policy
+from contracts.requests import REQUEST, AnyRequest, SessionRequest
+from streams.cluster.copy import PublishedLog
+from streams.cluster.partitions import partition_of
+from streams.cluster.records import Outgoing, Record, letter_record, read
+from streams.cluster.topics import Topics
+from streams.core.touched import Touched
+from streams.embedded.desk import Answer, WriterDesk
+from streams.embedded.inputs import Input, Outcome
+from streams.embedded.operations import carry_out
+from streams.embedded.writer import Effect, Window, Writer, no_effect
+from streams.embedder import Embedder
+from streams.intake import RawRow
+
+SOURCE = "memory.candidates"
+"""The `source` of bare rows that name none; the same whatever the topic's prefix."""
+
+
+def _nobody_is_told(_done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
+    """A worker has no projections: those who follow the topic have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Records whose new texts are being embedded; those decided on before are left out."""
+
+    records: Sequence[Record]
+    window: Window
+
+
+class PartitionWriter:
+    """Decides what comes in one partition of the two input topics.
+
+    `log` is caught up with the decisions topic, and publishes what is appended to it.
+    """
+
+    def __init__(
+        self,
+        log: PublishedLog,
+        partition: int,
+        topics: Topics,
+        policy: Policy,
+        embedder: Callable[[], Embedder],
+        clock: Callable[[], datetime],
+        effect: Effect = no_effect,
+    ) -> None:
+        recorded = log.last_policy()
+        wanted = policy if recorded is None else Policy.model_validate(recorded.data.policy)
+        self.log = log
+        self.writer = Writer(log, wanted, embedder, clock, _nobody_is_told, effect)
+        self._desk = WriterDesk(self.writer)
+        self._partition = partition
+        self._topics = topics
+        self._clock = clock
+
+    def _is_new(self, record: Record) -> bool:
+        """Whether no decision that is at the brokers says that it is done with."""
+        done = self.log.followed(record.topic, self._partition)
+        return done is None or record.offset >= done.next_offset
+
+    # -- candidates, and whatever else producers say -----------------------------------------------
+
+    def open(self, records: Sequence[Record]) -> Opened:
+        """Read records of the candidates topic and have new texts embedded."""
+        new = [record for record in records if self._is_new(record)]
+        inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
+        window = self.writer.open_window(inputs, lambda outcomes: self._finish(new, outcomes))
+        return Opened(new, window)
+
+    def close(self, opened: Opened) -> list[Outcome]:
+        """Decide, publish and fold; returns when the brokers have it."""
+        return self.writer.close_window(opened.window)
+
+    def forget(self, opened: Opened) -> None:
+        """They will not be decided on here."""
+        self.writer.forget_window(opened.window)
+
+    def _finish(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
+        """What is published with a window's decisions: dead letters, and how far it goes."""
+        rejected = {event.id for event in self.log.appended if isinstance(event, Invalid)}
+        for record, outcome in zip(records, outcomes, strict=True):
+            if outcome.decision_id in rejected:
+                letters = self._topics.name("dead_letters")
+                letter = letter_record(letters, record, outcome, self._clock())
+                self.log.others.append(letter)
+                rejected.discard(outcome.decision_id)
+        for record in records[-1:]:
+            self.log.done[record.topic] = record.offset
+
+    # -- what people say ---------------------------------------------------------------------------
+
+    def carry_out(self, record: Record) -> None:
+        """Carry a request out, and publish its answer with what it did."""
+        if not self._is_new(record):
+            return
+        try:
+            request = REQUEST.validate_json(record.value)
+        except ValidationError as error:
+            self._reject(record, f"no request: {error.error_count()} errors")
+            return
+        answer = self._answer(request)
+        self.writer.commit(lambda: self._reply(record, request, answer))
+
+    def _answer(self, request: AnyRequest) -> dict[str, Any]:
+        try:
+            self._check_place(request)
+            done: Answer = carry_out(self._desk, request)
+        except RefusedError as error:
+            return {"refused": {"reason": error.reason, "detail": error.detail}}
+        except UsageError as error:
+            return {"usage": str(error)}
+        except BaseException:
+            self.writer.abandon()
+            raise
+        return {"done": done}
+
+    def _check_place(self, request: AnyRequest) -> None:
+        """Only an owner's own partition may say anything about it."""
+        if not isinstance(request, SessionRequest):
+            return
+        if partition_of(request.owner_id, self._topics.partitions) != self._partition:
+            raise RefusedError("wrong_partition", "the owner belongs to another partition")
+
+    def _reply(self, record: Record, request: AnyRequest, answer: dict[str, Any]) -> None:
+        key = request.request_id.encode()
+        body = orjson.dumps(answer)
+        self.log.others.append(Outgoing(self._topics.name("answers"), body, key))
+        self.log.done[record.topic] = record.offset
+
+    def _reject(self, record: Record, detail: str) -> None:
+        row = RawRow(record.value, "memory.commands")
+        unreadable = Input(row, InvalidInputError("field", detail))
+        window = self.writer.open_window(
+            [unreadable], lambda outcomes: self._finish([record], outcomes)
+        )
+        self.writer.close_window(window)

@@ -1,0 +1,78 @@
+"""A partition's transactional producer: decisions, dead letters and answers in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from aiokafka import AIOKafkaProducer
+
+from streams.cluster.connection import Connection
+from streams.cluster.copy import Lines
+from streams.cluster.records import Outgoing, decision_record, done_with
+from streams.cluster.topics import Topics
+from streams.embedded.writer import Effect, no_effect
+
+BATCH_BYTES = 256 * 1024
+"""aiokafka sends one batch of a partition at a time: small ones wait for each other."""
+REQUEST_BYTES = 8 * 1024 * 1024
+TRANSACTION_SECONDS = 60
+
+
+class PartitionProducer:
+    """The only producer of a partition's decisions; its start fences the one before it."""
+
+    def __init__(
+        self, connection: Connection, topics: Topics, partition: int, effect: Effect = no_effect
+    ) -> None:
+        self.partition = partition
+        self._decisions = topics.name("decisions")
+        self._loop = asyncio.get_running_loop()
+        self._effect = effect
+        self._producer = AIOKafkaProducer(
+            **connection.arguments(),
+            transactional_id=f"{topics.prefix}palimpsest-writer-{partition}",
+            acks="all",
+            max_batch_size=BATCH_BYTES,
+            max_request_size=REQUEST_BYTES,
+            transaction_timeout_ms=TRANSACTION_SECONDS * 1000,
+        )
+
+    async def start(self) -> Self:
+        """Fence whoever wrote here before; what it had not committed is gone then."""
+        await self._producer.start()
+        return self
+
+    async def stop(self) -> None:
+        """Let the brokers go."""
+        await self._producer.stop()
+
+    def publish(
+        self, lines: Lines, others: Sequence[Outgoing], done: Mapping[str, int]
+    ) -> int | None:
+        """Send one transaction, from the thread that decides, and wait until it is committed."""
+        sending = self._send(self._records(lines, done), others)
+        return asyncio.run_coroutine_threadsafe(sending, self._loop).result()
+
+    def _records(self, lines: Lines, done: Mapping[str, int]) -> list[Outgoing]:
+        records = [decision_record(self._decisions, event, line) for event, line in lines[:-1]]
+        for event, line in lines[-1:]:
+            records.append(decision_record(self._decisions, event, line, done_with(done)))
+        return records
+
+    async def _send(self, decisions: Sequence[Outgoing], others: Sequence[Outgoing]) -> int | None:
+        self._effect("transaction:begin")
+        async with self._producer.transaction():
+            sent = [await self._send_one(one) for one in [*decisions, *others]]
+            answers: list[Any] = await asyncio.gather(*sent)
+            self._effect("transaction:sent")
+        self._effect("transaction:committed")
+        return answers[len(decisions) - 1].offset + 1 if decisions else None
+
+    async def _send_one(self, one: Outgoing) -> asyncio.Future[Any]:
+        headers = list(one.headers)
+        future: asyncio.Future[Any] = await self._producer.send(
+            one.topic, one.value, one.key, partition=self.partition, headers=headers
+        )
+        return future

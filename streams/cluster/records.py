@@ -1,0 +1,122 @@
+"""Records of the topics as the writer takes them, and the writer's events as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+from contracts.candidate import Candidate
+from contracts.errors import InvalidInputError, InvalidReason
+from contracts.events import AnyEvent
+from streams.cluster.partitions import partition_of
+from streams.embedded.inputs import Input, Outcome
+from streams.intake import Meaning, Prepared, RawRow, parse_binary, prepare, understand
+
+Headers = tuple[tuple[str, bytes], ...]
+BINARY_MODE = ("ce_specversion", "ce-specversion")
+OURS = "palimpsest-"
+"""What the names of our headers begin with."""
+DONE = f"{OURS}input"
+"""The header on the last event of a batch: the input topic and offset that it is done with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of an input topic, whichever client read it; a tombstone has no bytes."""
+
+    topic: str
+    partition: int
+    offset: int
+    value: bytes
+    key: bytes | None = None
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A record on its way to a topic, into the partition of the writer that sends it."""
+
+    topic: str
+    value: bytes
+    key: bytes | None = None
+    headers: Headers = field(default=())
+
+
+def read(record: Record, source: str, partitions: int) -> Input:
+    """What a record means. One whose owner belongs to another partition is invalid."""
+    row = RawRow(record.value, source)
+    return Input(row, _in_its_place(_meaning(record, row), record, partitions))
+
+
+def _meaning(record: Record, row: RawRow) -> Meaning:
+    headers = {name: value for name, value in record.headers if value is not None}
+    if not any(name in headers for name in BINARY_MODE):
+        return understand(row)
+    try:
+        said = parse_binary(_as_text(headers), record.value)
+    except InvalidInputError as error:
+        return error
+    return prepare(said) if isinstance(said, Candidate) else said
+
+
+def _as_text(headers: Mapping[str, bytes]) -> dict[str, str]:
+    """Headers that are no text say nothing that an attribute could be."""
+    return {name: value.decode(errors="replace") for name, value in headers.items()}
+
+
+def _in_its_place(meaning: Meaning, record: Record, partitions: int) -> Meaning:
+    if isinstance(meaning, InvalidInputError):
+        return meaning
+    owner_id = meaning.candidate.owner_id if isinstance(meaning, Prepared) else meaning.owner_id
+    expected = partition_of(owner_id, partitions)
+    if expected == record.partition:
+        return meaning
+    return InvalidInputError(
+        "wrong_partition",
+        f"its owner belongs to partition {expected}, it came in {record.partition}:"
+        " the key must be the owner, partitioned by murmur2 (docs/producers.md)",
+    )
+
+
+def decision_record(topic: str, event: AnyEvent, line: bytes, headers: Headers = ()) -> Outgoing:
+    """An event as a record: the same bytes as in the embedded log, under its owner's key."""
+    key = event.owner_id.encode() or None
+    return Outgoing(topic, line, key, headers)
+
+
+def done_with(offsets: Mapping[str, int]) -> Headers:
+    """The header that tells how far inputs are decided on once its record can be read."""
+    return tuple((DONE, f"{topic}:{offset}".encode()) for topic, offset in offsets.items())
+
+
+def inputs_done(headers: Headers) -> dict[str, int]:
+    """The input topics and offsets that a decision's headers name."""
+    said = [value.decode() for name, value in headers if name == DONE]
+    pairs = [one.rpartition(":") for one in said]
+    return {topic: int(offset) for topic, _, offset in pairs}
+
+
+def letter_record(topic: str, record: Record, outcome: Outcome, at: datetime) -> Outgoing:
+    """An input that could not be read: its bytes and headers, what was wrong, and where it was."""
+    said = {
+        "id": outcome.decision_id,
+        "reason": outcome.reason,
+        "detail": outcome.detail,
+        "origin": f"{record.topic}/{record.partition}/{record.offset}",
+        "at": at.isoformat(),
+    }
+    ours = tuple((f"{OURS}{name}", (value or "").encode()) for name, value in said.items())
+    return Outgoing(topic, record.value, record.key, (*record.headers, *ours))
+
+
+Letter = tuple[str, bytes, InvalidInputError, str, datetime]
+"""A dead letter's id, bytes, error, origin and time."""
+
+
+def letter_of(headers: Headers, value: bytes) -> Letter:
+    """The dead letter that `letter_record` sent."""
+    said = {name.removeprefix(OURS): v.decode() for name, v in headers if name.startswith(OURS)}
+    error = InvalidInputError(cast(InvalidReason, said["reason"]), said["detail"])
+    return said["id"], value, error, said["origin"], datetime.fromisoformat(said["at"])

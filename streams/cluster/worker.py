@@ -1,0 +1,185 @@
+"""The Faust app: agents on candidates and commands, with one writer for each partition.
+
+Faust brings the records and keeps the consumer group; nothing of the state is Faust's. Several of
+its default ways lose records, so acknowledging, producing and restoring are done here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import mode.loop
+
+mode.loop.use("uvloop")
+
+import faust  # noqa: E402 - the event loop has to be chosen before it is imported
+import faust.transport.drivers.aiokafka as driver  # noqa: E402
+
+from contracts.policy import Policy  # noqa: E402
+from streams.cluster.assigned import Delivery  # noqa: E402
+from streams.cluster.connection import Connection  # noqa: E402
+from streams.cluster.records import Record  # noqa: E402
+from streams.cluster.station import Station  # noqa: E402
+from streams.cluster.topics import Topics  # noqa: E402
+from streams.embedded.writer import Effect, no_effect  # noqa: E402
+from streams.embedder import Embedder  # noqa: E402
+
+_log = logging.getLogger(__name__)
+
+TAKEN = 512
+"""Records taken together."""
+WITHIN_SECONDS = 0.02
+SESSION_SECONDS = 6.0
+HEARTBEAT_SECONDS = 1.0
+REBALANCE_SECONDS = 20.0
+COMMIT_SECONDS = 0.25
+REQUEST_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """What one worker process is started with.
+
+    `instance` names it among the workers: with a name of its own it may come back after a restart
+    without a wait for its session to end. `folder` is for its copies, and may be lost.
+    """
+
+    connection: Connection
+    topics: Topics
+    folder: Path
+    policy: Policy
+    embedder: Callable[[], Embedder]
+    instance: str | None = None
+    web_port: int | None = None
+    session_seconds: float = SESSION_SECONDS
+    effect: Effect = no_effect
+
+
+def run(settings: WorkerSettings, log_level: str = "info") -> NoReturn:
+    """Be a worker until SIGTERM or Ctrl-C; ends the process, with 0 only when told to end."""
+    worker = faust.Worker(build_app(settings), loglevel=log_level, redirect_stdouts=False)
+    worker.execute_from_commandline()
+
+
+class WorkerApp(faust.App):
+    """Faust's app, which ends by finishing what is being decided on, while it can acknowledge."""
+
+    station: Station
+
+    async def on_stop(self) -> None:
+        """Called by Faust before it stops its consumer."""
+        await self.station.close()
+        await super().on_stop()
+
+
+def build_app(settings: WorkerSettings) -> WorkerApp:
+    """The app that `palimpsest worker` runs."""
+    settings.folder.mkdir(parents=True, exist_ok=True)
+    app = _app(settings)
+    # Faust's choice without tables is aiokafka's round robin over all topics' partitions, which
+    # gives the two topics of one partition to different workers.
+    vars(driver)["RoundRobinPartitionAssignor"] = app.assignor
+
+    async def failed(error: BaseException) -> None:
+        await app.crash(error)
+
+    station = Station(
+        settings.connection,
+        settings.topics,
+        settings.folder,
+        settings.policy,
+        settings.embedder,
+        lambda: datetime.now(UTC),
+        failed,
+        settings.effect,
+    )
+    app.station = station
+    _connect(app, station, settings.topics)
+    return app
+
+
+def _app(settings: WorkerSettings) -> WorkerApp:
+    return WorkerApp(
+        f"{settings.topics.prefix}palimpsest-worker",
+        **settings.connection.faust_arguments(),
+        value_serializer="raw",
+        key_serializer="raw",
+        agent_supervisor=mode.CrashingSupervisor,
+        table_standby_replicas=0,
+        topic_disable_leader=True,
+        topic_allow_declare=False,
+        consumer_auto_offset_reset="earliest",
+        consumer_group_instance_id=settings.instance,
+        broker_commit_interval=COMMIT_SECONDS,
+        broker_session_timeout=settings.session_seconds,
+        broker_heartbeat_interval=min(HEARTBEAT_SECONDS, settings.session_seconds / 3),
+        broker_rebalance_timeout=REBALANCE_SECONDS,
+        producer_request_timeout=REQUEST_SECONDS,
+        web_tables_enabled=False,
+        **_web(settings.web_port),
+        cython_optimizations=True,
+        datadir=str(settings.folder / "faust"),
+    )
+
+
+def _web(port: int | None) -> dict[str, Any]:
+    return {"web_enabled": False} if port is None else {"web_bind": "127.0.0.1", "web_port": port}
+
+
+def _connect(app: faust.App, station: Station, topics: Topics) -> None:
+    """Have the station follow assignments, and the agents bring records to it."""
+    names = topics.name("candidates"), topics.name("commands")
+    candidates, commands = (app.topic(name, value_type=bytes, key_type=bytes) for name in names)
+
+    @app.on_rebalance_complete.connect
+    async def ready(*_: Any, **__: Any) -> None:
+        await station.assign(_mine(app, names))
+
+    @app.on_partitions_revoked.connect
+    async def revoked(*_: Any, **__: Any) -> None:
+        await station.revoke()
+
+    @app.agent(candidates, name="candidates")
+    async def on_candidates(stream: Any) -> None:
+        async for deliveries in _taken(app, stream):
+            await station.candidates(deliveries)
+
+    @app.agent(commands, name="commands")
+    async def on_commands(stream: Any) -> None:
+        async for deliveries in _taken(app, stream):
+            await station.commands(deliveries)
+
+
+def _mine(app: faust.App, names: Sequence[str]) -> set[int]:
+    """This worker's partitions: the same of both topics, or the assignment is wrong."""
+    assignment = app.consumer.assignment()
+    first, second = ({tp.partition for tp in assignment if tp.topic == name} for name in names)
+    if first != second:
+        raise RuntimeError(f"partitions {first} of {names[0]}, but {second} of {names[1]}")
+    return first
+
+
+async def _taken(app: faust.App, stream: Any) -> AsyncIterator[list[Delivery]]:
+    """Batches of records of the present assignment; what is left of an earlier one comes again."""
+    async for events in stream.noack_take(TAKEN, within=WITHIN_SECONDS):
+        now = app.consumer_generation_id
+        yield [_delivery(event) for event in events if event.message.generation_id == now]
+
+
+def _delivery(event: Any) -> Delivery:
+    message = event.message
+    headers = message.headers or ()
+    record = Record(
+        message.topic,
+        message.partition,
+        message.offset,
+        message.value or b"",
+        message.key,
+        tuple(headers.items() if isinstance(headers, dict) else headers),
+    )
+    return Delivery(record, event.ack)

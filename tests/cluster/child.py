@@ -1,0 +1,67 @@
+"""Workers and projectors with the stub engine, forked from a process that has imported it all."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from pathlib import Path
+
+from palimpsest.following import Follower
+from streams.cluster import worker
+from streams.cluster.connection import Connection
+from streams.cluster.topics import Topics
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.reliability.child import Plan, effect_of, main, take
+from tests.stub_engine import StubEngine
+
+SESSION_SECONDS = 3.0
+
+
+def live(plan: Plan) -> int:
+    """Be a worker or a projector until a signal ends it, or the plan's crash point."""
+    for stream in (1, 2):
+        take(stream, f"{plan['out']}.0.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    connection = Connection(bootstrap=plan["bootstrap"], prefix=plan["prefix"])
+    topics = Topics(plan["prefix"], plan["partitions"])
+    if plan["commands"] == [["project"]]:
+        return _project(plan, connection, topics)
+    return _work(plan, connection, topics)
+
+
+def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
+    worker.TAKEN = plan.get("taken", 64)
+    embedder = Embedder(StubEngine())
+    settings = worker.WorkerSettings(
+        connection,
+        topics,
+        Path(plan["store"]),
+        load_policy("standard"),
+        lambda: embedder,
+        instance=plan["instance"],
+        session_seconds=SESSION_SECONDS,
+        effect=effect_of(plan),
+    )
+    try:
+        worker.run(settings)
+    except SystemExit as ended:
+        return int(ended.code or 0)
+
+
+def _project(plan: Plan, connection: Connection, topics: Topics) -> int:
+    logging.basicConfig(level=logging.INFO)
+    follower = Follower(Path(plan["store"]), connection, topics, effect=effect_of(plan))
+
+    async def until_told() -> None:
+        stop = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+        await follower.run(stop)
+
+    asyncio.run(until_told())
+    return 0
+
+
+if __name__ == "__main__":
+    main(live)

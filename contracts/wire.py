@@ -63,5 +63,7 @@ def _describe(error: ValidationError, position: int | None) -> str:
     """Where and what kind of error, without a word of the event's content."""
     first = error.errors(include_input=False, include_context=False, include_url=False)[0]
     where = "/".join(str(part) for part in first["loc"]) or "envelope"
-    at = "an event" if position is None else f"the event at position {position}"
-    return f"{at} cannot be read ({first['type']} in {where}); restore log.sqlite from a copy"
+    what = f"cannot be read ({first['type']} in {where})"
+    if position is None:
+        return f"an event {what}"
+    return f"the event at position {position} {what}; restore log.sqlite from a copy"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from contracts.errors import RefusedError, StoreError, UsageError
+from contracts.errors import RefusedError, UsageError
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from streams.embedded.dead_letters import DeadLetters, LetterState
@@ -24,19 +24,24 @@ def export_log(desk: FrontDesk, file: Path, progress: Callable[[int], None] | No
                 if progress is not None and count % 1000 == 0:
                     progress(count)
     except OSError as error:
-        raise StoreError(f"{file} cannot be written: {error.strerror}") from error
+        raise UsageError(f"{file} cannot be written: {error.strerror}") from error
     return count
 
 
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
     """Fill a new store's log with the lines of a file."""
-    if not file.exists():
+    if not file.is_file():
         raise UsageError(f"there is no file {file}")
+    new = not (folder / LOG_FILE).exists()
     try:
         with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
             return log.import_lines(_lines(lines), progress)
-    except OSError as error:
-        raise StoreError(f"{file} cannot be read: {error.strerror}") from error
+    except BaseException as error:
+        if new:  # or a store would be left that has nothing in it
+            (folder / LOG_FILE).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        raise
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
@@ -73,12 +73,23 @@ def show(
             call.output.answer(found, lambda: trees.memory_tree(found))
 
 
+def _known_kind(kind: str | None) -> str | None:
+    from contracts.events import Decision
+
+    if kind is not None and kind not in get_args(Decision):
+        raise typer.BadParameter(f"no decision {kind}: {', '.join(get_args(Decision))}")
+    return kind
+
+
 @app.command(epilog="Example: palimpsest decisions --owner ada --decision auto_reject --limit 10")
 def decisions(
     context: typer.Context,
     owner: Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")] = None,
     decision: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Of this kind: stored, hash_exact, …")
+        str | None,
+        typer.Option(
+            metavar="KIND", help="Of this kind: stored, hash_exact, …", callback=_known_kind
+        ),
     ] = None,
     since: Since = None,
     limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="At most so many.")] = 50,

@@ -107,8 +107,8 @@ def _size(path: str) -> int | None:
     if path == STDIN:
         return None
     file = Path(path)
-    if not file.exists():
-        raise UsageError(f"there is no file {path}")
+    if not path or not file.exists():
+        raise UsageError(f"there is no file {path!r}")
     if file.is_dir():
         raise UsageError(f"{path} is a folder: name its files")
     return file.stat().st_size if file.is_file() else None

@@ -128,6 +128,20 @@ def test_decisions_are_one_document_a_line_newest_last(stocked: CommandLine) -> 
     assert stocked("decisions", "--since", "yesterday").status == 2
 
 
+def test_a_kind_that_no_decision_is_of_is_wrong_usage(stocked: CommandLine) -> None:
+    ran = stocked("decisions", "--decision", "nope")
+    assert ran.status == 2
+    assert "hash_exact" in ran.err
+
+
+def test_what_is_no_log_leaves_no_store(palimpsest: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("not a log\n")
+    ran = palimpsest("log", "import", str(tmp_path / "log"))
+    assert ran.status == 4
+    assert "line 1 is no event" in " ".join(ran.err.split())
+    assert not (palimpsest.store / "log.sqlite").exists()
+
+
 def test_decisions_for_people_name_the_ids(stocked: CommandLine) -> None:
     told = stocked("decisions").out
     assert all(candidate in told for candidate in stocked.ids())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict
 
@@ -12,6 +13,38 @@ class Model(BaseModel):
     """Frozen; unknown fields are ignored, because minor versions only add optional ones."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+Made = TypeVar("Made", bound=Model)
+
+
+def unchecked(kind: type[Made], /, **values: Any) -> Made:
+    """A model of values that this system made itself: fields that are missing have their defaults.
+
+    Nothing is validated, so whoever calls it must give what is required, in the right types. For
+    what every candidate needs: 1 us, where validation takes 3 and `model_construct` 6.
+    """
+    made = kind.__new__(kind)
+    fields, names = _shape(kind)
+    _put(made, "__dict__", fields | values)
+    _put(made, "__pydantic_fields_set__", names)
+    _put(made, "__pydantic_extra__", None)
+    _put(made, "__pydantic_private__", None)
+    return made
+
+
+_put = object.__setattr__
+"""Models are frozen: their own refuses."""
+
+
+@cache
+def _shape(kind: type[Model]) -> tuple[dict[str, Any], set[str]]:
+    """A model's fields in their order, which is that of the wire, with defaults; and their names.
+
+    All models of a kind share the set: a copy takes 700 bytes.
+    """
+    defaults = {name: field.get_default() for name, field in kind.model_fields.items()}
+    return defaults, set(defaults)
 
 
 def _only_text_or_time(value: Any) -> Any:

@@ -17,6 +17,7 @@ from contracts.events import (
 )
 from contracts.evidence import Evidence
 from contracts.identity import decision_id_of, invalid_id
+from contracts.model import unchecked
 from contracts.policy import Policy
 from streams.core.checks import exact_decision, run_checks
 from streams.core.ledger import Entry, Ledger
@@ -65,8 +66,8 @@ def _exact(command: Admit, target: Entry, policy: Policy, now: datetime) -> Deci
     content = command.content
     if content.vector is not None:
         content = content.model_copy(update={"vector": None})
-    join = Join(to=target.id, face="repeat", similarity=1.0)
-    evidence = Evidence(policy=policy.hash, check="exact")
+    join = unchecked(Join, to=target.id, face="repeat", similarity=1.0)
+    evidence = unchecked(Evidence, policy=policy.hash, check="exact")
     return _decided(command, decision, content, join, evidence, now)
 
 
@@ -75,7 +76,8 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
     outcome = run_checks(ledger, command, policy, looking)
     choice = outcome.choice
     asked = () if choice else looking.gray(outcome.gray, policy.judge.neighbours)
-    evidence = Evidence(
+    evidence = unchecked(
+        Evidence,
         policy=policy.hash,
         check=choice.check if choice else None,
         neighbours=looking.evidence(),
@@ -85,7 +87,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         decision: FirstDecision = "pending" if asked else "stored"
         return _decided(command, decision, command.content, None, evidence, now)
     to = choice.neighbour.candidate_id
-    join = Join(to=to, face=choice.face, similarity=choice.similarity)
+    join = unchecked(Join, to=to, face=choice.face, similarity=choice.similarity)
     return _decided(command, choice.decision, command.content, join, evidence, now)
 
 
@@ -97,14 +99,16 @@ def _decided(
     evidence: Evidence,
     now: datetime,
 ) -> Decided:
-    data = DecidedData(
+    data = unchecked(
+        DecidedData,
         decision=decision,
         candidate=command.candidate.fields(),
         content=content,
         join=join,
         evidence=evidence,
     )
-    return Decided(
+    return unchecked(
+        Decided,
         id=decision_id_of(command.candidate_id),
         subject=command.candidate_id,
         time=now,

@@ -36,6 +36,8 @@ class Outcome:
 def run_checks(ledger: Ledger, admit: Admit, policy: Policy, looking: Looking) -> Outcome:
     """The first check that joins decides; what the guard stops on the way is gray."""
     outcome = Outcome()
+    if not admit.neighbours:
+        return outcome
     for check in policy.checks:
         match check:
             case RecentCheck():

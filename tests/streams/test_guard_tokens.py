@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from streams.guard import tokens
+from unittest.mock import patch
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from streams.guard import tokens, words
 
 
 def test_words_are_casefolded_and_stopwords_left_out() -> None:
@@ -28,3 +33,13 @@ def test_scripts_without_spaces_give_pairs_of_characters() -> None:
 
 def test_a_text_without_words_has_no_tokens() -> None:
     assert tokens("... the !") == frozenset()
+
+
+@given(st.text(st.sampled_from("abcmpvehtrsACV .,;:!'?-1é\n")))
+@example("a.m. and p.m.")
+@example("release v2. ver 3. Version four. ")
+@example("cannot. won't")
+def test_plain_texts_take_a_shorter_way_to_the_same_tokens(text: str) -> None:
+    short = tokens(text)
+    with patch.object(words, "_plain_words", lambda _: None):
+        assert tokens(text) == short

@@ -7,8 +7,8 @@ the faces of living memories.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Sequence
+from binascii import a2b_base64
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -18,21 +18,29 @@ from numpy.typing import NDArray
 from contracts.commands import Admit
 from contracts.events import Vector
 from contracts.evidence import Neighbour
+from contracts.model import unchecked
 from contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
+from streams.ahead import Ahead
 from streams.core.checks import session_texts
-from streams.core.ledger import Entry, Ledger, Scope
+from streams.core.ledger import Distinct, Entry, Ledger, Scope
 from streams.guard import tokens
-from streams.search import Hit, TokenIndex, VectorIndex
+from streams.search import Hit, TokenIndex, VectorIndex, peers
 
 Float16 = NDArray[np.float16]
 
-_tokens = lru_cache(maxsize=1024)(tokens)
-"""A newcomer's tokens are needed twice: for its own search, and for the row that it becomes."""
+_REMEMBERED = 1024
+"""Newcomers of two windows: they are searched for, and then become rows."""
+_tokens = lru_cache(maxsize=_REMEMBERED)(tokens)
 
 
 def vector_of(vector: Vector) -> Float16:
-    """The numbers of a recorded vector, (dimension,) float16."""
-    return np.frombuffer(base64.b64decode(vector.data), dtype="<f2")
+    """The numbers of a recorded vector, (dimension,) float16; not to be written to."""
+    return _numbers_of(vector.data)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _numbers_of(data: str) -> Float16:
+    return np.frombuffer(a2b_base64(data), dtype="<f2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,11 @@ class Reach:
     jaccard: float | None
     jaccard_top: int
     session: SessionCheck | None
+
+    @property
+    def near(self) -> float:
+        """The lowest cosine that a check of the scope or of the session looks at."""
+        return min(self.cosine, self.session.threshold) if self.session else self.cosine
 
     @classmethod
     def of(cls, policy: Policy, namespace: str) -> Reach:
@@ -96,6 +109,11 @@ class _Rows:
         self.tokens.append(_tokens(text) if self.with_tokens else frozenset())
 
 
+def _numbers(admit: Admit) -> Float16:
+    assert admit.content.vector is not None, "who is compared has a vector"
+    return vector_of(admit.content.vector)
+
+
 def _unit(dimension: int) -> Float16:
     """A stand-in for a row that is taken out at once: an index holds unit vectors only."""
     numbers = np.zeros(dimension, dtype=np.float16)
@@ -113,82 +131,73 @@ class ScopeIndex:
         self._rows = _Rows(dimension, self._reach.jaccard is not None)
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
-        self._ahead: dict[str, list[Hit]] = {}
-        self._ahead_of = (0, 0)
+        self._ahead: Ahead | None = None
 
-    def look_ahead(self, queries: Sequence[tuple[str, Float16]]) -> None:
-        """Search for many newcomers at once; what arrives before their turn is searched then.
+    def look_ahead(self, newcomers: Mapping[str, Vector]) -> None:
+        """Search for a window's newcomers at once; what else arrives is searched for in its turn.
 
         Faces change under a newcomer's feet, so with `search: memories` nothing is looked up early.
         """
-        self._ahead.clear()
-        self._follow()
-        if self._faces or len(queries) < 2 or not self._rows.entries:
+        self._ahead = None
+        self.follow()
+        top, floor = self._reach.cosine_top, self._reach.near
+        if self._faces or not top:
             return
-        found = self._above(np.stack([vector for _, vector in queries]), 0)
-        self._ahead = {query[0]: hits for query, hits in zip(queries, found, strict=True)}
-        self._ahead_of = len(self._rows.entries), self._changed
+        vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
+        found = self._rows.vectors.above(vectors, floor, limit=top)
+        self._ahead = Ahead(list(newcomers), found, peers(vectors, floor), top)
 
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
         """Everyone whom the policy's checks must see, with exact scores."""
-        self._follow()
-        vector = admit.content.vector
-        if vector is None:
+        self.follow()
+        if admit.content.vector is None:
             return ()
-        numbers = vector_of(vector)
-        found = {e.id: (e, score, None) for e, score in self._by_cosine(admit, numbers)}
-        scored: dict[str, tuple[Entry, float, float | None]] = dict(found)
-        for entry, score in self._by_session(ledger, admit, numbers):
-            scored.setdefault(entry.id, (entry, score, None))
-        by_tokens = self._by_tokens(admit)
-        rows = [self._row(entry) for entry, _ in by_tokens]
-        cosines = self._rows.vectors.cosines(numbers, rows)
-        for (entry, jaccard), near in zip(by_tokens, cosines, strict=True):
-            scored[entry.id] = (entry, near, jaccard)
+        near = self._near(admit)
+        scored: dict[int, tuple[float, float | None]] = {
+            hit.row: (hit.score, None) for hit in near if hit.score >= self._reach.cosine
+        }
+        scored.update((hit.row, (hit.score, None)) for hit in self._by_session(ledger, admit, near))
+        scored.update(self._by_tokens(admit))
+        entries = self._rows.entries
         return tuple(
-            Neighbour(candidate_id=entry.id, cosine=near, jaccard=jaccard)
-            for entry, near, jaccard in scored.values()
+            unchecked(Neighbour, candidate_id=entry.id, cosine=cosine, jaccard=jaccard)
+            for row, (cosine, jaccard) in scored.items()
+            if (entry := entries[row]) is not None
         )
 
-    def _by_cosine(self, admit: Admit, numbers: Float16) -> list[tuple[Entry, float]]:
-        start, hits = self._looked_up(admit.candidate_id)
-        if start < len(self._rows.entries):
-            hits = hits + self._above(numbers[None, :], start)[0]
-            hits.sort(key=lambda hit: (-hit.score, hit.row))
-        return self._living(hits)[: self._reach.cosine_top]
+    def _near(self, admit: Admit) -> list[Hit]:
+        """The rows that the checks of the scope and of the session look at, the best of them."""
+        top = self._reach.cosine_top
+        if not top:
+            return []
+        hits = self._ahead.hits(admit.candidate_id) if self._ahead else None
+        if hits is None:
+            query = _numbers(admit)[None, :]
+            [hits] = self._rows.vectors.above(query, self._reach.near, limit=top)
+        return hits
 
-    def _looked_up(self, candidate_id: str) -> tuple[int, list[Hit]]:
-        """How many rows were searched early, and what was found, if no row has changed since."""
-        hits = self._ahead.pop(candidate_id, None)
-        size, changed = self._ahead_of
-        return (0, []) if hits is None or changed != self._changed else (size, hits)
-
-    def _above(self, queries: Float16, start: int) -> list[list[Hit]]:
-        if not self._reach.cosine_top:
-            return [[] for _ in queries]
-        floor, top = self._reach.cosine, self._reach.cosine_top
-        return self._rows.vectors.above(queries, floor, limit=top, start=start)
-
-    def _by_session(
-        self, ledger: Ledger, admit: Admit, numbers: Float16
-    ) -> list[tuple[Entry, float]]:
+    def _by_session(self, ledger: Ledger, admit: Admit, near: list[Hit]) -> list[Hit]:
+        """The session's rows over its threshold; unless there are many near, they are in `near`."""
         check = self._reach.session
-        if check is None:
+        all_near = len(near) < self._reach.cosine_top
+        if check is None or (all_near and not near):
             return []
         recent = session_texts(ledger, admit, check.last)
         rows = [*dict.fromkeys(map(self._row, recent))]
-        return self._living(self._rows.vectors.among(numbers, rows, check.threshold))
+        if all_near:
+            return [hit for hit in near if hit.score >= check.threshold and hit.row in rows]
+        return self._rows.vectors.among(_numbers(admit), rows, check.threshold)
 
-    def _living(self, hits: list[Hit]) -> list[tuple[Entry, float]]:
-        pairs = ((self._rows.entries[hit.row], hit.score) for hit in hits)
-        return [(entry, score) for entry, score in pairs if entry is not None]
-
-    def _by_tokens(self, admit: Admit) -> list[tuple[Entry, float]]:
+    def _by_tokens(self, admit: Admit) -> dict[int, tuple[float, float | None]]:
         floor = self._reach.jaccard
         if floor is None:
-            return []
+            return {}
         words = _tokens(admit.content.text)
-        return self._living(self._rows.tokens.above(words, floor, limit=self._reach.jaccard_top))
+        hits = self._rows.tokens.above(words, floor, limit=self._reach.jaccard_top)
+        if not hits:
+            return {}
+        cosines = self._rows.vectors.cosines(_numbers(admit), [hit.row for hit in hits])
+        return {hit.row: (cosine, hit.score) for hit, cosine in zip(hits, cosines, strict=True)}
 
     def _row(self, entry: Entry) -> int:
         if self._faces:
@@ -196,7 +205,11 @@ class ScopeIndex:
         assert entry.distinct.row is not None, "whoever was admitted has a row"
         return entry.distinct.row
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """Take in what is new in the ledger; soon after it came this costs less than later.
+
+        Its vector and tokens are still remembered then.
+        """
         if self._faces:
             self._follow_faces()
         else:
@@ -204,12 +217,18 @@ class ScopeIndex:
 
     def _follow_candidates(self) -> None:
         rows, changed = self._scope.rows, self._scope.changed
-        for row in [*range(self._seen, len(rows)), *changed[self._changed :]]:
-            distinct = rows[row]
-            speaks = distinct.representative
-            text = distinct.members[0].text
-            self._rows.put(row, speaks, text, distinct.vector)
+        for row in range(self._seen, len(rows)):
+            self._put(row, rows[row])
+            if self._ahead is not None:
+                self._ahead.arrived(rows[row].members[0].id, row)
+        for row in changed[self._changed :]:
+            self._put(row, rows[row])
+            self._ahead = None
         self._seen, self._changed = len(rows), len(changed)
+
+    def _put(self, row: int, distinct: Distinct) -> None:
+        text = distinct.members[0].text
+        self._rows.put(row, distinct.representative, text, distinct.vector)
 
     def _follow_faces(self) -> None:
         journal = self._scope.faces

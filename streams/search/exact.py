@@ -32,6 +32,21 @@ def squared_norm(vector: NDArray[np.float16], dimension: int) -> float:
     return squared
 
 
+def squared_norms(
+    vectors: NDArray[np.float16], wide: NDArray[np.float64], dimension: int
+) -> NDArray[np.float64]:
+    """The exact squared norms (b,) of vectors (b, dimension), also given as float64.
+
+    ValueError as in `squared_norm`.
+    """
+    if vectors.dtype != np.float16 or vectors.shape[1:] != (dimension,):
+        raise ValueError(f"need float16 (b, {dimension}), got {vectors.dtype} {vectors.shape}")
+    squared: NDArray[np.float64] = np.einsum("ij,ij->i", wide, wide)
+    if not (squared < LARGEST_SQUARED_NORM).all():
+        raise ValueError(f"a squared norm of {squared.max()} is not below {LARGEST_SQUARED_NORM}")
+    return squared
+
+
 def cosine(a: NDArray[np.float16], b: NDArray[np.float16]) -> float:
     """The exact cosine of two float16 vectors, rounded to four decimals; 0.0 where one is zero.
 

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.exact import squared_norm
+from streams.search.exact import squared_norms
 from streams.search.kernels import ZERO
 
 LARGEST_CODE: Final = 63
@@ -27,8 +27,8 @@ class Queries:
     """Queries of shape (b, d): wide for exact products, and of unit length for the scans."""
 
     def __init__(self, queries: NDArray[np.float16], dimension: int) -> None:
-        self.squared = np.array([squared_norm(query, dimension) for query in queries])
         self.wide: NDArray[np.float64] = queries.astype(np.float64)
+        self.squared = squared_norms(queries, self.wide, dimension)
 
     def __len__(self) -> int:
         return len(self.wide)

@@ -101,6 +101,8 @@ class TokenIndex:
         rare, common = by_rarity[:prefix], by_rarity[prefix:]
         if not rare:
             return []
+        if sum(len(self._postings[token]) for token in rare) <= FEW_TO_SCORE:
+            return [*{row for token in rare for row in self._postings[token]}]
         rows = np.concatenate([np.frombuffer(self._postings[token], np.uint32) for token in rare])
         sizes = np.frombuffer(self._sizes, np.uint32)
         fits = sizes[rows] >= floor * size - SLACK

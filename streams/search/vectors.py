@@ -20,6 +20,9 @@ SEGMENT_ROWS: Final = 2048
 TOGETHER: Final = 256
 """Queries scanned at once: larger products are not faster, and their scores leave the cache."""
 
+FEW_QUERIES: Final = 4
+"""So few are sooner compared with a small scope one by one than prepared as a batch."""
+
 SCORES: Final = 2**19
 """Scores looked through at once (2 MB): several segments for few queries, one for many."""
 
@@ -67,8 +70,8 @@ class VectorIndex:
         """
         if limit < 1 or start < 0:
             raise ValueError(f"limit {limit} is under 1 or start {start} under 0")
-        if len(queries) == 1 and self._rows.open_from <= start:
-            return [nearest(queries[0], self._rows, start, floor)[:limit]]
+        if len(queries) <= FEW_QUERIES and self._rows.open_from <= start:
+            return [nearest(query, self._rows, start, floor)[:limit] for query in queries]
         answers: list[list[Hit]] = []
         for first in range(0, len(queries), TOGETHER):
             some = Queries(queries[first : first + TOGETHER], self._dimension)

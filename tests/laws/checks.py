@@ -20,6 +20,7 @@ from contracts.events import (
     Reinstated,
     Reversed,
     Settled,
+    Vector,
 )
 from contracts.evidence import Neighbour
 from contracts.identity import NAMESPACE, candidate_id
@@ -29,7 +30,7 @@ from streams.core import looking
 from streams.core.evolve import evolve
 from streams.core.faces import fold_face
 from streams.core.ledger import Entry, Ledger, Memory
-from streams.retrieval import Float16, ScopeIndex, vector_of
+from streams.retrieval import ScopeIndex
 from tests.laws.histories import Act, Say, Told, tell
 from tests.laws.world import (
     DIMENSION,
@@ -503,12 +504,12 @@ class Windows:
         return told.world.log
 
     def _look_ahead(self, ledger: Ledger, window: list[Say]) -> None:
-        queries: dict[str, list[tuple[str, Float16]]] = defaultdict(list)
+        scopes: dict[str, dict[str, Vector]] = defaultdict(dict)
         for number, act in enumerate(window, len(ledger.entries)):
             newcomer = candidate_id(ledger.owner_id, "grid", f"c{number}")
-            queries[act.namespace].append((newcomer, vector_of(vector_at(act.point))))
-        for namespace, vectors in queries.items():
-            self.index(ledger, namespace).look_ahead(vectors)
+            scopes[act.namespace][newcomer] = vector_at(act.point)
+        for namespace, newcomers in scopes.items():
+            self.index(ledger, namespace).look_ahead(newcomers)
 
 
 def l15_batch_size(policy: Policy, story: list[Act], size: int) -> None:

@@ -18,11 +18,11 @@ from contracts.evidence import Neighbour
 from contracts.identity import NAMESPACE
 from contracts.policy import Policy
 from contracts.wire import decode
+from streams.ahead import Ahead
 from streams.core import admit, evolve, faces, graph, looking, operate, settle
 from streams.core import decide as deciding
 from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
 from streams.core.touched import Touched
-from streams.retrieval import ScopeIndex
 from tests.laws import checks, world
 from tests.laws.histories import ASKING, arrivals, policies, questions, stories
 
@@ -263,12 +263,7 @@ def ties_go_to_the_first_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def a_window_does_not_see_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who arrived since a window was looked up is not searched."""
-    above = ScopeIndex._above
-
-    def broken(self: ScopeIndex, queries: Any, start: int) -> Any:
-        return [[] for _ in queries] if start else above(self, queries, start)
-
-    monkeypatch.setattr(ScopeIndex, "_above", broken)
+    monkeypatch.setattr(Ahead, "arrived", lambda *_: None)
 
 
 def moves_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:

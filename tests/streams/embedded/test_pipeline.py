@@ -80,7 +80,7 @@ def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(
     next(outcomes)
     outcomes.close()  # type: ignore[attr-defined]
     assert ended.wait(30)
-    assert runtime.writer._awaited == {}
+    assert len(runtime.writer._awaited) == 0
     assert runtime.log.count() < 100
     assert runtime.ledger_matches_log()
 
@@ -117,5 +117,5 @@ def test_a_window_that_fails_leaves_no_text_awaited(runtime: Runtime) -> None:
     next(outcomes)
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)
-    assert runtime.writer._awaited == {}
+    assert len(runtime.writer._awaited) == 0
     assert runtime.log.count() == 4

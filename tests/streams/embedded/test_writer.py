@@ -216,6 +216,21 @@ def test_the_same_conflict_again_and_inside_a_window_is_one_event(log_path: Path
         assert DeadLetters(runtime.log).count() == 1
 
 
+def test_an_id_that_comes_again_with_another_text_does_not_change_what_the_first_is_compared_with(
+    log_path: Path,
+) -> None:
+    with Runtime(log_path) as runtime:
+        runtime.submit(row("the cat sat on the mat", 1), row("a dog ran in the park", 2))
+        conflict = row("a dog ran in the park again", 3)
+        outcomes = runtime.submit(row("The cat sat on the mat.", 3), conflict)
+        alone = Runtime(log_path.with_name("alone.sqlite"))
+        with alone:
+            alone.submit(row("the cat sat on the mat", 1), row("a dog ran in the park", 2))
+            [expected] = alone.submit(row("The cat sat on the mat.", 3))
+            assert alone.lines()[-1] == runtime.lines()[-2]
+        assert [outcome.decision for outcome in outcomes] == [expected.decision, "invalid"]
+
+
 def test_bytes_that_were_invalid_for_one_reason_may_be_so_for_another(log_path: Path) -> None:
     """One dead letter, one event: the bytes are the same."""
     with Runtime(log_path) as runtime:

@@ -1,0 +1,50 @@
+"""What a window's newcomers find in their scope, looked up at once before the first is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from streams.search import Hit
+from streams.search.hits import ranked
+
+
+class Ahead:
+    """Hits for newcomers by id: among the rows that were there, and among each other.
+
+    `found` and `peers` have a list for each newcomer; a peer's `row` is its number in the window,
+    and it counts once it has `arrived` as a row. `limit` is how many of the best are asked for.
+    """
+
+    def __init__(
+        self,
+        newcomers: Sequence[str],
+        found: Sequence[list[Hit]],
+        peers: Sequence[list[Hit] | None],
+        limit: int,
+    ) -> None:
+        self._number = {candidate_id: number for number, candidate_id in enumerate(newcomers)}
+        self._found = found
+        self._peers = peers
+        self._limit = limit
+        self._rows: dict[int, int] = {}
+        self._complete = True
+
+    def arrived(self, candidate_id: str, row: int) -> None:
+        """Note a new row of the scope. Nobody was compared with a stranger: all search anew."""
+        number = self._number.get(candidate_id)
+        if number is None:
+            self._complete = False
+        else:
+            self._rows[number] = row
+
+    def hits(self, candidate_id: str) -> list[Hit] | None:
+        """The best `limit` of all rows that there are now; None where only a search can tell."""
+        number = self._number.get(candidate_id)
+        if number is None or not self._complete:
+            return None
+        found, peers = self._found[number], self._peers[number]
+        if not peers:
+            return found if peers is not None else None
+        rows = self._rows
+        there = [Hit(rows[peer.row], peer.score) for peer in peers if peer.row in rows]
+        return ranked(found + there, self._limit)

@@ -1,0 +1,227 @@
+"""Deciding by one writer: inputs and commands in, a draft of events out; nothing is committed."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from contracts.commands import Admit, Operation
+from contracts.errors import InvalidInputError, UsageError
+from contracts.events import AnyEvent, Content, Decided, Invalid, InvalidData, Vector
+from contracts.identity import digest, invalid_id
+from contracts.model import unchecked
+from contracts.policy import Policy
+from streams.core.decide import execute
+from streams.core.ledger import Ledger
+from streams.core.text import NORMALISER
+from streams.core.touched import Touched
+from streams.core.word import policy_event
+from streams.embedded.draft import Draft
+from streams.embedded.inputs import Input, Outcome
+from streams.embedded.log import Log
+from streams.embedded.owners import Owners
+from streams.embedder import Embedder, Embedding
+from streams.intake import Prepared, Word
+
+
+class Decider:
+    """Decides inputs and commands on the ledgers in memory; `draft` is what came of it so far.
+
+    The ledgers are ahead of the log until the draft is committed. Whoever takes the draft commits
+    it, or has its owners forgotten.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        owners: Owners,
+        policy: Policy,
+        embedder: Callable[[], Embedder],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self.policy = policy
+        self.draft = Draft()
+        self._log = log
+        self._owners = owners
+        self._embedder = embedder
+        self._clock = clock
+
+    def take(self) -> Draft:
+        """What was decided since it was last taken."""
+        draft, self.draft = self.draft, Draft()
+        return draft
+
+    # -- inputs --------------------------------------------------------------------------------
+
+    def decide(self, inputs: Sequence[Input], embeddings: Mapping[str, Embedding]) -> list[Outcome]:
+        """Decide on a window's inputs in order; `embeddings` are those of its new texts."""
+        vectors = {text: self._vector(embedding) for text, embedding in embeddings.items()}
+        self._look_ahead(inputs, vectors)
+        return [self._decide_input(one, vectors) for one in inputs]
+
+    def _look_ahead(self, inputs: Sequence[Input], vectors: dict[str, Vector]) -> None:
+        """Search each scope once for all of the window's newcomers."""
+        scopes: dict[tuple[str, str], dict[str, Vector]] = {}
+        for one in inputs:
+            if isinstance(one.meaning, Prepared):
+                c = one.meaning.candidate
+                vector = vectors.get(c.text)
+                if vector is not None:
+                    newcomers = scopes.setdefault((c.owner_id, c.namespace), {})
+                    # An id that comes again with another text is refused: the first one counts.
+                    newcomers.setdefault(one.meaning.candidate_id, vector)
+        for (owner_id, namespace), newcomers in scopes.items():
+            dimension = next(iter(newcomers.values())).dimension
+            index = self._owners.get(owner_id).index(namespace, self.policy, dimension)
+            index.look_ahead(newcomers)
+
+    def _decide_input(self, one: Input, vectors: dict[str, Vector]) -> Outcome:
+        match one.meaning:
+            case InvalidInputError() as error:
+                return self._reject(one, error)
+            case Prepared() as prepared:
+                return self._admit(one, prepared, vectors)
+            case word:
+                return self._hear(word)
+
+    def _reject(self, one: Input, error: InvalidInputError) -> Outcome:
+        sha = digest(one.row.raw)
+        event_id = invalid_id(sha)
+        if not self._is_rejected(event_id):
+            data = InvalidData(
+                reason=error.reason, detail=error.detail, digest=sha, origin=one.row.source
+            )
+            event = Invalid(
+                id=event_id, subject=sha, time=self._clock(), partitionkey="", data=data
+            )
+            self.draft.done.append((event, Touched()))
+            self.draft.invalid[event_id] = (one, error)
+        return _rejected(event_id, error)
+
+    def _is_rejected(self, event_id: str) -> bool:
+        """Whether these bytes are invalid already, for whatever reason: they are told of once."""
+        return event_id in self.draft.invalid or self._log.find(event_id) is not None
+
+    def _hear(self, word: Word) -> Outcome:
+        self.run(word)
+        return Outcome("heard")
+
+    def _admit(self, one: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
+        candidate = prepared.candidate
+        ledger = self._owners.get(candidate.owner_id).ledger
+        known = ledger.entries.get(prepared.candidate_id)
+        if known is not None and known.fingerprint == prepared.fingerprint:
+            return Outcome(
+                "known", known.id, known.decision, known.decision_id, None, known.memory.id
+            )
+        if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
+            return self._outcome(one, None)
+        distinct = ledger.distinct(candidate.namespace, prepared.hash)
+        repeats = distinct is not None and distinct.target is not None
+        vector = None if known or repeats else self._vector_for(candidate.text, vectors)
+        admit = Admit(
+            candidate_id=prepared.candidate_id,
+            candidate=candidate,
+            content=unchecked(
+                Content,
+                text=candidate.text,
+                hash=prepared.hash,
+                normaliser=NORMALISER,
+                fingerprint=prepared.fingerprint,
+                vector=vector,
+            ),
+            digest=digest(one.row.raw),
+        )
+        return self._outcome(one, self._run_admit(admit, ledger))
+
+    def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector:
+        """The window's vector, or one made now: the candidate that had this text was refused."""
+        found = vectors.get(text)
+        if found is None:
+            found = vectors[text] = self.embed(text)
+        return found
+
+    def _run_admit(self, admit: Admit, ledger: Ledger) -> AnyEvent | None:
+        vector = admit.content.vector
+        if vector is None:
+            events = self.run(admit)
+        else:
+            owner = self._owners.get(ledger.owner_id)
+            index = owner.index(admit.candidate.namespace, self.policy, vector.dimension)
+            events = self.run(replace(admit, neighbours=index.neighbours(ledger, admit)))
+            index.follow()
+        return events[0] if events else None
+
+    def _outcome(self, one: Input, event: AnyEvent | None) -> Outcome:
+        if isinstance(event, Decided):
+            data = event.data
+            entry = self._owners.get(event.owner_id).ledger.entries[event.subject]
+            joined_to = data.join.to if data.join else None
+            return Outcome("decided", entry.id, data.decision, event.id, joined_to, entry.memory.id)
+        error = InvalidInputError("id_conflict", "its id is known with other content")
+        event_id = invalid_id(digest(one.row.raw))
+        if event is not None:
+            self.draft.invalid[event_id] = (one, error)
+        return _rejected(event_id, error)
+
+    def _vector(self, embedding: Embedding) -> Vector:
+        engine = self._embedder().engine
+        if engine.model != self.policy.model:
+            raise UsageError(
+                f"the policy {self.policy.name} has thresholds for {self.policy.model},"
+                f" not for {engine.model}: set a policy for that model in a new store"
+            )
+        return unchecked(
+            Vector,
+            model=engine.model,
+            engine=engine.name,
+            dimension=engine.dimension,
+            data=base64.b64encode(embedding.vector.astype("<f2").tobytes()).decode(),
+            truncated=embedding.truncated,
+            unknown=embedding.unknown,
+        )
+
+    # -- commands ------------------------------------------------------------------------------
+
+    def run(self, command: Admit | Operation) -> list[AnyEvent]:
+        """Decide on a command and fold its events."""
+        owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
+        ledger = self._owners.get(owner_id).ledger
+        self.draft.owners.add(owner_id)
+        done = execute(command, ledger, self.policy, self._clock())
+        self.draft.done.extend(done)
+        return [event for event, _ in done]
+
+    def embed(self, text: str) -> Vector:
+        """The vector of a text, at once."""
+        return self._vector(self._embedder().submit([text]).result()[0])
+
+    def set_policy(self, policy: Policy, event_id: str, actor: str | None) -> None:
+        """Decide by this policy from now on."""
+        event = policy_event(policy, event_id, actor, self._clock())
+        self.draft.done.append((event, Touched()))
+        self.draft.policy_before = self.draft.policy_before or self.policy
+        self.use_policy(policy)
+
+    def use_policy(self, policy: Policy) -> None:
+        """Decide by a policy that the log holds already."""
+        self.policy = policy
+        self._owners.forget_indexes()
+
+    def undo(self, draft: Draft) -> None:
+        """Nothing of a draft happened: its owners are folded anew from the log."""
+        self._owners.forget(draft.owners)
+        if draft.policy_before is not None:
+            self.use_policy(draft.policy_before)
+
+
+def _rejected(event_id: str, error: InvalidInputError) -> Outcome:
+    return Outcome(
+        "invalid",
+        decision="invalid",
+        decision_id=event_id,
+        reason=error.reason,
+        detail=error.detail,
+    )

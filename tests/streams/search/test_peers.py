@@ -1,0 +1,51 @@
+"""Newcomers of one window among themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from streams.search import Hit, cosine, peers
+from streams.search.peers import CROWD
+
+DIMENSION = 6
+numbers = st.lists(
+    st.lists(st.integers(-2, 2), min_size=DIMENSION, max_size=DIMENSION), min_size=1, max_size=9
+)
+
+
+def batch(rows: list[list[int]]) -> NDArray[np.float16]:
+    return np.array(rows, np.float16) / np.float16(2)
+
+
+@given(numbers, st.sampled_from([0.0, 0.5, 0.7071, 0.8, 1.0]))
+def test_everyone_is_told_of_all_earlier_ones_over_the_floor(
+    rows: list[list[int]], floor: float
+) -> None:
+    vectors = batch(rows)
+    expected = [
+        [
+            Hit(earlier, score)
+            for earlier in range(later)
+            if (score := cosine(vectors[later], vectors[earlier])) >= floor
+        ]
+        for later in range(len(vectors))
+    ]
+    assert peers(vectors, floor) == expected
+
+
+def test_of_a_crowd_nobody_is_told() -> None:
+    found = peers(batch([[1, 0, 0, 0, 0, 0]] * (CROWD + 2)), 0.9)
+    assert found[CROWD] is not None
+    assert len(found[CROWD]) == CROWD
+    assert found[CROWD + 1] is None
+
+
+def test_vectors_that_are_none_are_refused() -> None:
+    with pytest.raises(ValueError, match="float16"):
+        peers(np.ones((2, DIMENSION), np.float32), 0.5)
+    with pytest.raises(ValueError, match="not below 32"):
+        peers(np.full((2, DIMENSION), np.nan, np.float16), 0.5)

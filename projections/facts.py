@@ -144,10 +144,9 @@ def _verdict(evidence: Evidence | None, join: Join | None) -> Verdict:
     return next(joined, evidence.verdicts[0])
 
 
-def score(row: DecisionRow) -> float | None:
-    """The nearest neighbour's cosine, or its Jaccard where only that was looked at."""
-    cosine = row.nearest.cosine
-    return cosine if cosine is not None else row.nearest.jaccard
+def score(neighbour: Neighbour) -> float | None:
+    """The neighbour's cosine, or its Jaccard where only that was looked at."""
+    return neighbour.cosine if neighbour.cosine is not None else neighbour.jaccard
 
 
 class VerdictRow(NamedTuple):

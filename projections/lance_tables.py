@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 import pyarrow as pa
 
-from projections.columns import TEXT, WHOLE
+from projections.columns import TEXT, WHOLE, by_column
 from projections.rows import DistinctState, Gone, MemoryState, Rows
 from projections.tables import MEMORY_COLUMNS
 from projections.vectors import Decoded
@@ -46,10 +45,10 @@ class LanceTable:
         return pa.schema([*fields, pa.field("vector", pa.list_(pa.float32(), dimension))])
 
     def arrow(self, states: Sequence[State], vectors: Decoded) -> pa.Table:
-        """Living rows as Arrow, column by column."""
-        arrays = []
-        for _, kind, path in self.columns:
-            arrays.append(pa.array(list(map(attrgetter(path), states)), kind))
+        """One living row or more as Arrow."""
+        found = by_column(states, (path for _, _, path in self.columns))
+        kinds = (kind for _, kind, _ in self.columns)
+        arrays = [pa.array(values, kind) for values, kind in zip(found, kinds, strict=True)]
         arrays.append(vectors.column([state.vector for state in states]))
         return pa.Table.from_arrays(arrays, schema=self.schema(vectors.dimension))
 

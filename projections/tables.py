@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 import orjson
 import pyarrow as pa
 
-from contracts.events import PolicySet
+from contracts.events import Decided, PolicySet
 from projections.columns import (
     MOMENT,
     NEIGHBOURS,
@@ -18,8 +17,8 @@ from projections.columns import (
     WHOLE,
     YES_NO,
     Column,
+    Shape,
     Table,
-    Value,
 )
 from projections.facts import decision_row, score, verdict_rows
 from projections.rows import Gone, MemoryState, Rows
@@ -28,10 +27,14 @@ LAYOUT = 1
 """Raised when a column changes: segments of another layout are made anew from the log."""
 
 
-def _column(name: str, kind: pa.DataType, value: Value | str | None = None) -> Column:
-    if value is None or isinstance(value, str):
-        return Column(name, kind, attrgetter(value or name))
-    return Column(name, kind, value)
+def _column(
+    name: str, kind: pa.DataType, path: str | None = None, shape: Shape | None = None
+) -> Column:
+    return Column(name, kind, path or name, shape)
+
+
+def _json(value: Any) -> str | None:
+    return orjson.dumps(value).decode() if value else None
 
 
 DECISIONS = Table(
@@ -53,7 +56,7 @@ DECISIONS = Table(
         _column("check", TEXT, "evidence.check"),
         _column("cues", TEXTS, "nearest.cues"),
         _column("nearest_id", TEXT, "nearest.candidate_id"),
-        _column("nearest_similarity", REAL, score),
+        _column("nearest_similarity", REAL, "nearest", score),
         _column("asked", TEXTS, "evidence.asked"),
         _column("neighbours", NEIGHBOURS, "evidence.neighbours"),
         _column("llm_answer", TEXT, "verdict.answer"),
@@ -87,7 +90,7 @@ CANDIDATES = Table(
         _column("importance", REAL, "entry.fields.importance"),
         _column("intensity", REAL, "entry.fields.intensity"),
         _column("topics", TEXTS, "entry.fields.topics"),
-        _column("metadata", TEXT, lambda row: _json(row.entry.fields.metadata)),
+        _column("metadata", TEXT, "entry.fields.metadata", _json),
         _column("occurred_at", MOMENT, "entry.fields.occurred_at"),
         _column("decided_at", MOMENT, "entry.decided_at"),
         _column("decision_id", TEXT, "entry.decision_id"),
@@ -98,10 +101,6 @@ CANDIDATES = Table(
         _column("position", WHOLE),
     ),
 )
-
-
-def _json(value: Any) -> str | None:
-    return orjson.dumps(value).decode() if value else None
 
 
 MEMORY_COLUMNS = (
@@ -128,7 +127,7 @@ MEMORIES = Table(
     (
         _column("memory_id", TEXT),
         *(_column(name, kind) for name, kind in MEMORY_COLUMNS),
-        _column("living", YES_NO, lambda row: row.status is not None),
+        _column("living", YES_NO, "status", lambda status: status is not None),
         _column("position", WHOLE),
     ),
     buries=True,
@@ -169,8 +168,8 @@ POLICIES = Table(
     (
         _column("position", WHOLE),
         _column("policy", TEXT, "event.data.hash"),
-        _column("name", TEXT, lambda row: row.event.data.policy.get("name")),
-        _column("rules", TEXT, lambda row: _json(row.event.data.policy)),
+        _column("name", TEXT, "event.data.policy", lambda policy: policy.get("name")),
+        _column("rules", TEXT, "event.data.policy", _json),
         _column("actor", TEXT, "event.data.actor"),
         _column("set_at", MOMENT, "event.time"),
     ),
@@ -189,13 +188,14 @@ def _buried(gone: Gone) -> MemoryState:
 def rows_by_table(rows: Rows) -> dict[str, list[Any]]:
     """The rows of a commit for each table."""
     decisions = [row for fact in rows.facts if (row := decision_row(fact)) is not None]
+    others = [fact for fact in rows.facts if not isinstance(fact.event, Decided)]
     return {
         "decisions": decisions,
         "candidates": list(rows.candidates.values()),
         "memories": [_buried(m) if isinstance(m, Gone) else m for m in rows.memories.values()],
         "reviews": list(rows.reviews.values()),
-        "verdicts": [row for fact in rows.facts for row in verdict_rows(fact)],
-        "policies": [fact for fact in rows.facts if isinstance(fact.event, PolicySet)],
+        "verdicts": [row for fact in others for row in verdict_rows(fact)],
+        "policies": [fact for fact in others if isinstance(fact.event, PolicySet)],
     }
 
 

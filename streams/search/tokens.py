@@ -8,6 +8,7 @@ shares at least t (n + m) / (1 + t). What passes these bounds is scored on the s
 
 from array import array
 from math import ceil
+from sys import intern
 from typing import Final
 
 import numpy as np
@@ -49,7 +50,7 @@ class TokenIndex:
     def append(self, tokens: frozenset[str]) -> int:
         """Add a token set and return its row."""
         row = len(self._rows)
-        self._rows.append(None)
+        self._rows.append(())
         self._sizes.append(0)
         self.replace(row, tokens)
         return row
@@ -87,8 +88,10 @@ class TokenIndex:
         return row
 
     def _intern(self, token: str) -> int:
-        number = self._ids.setdefault(token, len(self._ids))
-        if number == len(self._postings):
+        number = self._ids.get(token)
+        if number is None:
+            # Scopes share the strings, which would take more than all else that is kept of them.
+            number = self._ids[intern(token)] = len(self._ids)
             self._postings.append(array("I"))
         return number
 

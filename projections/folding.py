@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from projections.changes import Changes
 from projections.garbage import collector_at_rest
@@ -32,7 +32,7 @@ def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
 
 def folded(
     source: EventSource, start: int, end: int, progress: Progress = no_progress
-) -> Iterator[Rows]:
+) -> Generator[Rows, None, None]:
     """What the events after `start` touched, as it is at `end`; many owners in one batch."""
     owners = touched_owners(source, start, end)
     batch = Rows(end)

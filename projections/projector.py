@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from projections.files import told
 from projections.folding import folded
 from projections.lance import FOLDER as LANCE_FOLDER
 from projections.lance import LanceStore, finish_swap
+from projections.overlap import overlapped
 from projections.rebuild import rebuild
 from projections.rows import Rows
 from projections.segments import SegmentWriter
@@ -116,14 +118,11 @@ class Projector:
             lance = self._lance.position == start
             if self._duck.position == start:
                 with SegmentWriter(self._folder, start, self._effect) as writer:
-                    for rows in folded(self._source, start, head):
-                        writer.write(arrow_tables(rows))
-                        if lance:
-                            self._lance.apply(rows)
+                    into = self._lance if lance else None
+                    overlapped(folded(self._source, start, head), partial(_write, writer, into))
                     self._duck.add(writer, start, head)
             else:
-                for rows in folded(self._source, start, head):
-                    self._lance.apply(rows)
+                overlapped(folded(self._source, start, head), self._lance.apply)
             if lance:
                 self._lance.commit(head)
 
@@ -253,3 +252,9 @@ class Projector:
         self._seen = None
         self.start()
         return done
+
+
+def _write(writer: SegmentWriter, lance: LanceStore | None, rows: Rows) -> None:
+    writer.write(arrow_tables(rows))
+    if lance is not None:
+        lance.apply(rows)

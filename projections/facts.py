@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from contracts.candidate import CandidateFields
 from contracts.events import Decided, Invalid, InvalidData, Join, Joined, Refused, Settled
 from contracts.evidence import Evidence, Neighbour, Verdict
-from contracts.model import Model
+from contracts.model import Model, unchecked
 from projections.rows import Fact
 
 Said = TypeVar("Said", bound=Model)
@@ -130,9 +130,7 @@ def _nearest(evidence: Evidence | None, join: Join | None) -> Neighbour:
     if wanted is None:
         return evidence.neighbours[0] if evidence.neighbours else NO_NEIGHBOUR
     found = (n for n in evidence.neighbours if n.candidate_id == wanted)
-    return next(found, None) or Neighbour.model_construct(
-        candidate_id=wanted, cosine=None, jaccard=None, cues=()
-    )
+    return next(found, None) or unchecked(Neighbour, candidate_id=wanted)
 
 
 def _verdict(evidence: Evidence | None, join: Join | None) -> Verdict:

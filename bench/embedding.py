@@ -19,17 +19,27 @@ from streams.embedded.pipeline import WINDOW
 from streams.embedder import Embedder, Engine, load_engine
 
 ROUNDS = 3
-STREAM = "streams/synthetic_persona_chat.jsonl"
+STREAMS = tuple(
+    f"streams/{name}.jsonl"
+    for name in (
+        "synthetic_persona_chat",
+        "multi_extractor",
+        "generative_agents",
+        "memorybank_user_turns",
+    )
+)
 REPEATED = 0.62
 """The share of exact repeats in the streams of generative agents."""
 
 
 def end_to_end(scale: Scale) -> list[Measured]:
     """New texts through everything, divided by the same texts through the embedder alone."""
-    count = scale.of(256, 2_048, 8_192)
-    said = _distinct(scale.data, count)
+    said = _distinct(scale.data, scale.of(256, 4_096, 8_192))
+    count = len(said)
     engine = load_engine()
     _bare(engine, said[:WINDOW])
+    with scratch_store(engine) as store:
+        store.ingest(said[:WINDOW])  # imports LanceDB, which takes over a second, once a process
     bare, whole = [], []
     for _ in range(ROUNDS):
         bare.append(count / _bare(engine, said))
@@ -63,10 +73,11 @@ def _distinct(data: Path | None, count: int) -> list[Said]:
     if data is None:
         return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
     said: dict[str, str] = {}
-    with (data / STREAM).open("rb") as lines:
-        for line in lines:
-            row = orjson.loads(line)
-            said.setdefault(row["text"], row["owner_id"])
+    for stream in STREAMS:
+        with (data / stream).open("rb") as lines:
+            for line in lines:
+                row = orjson.loads(line)
+                said.setdefault(row["text"], row["owner_id"])
     return [(owner, text) for text, owner in said.items()][:count]
 
 

@@ -12,7 +12,7 @@ from statistics import median
 class Scale:
     """How much is measured: `small` to try the benchmark, `full` as the figures were asked for.
 
-    `data` is a folder with streams/synthetic_persona_chat.jsonl; without it sentences are made up.
+    `data` is a folder with streams/*.jsonl of real texts; without it sentences are made up.
     """
 
     size: str = "normal"

@@ -11,6 +11,7 @@ import typer
 from palimpsest.commands import (
     bulk,
     care,
+    cluster,
     doctor,
     ingest,
     letters,
@@ -36,6 +37,7 @@ app.add_typer(care.log, name="log")
 app.add_typer(policies.app, name="policy")
 app.add_typer(letters.app, name="dead-letters")
 app.add_typer(topics.app, name="topics")
+app.add_typer(cluster.app)
 app.add_typer(doctor.app)
 
 
@@ -63,6 +65,17 @@ def options(
             "--json", help="Print one JSON document, or one a line; also behind the command."
         ),
     ] = False,
+    bootstrap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="A Kafka cluster that decides; else PALIMPSEST_KAFKA_BOOTSTRAP, or settings.",
+        ),
+    ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(metavar="P", help="Stands before all names of this installation there."),
+    ] = None,
     version: Annotated[  # noqa: ARG001 - its callback answers
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -72,7 +85,7 @@ def options(
     Exit status: 0 done; 1 something does not hold; 2 wrong usage;
     3 refused; 4 no store that can be read; 70 a bug; 130 interrupted.
     """
-    context.obj = Invocation(store, Output(as_json=as_json))
+    context.obj = Invocation(store, Output(as_json=as_json), bootstrap, prefix)
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ from streams.embedded.log import Log
 from streams.embedded.operations import carry_out
 from streams.embedded.pipeline import WINDOW, run
 from streams.embedder import Embedder
+from streams.intake import RawRow, understand
 from streams.intake.parsing import NO_RENAMES
 
 POLL_SECONDS = 0.02
@@ -76,6 +77,18 @@ class FrontDesk:
         recorded = self.log.last_policy()
         return Policy.model_validate(recorded.data.policy) if recorded else self._wanted
 
+    def follows(self) -> bool:
+        """Whether the store's decisions are a cluster's."""
+        return self.log.row("SELECT 1 FROM followed LIMIT 1") is not None
+
+    def _require_own(self) -> None:
+        """RefusedError where what is written here would be overtaken by whom it follows."""
+        if self.follows():
+            raise RefusedError(
+                "follows_a_cluster",
+                "the store follows a cluster, which alone decides: name it with --bootstrap",
+            )
+
     @contextmanager
     def writing(self) -> Iterator[WritingSession | None]:
         """The writing session while the lock is held; None where another process holds it."""
@@ -117,6 +130,7 @@ class FrontDesk:
 
         `renames` are those that the inputs were read with: whoever decides reads them again.
         """
+        self._require_own()
         with self.writing() as session:
             if session is not None:
                 return session.decide(inputs)
@@ -126,12 +140,18 @@ class FrontDesk:
         self, inputs: Iterator[Input], renames: dict[str, str]
     ) -> Generator[Sequence[Outcome], None, None]:
         """Decide on many inputs, window by window, and serve others between the windows."""
+        self._require_own()
         with self.writing() as session:
             if session is not None:
                 with between_windows() as check:
                     yield from run(session.writer, inputs, lambda: (session.serve(), check()))
                 return
         yield from self._sent(inputs, renames)
+
+    def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:
+        """Decide on the bytes of a dead letter that came from `origin`."""
+        row = RawRow(raw, origin, 1)
+        return self.submit([Input(row, understand(row, renames))], renames)[0]
 
     def _sent(
         self, inputs: Iterator[Input], renames: dict[str, str]
@@ -141,17 +161,19 @@ class FrontDesk:
 
     def ask(self, request: AnyRequest) -> Answer:
         """Carry a request out here, or have it carried out; RefusedError where it could not be."""
+        self._require_own()
         with self.writing() as session:
             if session is not None:
-                return _told(session.request(request))
+                return told(session.request(request))
         body = request.model_dump_json(exclude_none=True).encode()
-        return _told(self._left_in_inbox("request", body))
+        return told(self._left_in_inbox("request", body))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
         """Carry out requests that do not depend on each other; they are made visible together."""
+        self._require_own()
         with self.writing() as session:
-            carry_out = self.ask if session is None else lambda one: _told(session.request(one))
-            return [_answer_or_refusal(carry_out, request) for request in requests]
+            carry_out = self.ask if session is None else lambda one: told(session.request(one))
+            return [answer_or_refusal(carry_out, request) for request in requests]
 
     def _left_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
         """Leave an item and wait for its answer; serve it here when the writer has gone."""
@@ -195,16 +217,18 @@ class FrontDesk:
             return verify(self.log, self.projections, progress)
 
 
-def _answer_or_refusal(
+def answer_or_refusal(
     carry_out: Callable[[AnyRequest], Answer], request: AnyRequest
 ) -> Answer | RefusedError:
+    """A request's answer, its refusal returned."""
     try:
         return carry_out(request)
     except RefusedError as refusal:
         return refusal
 
 
-def _told(answer: Answer) -> Answer:
+def told(answer: Answer) -> Answer:
+    """What was done, from an answer as it comes; what it tells otherwise is raised."""
     if "refused" in answer:
         raise RefusedError(answer["refused"]["reason"], answer["refused"]["detail"])
     if "usage" in answer:

@@ -29,6 +29,8 @@ from streams.embedded.writer import Effect, no_effect
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
+LOCK_SECONDS = 5.0
+LOCK_POLL_SECONDS = 0.05
 FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 
 
@@ -61,7 +63,14 @@ class Replica:
                 found[TopicPartition(topic, partition)] = start
         if self.log.head() and not any(found.values()):
             raise StoreError("this store has decisions of its own: follow a cluster with a new one")
+        self._follow_from(found, identities)
         return found
+
+    def _follow_from(self, starts: dict[TopicPartition, int], identities: dict[str, str]) -> None:
+        """Record what is followed before anything came: nobody else may write from then on."""
+        with self.log.transaction():
+            for at, start in starts.items():
+                self.log.follow(Followed(at.topic, at.partition, identities[at.topic], start))
 
     def take(self, records: Records, identities: dict[str, str]) -> None:
         """Write records, decisions first into the log and then into the projections."""
@@ -100,6 +109,15 @@ class Replica:
         self.log.close()
 
 
+async def _acquire(lock: WriterLock) -> None:
+    """Take the writer's lock; whoever reads holds it for a moment, too, to mend projections."""
+    deadline = asyncio.get_running_loop().time() + LOCK_SECONDS
+    while not lock.try_acquire():
+        if asyncio.get_running_loop().time() > deadline:
+            raise TransientError("another process is writing to this store: try again later")
+        await asyncio.sleep(LOCK_POLL_SECONDS)
+
+
 def _followed(record: Record, identities: dict[str, str]) -> Followed:
     identity = identities[record.topic]
     return Followed(record.topic, record.partition, identity, record.offset + 1)
@@ -126,8 +144,7 @@ class Follower:
     async def run(self, stop: asyncio.Event) -> None:
         """Follow until `stop` is set. TransientError where another process writes to the store."""
         lock = WriterLock(self._folder)
-        if not lock.try_acquire():
-            raise TransientError("another process is writing to this store: try again later")
+        await _acquire(lock)
         try:
             replica = await self._off_loop(Replica, self._folder, self._topics, self._effect)
             try:

@@ -34,7 +34,7 @@ class IngestProgress:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of the rows: each is decided, known from before, invalid, or heard.
+    """What became of the rows: decided, known from before, invalid, heard, or published.
 
     `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones.
     """
@@ -43,6 +43,7 @@ class Summary:
     known: int = 0
     invalid: int = 0
     heard: int = 0
+    published: int = 0
     decisions: Counter[str] = field(default_factory=Counter)
     invalid_rows: list[dict[str, Any]] = field(default_factory=list)
     interrupted: bool = False
@@ -57,6 +58,8 @@ class Summary:
                     self.known += 1
                 case "heard":
                     self.heard += 1
+                case "published":
+                    self.published += 1
                 case "decided":
                     self.decisions[outcome.decision or ""] += 1
                 case "invalid":
@@ -156,10 +159,9 @@ def ingest_letters(
         letter, raw = letters.get(letter_id), letters.original(letter_id)
         if letter is None or raw is None:
             raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
-        row = RawRow(raw, letter.origin, 1)
-        outcomes = desk.submit([Input(row, understand(row, renames))], renames)
-        summary.add(outcomes)
-        if outcomes[0].result != "invalid":
+        outcome = desk.retry(raw, letter.origin, renames)
+        summary.add([outcome])
+        if outcome.result != "invalid":
             with desk.log.transaction():
                 letters.mark(letter_id, "retried")
     return summary

@@ -28,10 +28,12 @@ from contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest import exchange
+from palimpsest.cluster_desk import ClusterDesk
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import IngestProgress, Summary, ingest_files, ingest_letters, to_inputs
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.reader import Reader
+from streams.cluster.connection import Connection
 from streams.embedded.desk import Answer
 from streams.embedded.inputs import Outcome
 from streams.embedded.log import Log
@@ -64,11 +66,13 @@ class Palimpsest(Reader):
         engine: str = "onnx",
         model: str = DEFAULT_MODEL,
         progress: Progress | None = None,
+        cluster: Connection | None = None,
     ) -> Self:
         """Open the store in the folder `path`, made first unless `create` is False.
 
         `policy` (a preset's name, a file, or a policy) is put in force by the first candidate of a
         new store; later `set_policy` changes it. The model is loaded when the first text needs it.
+        With a `cluster`, which this store follows, all that is said goes to its topics.
         Raises StoreError where there is no store, or none that can be read.
         """
         folder = Path(path)
@@ -82,6 +86,8 @@ class Palimpsest(Reader):
         def embedder() -> Embedder:
             return Embedder(load_engine(model, engine, progress=progress))
 
+        if cluster is not None:
+            return cls(folder, ClusterDesk(folder, log, wanted, embedder, cluster))
         return cls(folder, FrontDesk(folder, log, wanted, embedder))
 
     # -- what producers say ----------------------------------------------------------------------

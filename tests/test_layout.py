@@ -258,7 +258,7 @@ def test_every_layer_says_that_it_is_typed() -> None:
 # -- what is declared ----------------------------------------------------------------------------
 
 GUARDED = {
-    "cluster": ("streams.cluster", "palimpsest.following"),
+    "cluster": ("streams.cluster", "palimpsest.following", "palimpsest.line"),
     "sentence-transformers": ("streams.embedder.sentence_transformers_engine",),
 }
 """The only modules that may import what an extra installs: the base runs without them."""

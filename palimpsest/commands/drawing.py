@@ -55,7 +55,7 @@ def _counts(rows: Iterable[tuple[str, int]]) -> Table:
 
 def summary_table(summary: Mapping[str, Any]) -> RenderableType:
     """What became of the rows of an ingest."""
-    also = ("known", "heard", "invalid")
+    also = ("known", "heard", "invalid", "published")
     counts = [
         ("rows", summary["rows"]),
         *((f"  {kind}", count) for kind, count in sorted(summary["decisions"].items())),
@@ -72,6 +72,7 @@ _ALSO = {
     "known": "known from before",
     "heard": "sessions and accesses heard",
     "invalid": "invalid",
+    "published": "published to the cluster",
 }
 
 

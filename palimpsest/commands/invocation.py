@@ -28,13 +28,17 @@ class Invocation:
 
     store_option: Path | None
     output: Output = field(default_factory=lambda: Output(as_json=False))
+    bootstrap: str | None = None
+    prefix: str | None = None
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, `--store` before all."""
+        """The settings, `--store`, `--bootstrap` and `--prefix` before all."""
         from palimpsest.settings import read_settings
 
-        return read_settings(store=self.store_option)
+        said = {"bootstrap": self.bootstrap, "prefix": self.prefix}
+        kafka = {name: value for name, value in said.items() if value is not None}
+        return read_settings(store=self.store_option, kafka=kafka or None)
 
     @contextmanager
     def store(self, *, create: bool = False) -> Iterator[Palimpsest]:
@@ -45,7 +49,11 @@ class Invocation:
         with (
             self.output.progress() as tell,
             Palimpsest.open(
-                settings.store, create=create, progress=tell, **settings.opening()
+                settings.store,
+                create=create,
+                progress=tell,
+                cluster=settings.kafka,
+                **settings.opening(),
             ) as store,
         ):
             yield store

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from contracts.errors import UsageError
 from palimpsest.commands.invocation import Invocation
@@ -13,25 +11,10 @@ from palimpsest.commands.invocation import Invocation
 if TYPE_CHECKING:
     from streams.cluster.connection import Connection
 
-Bootstrap = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST:PORT", help="The Kafka cluster; else PALIMPSEST_KAFKA_BOOTSTRAP, or settings."
-    ),
-]
-Prefix = Annotated[
-    str | None,
-    typer.Option(metavar="P", help="Stands before all names of this installation."),
-]
 
-
-def reach(call: Invocation, bootstrap: str | None, prefix: str | None) -> Connection:
+def reach(call: Invocation) -> Connection:
     """The cluster that a command is for; UsageError where none is named or the extra is missing."""
-    from palimpsest.settings import read_settings
-
-    said = {"bootstrap": bootstrap, "prefix": prefix}
-    kafka = {name: value for name, value in said.items() if value is not None}
-    connection = read_settings(store=call.store_option, kafka=kafka or None).kafka
+    connection = call.settings.kafka
     if connection is None:
         raise UsageError(
             "no Kafka cluster is named: --bootstrap HOST:PORT, PALIMPSEST_KAFKA_BOOTSTRAP, or"

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 import typer
@@ -27,6 +28,8 @@ NO_STORE = 4
 OUR_FAULT = 70
 """A bug, told apart from what `verify` finds: EX_SOFTWARE of sysexits.h."""
 INTERRUPTED = 130
+WITH_VALUE = ("--bootstrap", "--prefix")
+"""Options of all commands that are often typed behind one, as `--json` is."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class Problem:
 
 
 class Shell(TyperGroup):
-    """The group of all commands: takes `--json` anywhere, and tells every error in one way."""
+    """All commands: takes what they share anywhere, and tells every error in one way."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options, `--json` also from behind the command."""
-        return super().parse_args(ctx, _json_first(args))
+        """Read the options of all commands, also from behind the command."""
+        return super().parse_args(ctx, _common_first(args))
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; end with its exit status."""
@@ -61,11 +64,18 @@ class Shell(TyperGroup):
             raise typer.Exit(_told(ctx, *_meaning(error))) from None
 
 
-def _json_first(args: list[str]) -> list[str]:
+def _common_first(args: list[str]) -> list[str]:
     end = args.index("--") if "--" in args else len(args)
-    if "--json" not in args[:end]:
-        return args
-    return ["--json", *(arg for arg in args[:end] if arg != "--json"), *args[end:]]
+    words = iter(args[:end])
+    first: list[str] = []
+    rest: list[str] = []
+    for word in words:
+        name, sign, _ = word.partition("=")
+        if name in WITH_VALUE:
+            first += [word] if sign else [word, *islice(words, 1)]
+        else:
+            (first if word == "--json" else rest).append(word)
+    return [*first, *rest, *args[end:]]
 
 
 def _told(ctx: Any, problem: Problem, status: int) -> int:

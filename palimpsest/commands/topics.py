@@ -13,7 +13,7 @@ from rich.text import Text
 
 from palimpsest.commands.drawing import shown
 from palimpsest.commands.invocation import Invocation, invocation
-from palimpsest.commands.reaching import Bootstrap, Prefix, reach
+from palimpsest.commands.reaching import reach
 from palimpsest.commands.shell import FAILED
 
 if TYPE_CHECKING:
@@ -37,12 +37,10 @@ def create(
         int | None,
         typer.Option(metavar="N", min=1, help="Copies; else 3, or as many as there are brokers."),
     ] = None,
-    prefix: Prefix = None,
-    bootstrap: Bootstrap = None,
 ) -> None:
     """Make the topics that are missing; change none that is there, say what differs."""
     call = invocation(context)
-    connection = reach(call, bootstrap, prefix)
+    connection = reach(call)
     from streams.cluster import setup
     from streams.cluster.topics import PARTITIONS
 
@@ -56,12 +54,10 @@ def check(
         int | None,
         typer.Option(metavar="N", min=1, help="Expected; else as many as the decisions have."),
     ] = None,
-    prefix: Prefix = None,
-    bootstrap: Bootstrap = None,
 ) -> None:
     """Compare the topics with what they have to be; exit status 1 if one differs."""
     call = invocation(context)
-    connection = reach(call, bootstrap, prefix)
+    connection = reach(call)
     from streams.cluster import setup
 
     _tell(call, asyncio.run(setup.check(connection, partitions)))

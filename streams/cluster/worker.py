@@ -60,9 +60,17 @@ class WorkerSettings:
     effect: Effect = no_effect
 
 
-def run(settings: WorkerSettings, log_level: str = "info") -> NoReturn:
-    """Be a worker until SIGTERM or Ctrl-C; ends the process, with 0 only when told to end."""
-    worker = faust.Worker(build_app(settings), loglevel=log_level, redirect_stdouts=False)
+def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
+    """Be a worker until SIGTERM or Ctrl-C; ends the process, with 0 only when told to end.
+
+    `log_level` None leaves logging as the process has set it up.
+    """
+    worker = faust.Worker(
+        build_app(settings),
+        loglevel=log_level,
+        override_logging=log_level is not None,
+        redirect_stdouts=False,
+    )
     worker.execute_from_commandline()
 
 

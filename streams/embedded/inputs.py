@@ -16,7 +16,7 @@ class Input:
     meaning: Meaning
 
 
-Result = Literal["decided", "known", "invalid", "heard"]
+Result = Literal["decided", "known", "invalid", "heard", "published"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Outcome:
     """What became of one input.
 
     `decision` is the recorded one, also where the candidate was `known` from before; of an invalid
-    input `reason` and `detail` say why.
+    input `reason` and `detail` say why. `published` ones are decided on by a cluster, later.
     """
 
     result: Result

@@ -1,0 +1,156 @@
+"""`worker` and `project`: the processes of a cluster, each until it is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from contracts.errors import UsageError
+from palimpsest.commands import drawing
+from palimpsest.commands.invocation import Invocation, invocation
+from palimpsest.commands.reaching import reach
+from palimpsest.output import Tell
+
+if TYPE_CHECKING:
+    from streams.cluster.connection import Connection
+    from streams.embedder import Embedder
+
+app = typer.Typer()
+
+WORKER_FOLDER = Path(".palimpsest-worker")
+
+
+@app.command(epilog="Example: palimpsest worker --bootstrap 127.0.0.1:9092 --instance worker-1")
+def worker(
+    context: typer.Context,
+    instance: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Its own among the workers: it restarts without a wait."),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="For its copies; else .palimpsest-worker, -NAME if it has one."
+        ),
+    ] = None,
+    web_port: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=65535, help="Pages on the loopback; else none."),
+    ] = None,
+) -> None:
+    """Decide on what comes in the topics, as one of any number of workers.
+
+    Runs until SIGTERM or Ctrl-C, and ends with 0 then. What it keeps in
+    its folder can be lost: it is filled from the decisions again.
+    """
+    call = invocation(context)
+    connection = reach(call)
+    from streams.cluster.topics import read_topics
+    from streams.policies import load_policy
+
+    topics = asyncio.run(read_topics(connection))
+    embedder = _embedder(call)
+    folder = data or _folder(instance)
+    with _alone(folder):
+        from palimpsest.collector import rest_collector
+        from palimpsest.logs import log_to_standard_error
+        from streams.cluster.worker import WorkerSettings, run
+
+        log_to_standard_error()
+        rest_collector()
+        policy = load_policy(call.settings.policy or "standard")
+        run(
+            WorkerSettings(
+                connection,
+                topics,
+                folder,
+                policy,
+                lambda: embedder,
+                instance=instance,
+                web_port=web_port,
+            ),
+            log_level=None,
+        )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """The folder of a worker, which no other may have: it would fill the same copies."""
+    from streams.embedded.lock import WriterLock
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = WriterLock(folder)
+    if not lock.try_acquire():
+        raise UsageError(f"another worker has the folder {folder}: give each its own --data DIR")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _folder(instance: str | None) -> Path:
+    return Path(f"{WORKER_FOLDER}-{instance}") if instance else WORKER_FOLDER
+
+
+def _embedder(call: Invocation) -> Embedder:
+    """The embedder, loaded: a worker that had partitions first would keep them waiting."""
+    from streams.embedder import DEFAULT_MODEL, Embedder, load_engine
+
+    settings = call.settings
+    with call.output.progress() as tell:
+        engine = load_engine(
+            settings.model or DEFAULT_MODEL, settings.engine or "onnx", progress=tell
+        )
+    return Embedder(engine)
+
+
+@app.command(epilog="Example: palimpsest --store memories project --bootstrap 127.0.0.1:9092")
+def project(context: typer.Context) -> None:
+    """Follow a cluster's decisions into the store: recall, show, sql and status read them there.
+
+    Makes the store where there is none. Runs until SIGTERM or Ctrl-C, and
+    ends with 0 then; started again, it goes on where it was.
+    """
+    call = invocation(context)
+    connection = reach(call)
+    from palimpsest.collector import rest_collector
+    from palimpsest.logs import log_to_standard_error
+
+    log_to_standard_error()
+    rest_collector()
+    folder = call.settings.store
+    folder.mkdir(parents=True, exist_ok=True)
+    with call.output.progress() as tell:
+        taken = _Taken(tell)
+        asyncio.run(_followed(folder, connection, taken))
+    document = {"store": str(folder), "records": taken.records}
+    call.output.answer(document, lambda: drawing.fields(document))
+
+
+class _Taken:
+    """Counts the records that were taken."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.records = 0
+        self._tell = tell
+
+    def __call__(self, records: int) -> None:
+        self.records += records
+        self._tell(f"{self.records:,} records followed", None)
+
+
+async def _followed(folder: Path, connection: Connection, told: Callable[[int], object]) -> None:
+    from palimpsest.following import Follower
+    from streams.cluster.topics import read_topics
+
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    follower = Follower(folder, connection, await read_topics(connection), told)
+    await follower.run(stop)

@@ -1,0 +1,69 @@
+"""One process's line to a cluster: a client on an event loop of its own thread, connected once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from threading import Thread
+from typing import Any, TypeVar
+
+from aiokafka.errors import KafkaError
+
+from contracts.errors import TransientError
+from contracts.requests import AnyRequest
+from streams.cluster.client import Client
+from streams.cluster.connection import Connection
+from streams.cluster.topics import read_topics
+from streams.embedded.inputs import Input
+
+Result = TypeVar("Result")
+
+
+class Line:
+    """Connected from the start.
+
+    StoreError where there are no topics, TransientError where no broker answers.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="cluster", daemon=True)
+        self._thread.start()
+        self._client: Client | None = None
+        try:
+            self._client = self._run(_connected(connection))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Hang up, once everything is sent."""
+        if self._client is not None:
+            self._run(self._client.stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def publish(self, inputs: Sequence[Input]) -> int:
+        """Publish inputs in order; returns once the brokers have them."""
+        assert self._client is not None
+        return self._run(self._client.publish(inputs))
+
+    def ask(self, request: AnyRequest) -> dict[str, Any]:
+        """Have a request carried out; the answer of all partitions that it concerned."""
+        assert self._client is not None
+        return self._run(self._client.ask(request))
+
+    def _run(self, doing: Coroutine[Any, Any, Result]) -> Result:
+        try:
+            return asyncio.run_coroutine_threadsafe(doing, self._loop).result()
+        except KafkaError as error:
+            raise TransientError(
+                f"the brokers did not take it ({type(error).__name__}): try again later"
+            ) from None
+
+
+async def _connected(connection: Connection) -> Client:
+    client = Client(connection, await read_topics(connection))
+    await client.start()
+    return client

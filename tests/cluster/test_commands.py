@@ -1,0 +1,201 @@
+"""The cluster from the command line: workers and projectors as processes, and what people say."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from infra.broker import free_port
+from palimpsest import cluster_desk, store
+from palimpsest.cli import app
+from streams.cluster.connection import Connection
+from streams.cluster.topics import Topics
+from tests.cluster.runtime import eventually
+from tests.stub_engine import load_stub
+
+ROOT = Path(__file__).parents[2]
+NOTE = "Grace plays the cello every single evening before dinner with her sister"
+ROWS = (
+    "Ada has a big dog.",
+    "Ada has a big dog.",
+    f"{NOTE} in the old town",
+    f"{NOTE} in a old town",
+)
+
+
+class Shell:
+    """Types commands against one cluster and one store; ends what still runs."""
+
+    def __init__(self, folder: Path, connection: Connection) -> None:
+        self.folder = folder
+        self._store = ["--store", str(folder / "store")]
+        self._where = ["--bootstrap", connection.bootstrap, "--prefix", connection.prefix]
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """A process; what it says goes to a file that is named as its command."""
+        module = [sys.executable, "-m", "tests.cluster.command_line"]
+        with self.log(words[0]).open("ab") as log:
+            process = subprocess.Popen(
+                [*module, *self._store, *words, *self._where],
+                cwd=self.folder,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+                stdout=log,
+                stderr=log,
+            )
+        self._running.append(process)
+        return process
+
+    def log(self, command: str) -> Path:
+        return self.folder / f"{command}.log"
+
+    def run(self, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
+        where = self._where if cluster else ()
+        return CliRunner().invoke(app, [*self._store, "--json", *words, *where], input=stdin)
+
+    def asked(self, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
+        ran = self.run(*words, stdin=stdin, cluster=cluster)
+        assert ran.exit_code == 0, ran.output
+        return json.loads(ran.stdout)
+
+    def error(self, status: int, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
+        ran = self.run(*words, stdin=stdin, cluster=cluster)
+        assert ran.exit_code == status, ran.output
+        return json.loads(ran.stdout)["error"]
+
+    def until(self, candidates: int) -> Any:
+        """The status of the store once it has so many candidates."""
+
+        def has() -> bool:
+            time.sleep(0.2)  # whoever looks holds the lock that the projector wants at its start
+            ran = self.run("status", cluster=False)
+            return bool(ran.exit_code == 0 and json.loads(ran.stdout)["candidates"] == candidates)
+
+        eventually(has, f"the store has {candidates} candidates")
+        return self.asked("status", cluster=False)
+
+    def close(self) -> None:
+        for process in self._running:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Shell]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    typing = Shell(tmp_path, connection)
+    yield typing
+    typing.close()
+
+
+def rows(*texts: str) -> bytes:
+    told = ({"owner_id": "ada", "text": text, "id": str(n)} for n, text in enumerate(texts))
+    return b"".join(json.dumps(row).encode() + b"\n" for row in told)
+
+
+def ended(process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> int:
+    process.send_signal(number)
+    return process.wait(timeout=15)
+
+
+def test_a_cluster_from_the_command_line(
+    shell: Shell,
+    topics: Topics,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker = shell.start("worker", "--instance", "one")
+    project = shell.start("project")
+    published = shell.asked("ingest", "-", stdin=rows(*ROWS) + b'{"owner_id": "ada", "note": "x"}')
+    assert (published["rows"], published["published"]) == (5, 5)
+    status = shell.until(4)
+    assert (status["decisions"]["hash_exact"], status["invalid"]) == (1, 1)
+    decision = _take_back(shell)
+    _retry_a_dead_letter(shell)
+    refused = shell.error(3, "unmerge", "--decision", "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
+    assert refused["reason"] == "unknown_decision"
+    for words in (("ingest", "-"), ("confirm", decision)):
+        own = shell.error(3, *words, stdin=rows("Ada sings."), cluster=False)
+        assert own["reason"] == "follows_a_cluster"
+    assert ended(project, signal.SIGINT) == 0
+    _unmerge_that_nobody_follows(shell, caplog, monkeypatch)
+    assert ended(worker) == 0
+    said = shell.log("worker").read_text()
+    assert "ready: partitions 0, 1, 2, 3" in said
+    assert "cello" not in said
+
+
+def _take_back(shell: Shell) -> str:
+    """What was taken out is visible at once, and what is merged again."""
+    joins = shell.asked("sql", "FROM joins WHERE decision <> 'hash_exact'", cluster=False)
+    decision: str = joins[0]["decision_id"]
+    plan = shell.asked("unmerge", "--decision", decision, "--dry-run")
+    done = shell.asked("unmerge", "--decision", decision, "--because", "two pieces")
+    assert done["memories"] == plan["memories"]
+    assert done["reversed"] == [decision]
+    assert shell.asked("status", cluster=False)["memories"] == 3
+    a, b = (memory["memory_id"] for memory in done["memories"])
+    merged = shell.asked("merge", a, b)
+    assert shell.asked("sql", f"FROM joins WHERE decision_id = '{merged['decision_id']}'") != []
+    return decision
+
+
+def _retry_a_dead_letter(shell: Shell) -> None:
+    assert [letter["reason"] for letter in shell.asked("dead-letters", "list")] == ["field"]
+    still = shell.run("dead-letters", "retry")
+    assert still.exit_code == 1
+    assert json.loads(still.stdout)["invalid"] == 1
+    assert shell.asked("dead-letters", "retry", "--map", "note=text")["published"] == 1
+    shell.until(5)
+    assert shell.asked("dead-letters", "list")[0]["state"] == "retried"
+
+
+def _unmerge_that_nobody_follows(
+    shell: Shell, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_desk, "FOLLOWING_SECONDS", 0.2)
+    joins = shell.asked("sql", "FROM joins WHERE standing AND decision <> 'hash_exact'")
+    done = shell.asked("unmerge", "--decision", joins[0]["decision_id"])
+    assert len(done["reversed"]) == 1
+    assert "is `palimpsest project` running on it?" in caplog.text
+
+
+@pytest.mark.parametrize("command", ["worker", "project", "ingest"])
+def test_what_is_missing_is_a_sentence(shell: Shell, connection: Connection, command: str) -> None:
+    words = (command, "-") if command == "ingest" else (command,)
+    assert "palimpsest topics create makes it" in shell.error(4, *words, stdin=rows("x"))["detail"]
+    nobody = connection.model_copy(update={"bootstrap": f"127.0.0.1:{free_port()}"})
+    no_broker = Shell(shell.folder, nobody).error(1, *words, stdin=rows("x"))
+    assert "no Kafka broker answers" in no_broker["detail"]
+
+
+def test_a_store_with_decisions_of_its_own_is_no_store_of_a_cluster(
+    shell: Shell, topics: Topics
+) -> None:
+    shell.asked("ingest", "-", stdin=rows(*ROWS), cluster=False)
+    published = shell.error(2, "ingest", "-", stdin=rows("Ada sings."))
+    assert "decisions of its own" in published["detail"]
+    project = shell.start("project")
+    assert project.wait(timeout=60) == 4
+    assert "decisions of its own" in shell.log("project").read_text()
+
+
+def test_two_workers_cannot_have_one_folder(shell: Shell, topics: Topics) -> None:
+    shell.start("worker", "--data", "copies")
+    eventually(lambda: "ready:" in shell.log("worker").read_text(), "the worker is ready")
+    second = shell.start("worker", "--data", "copies")
+    assert second.wait(timeout=60) == 2
+    assert "another worker has the folder" in shell.log("worker").read_text()

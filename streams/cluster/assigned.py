@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from streams.cluster.partition import Opened, PartitionWriter
+from streams.cluster.partition import Interrupted, Opened, PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Record
 
@@ -89,8 +89,7 @@ class AssignedPartition:
 
     async def _run(self) -> None:
         try:
-            while (batch := await self._next()) is not None:
-                await self._work(batch)
+            while (batch := await self._next()) is not None and await self._is_done(batch):
                 async with self._changed:
                     self._batches.popleft()
                     self._changed.notify_all()
@@ -98,22 +97,51 @@ class AssignedPartition:
             self._closing = True
             await self._failed(error)
 
-    async def _work(self, batch: _Batch) -> None:
+    async def _is_done(self, batch: _Batch) -> bool:
+        """Decide on a batch; False where it is left to whoever has the partition next."""
         if batch.opened is None:
-            for delivery in batch.deliveries:
-                await self._decide(self.writer.carry_out, delivery.record)
-        else:
-            if batch.opened.window.embeddings is not None:
-                await asyncio.wrap_future(batch.opened.window.embeddings)
-            await self._decide(self.writer.close, batch.opened)
+            return await self._are_carried_out(batch.deliveries)
+        if not await self._is_embedded(batch.opened):
+            return False
+        await self._decide(self.writer.close, batch.opened)
         for delivery in batch.deliveries:
             delivery.acknowledge()
+        return True
+
+    async def _are_carried_out(self, deliveries: Sequence[Delivery]) -> bool:
+        for delivery in deliveries:
+            if self._closing:
+                return False
+            try:
+                await self._decide(self.writer.carry_out, delivery.record)
+            except Interrupted:
+                return False
+            delivery.acknowledge()
+        return True
+
+    async def _is_embedded(self, opened: Opened) -> bool:
+        embeddings = opened.window.embeddings
+        try:
+            if embeddings is not None:
+                await asyncio.wrap_future(embeddings)
+        except asyncio.CancelledError:
+            if embeddings is None or not embeddings.cancelled():
+                raise
+            return False
+        return True
 
     async def close(self) -> None:
-        """Finish the batch that is being decided on; the others come again, to whoever is next."""
+        """Finish what is being decided on; the rest comes again, to whoever is next.
+
+        Texts that wait for the embedder are not waited for, and a request of many commits is left
+        at the next of them.
+        """
         async with self._changed:
-            self._closing = True
+            self._closing = self.writer.ending = True
             self._changed.notify_all()
+        for batch in self._batches:
+            if batch.opened is not None and batch.opened.window.embeddings is not None:
+                batch.opened.window.embeddings.cancel()
         await self._task
         await self.producer.stop()
         await self._decide(self._drop)

@@ -5,14 +5,14 @@ Disposable: it is filled from the topic, bound to the topic's id, and never ahea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from contracts.events import AnyEvent
 from contracts.wire import Recorded, decode
-from streams.cluster.records import Outgoing
+from streams.cluster.records import Done, Outgoing
 from streams.embedded.log import Log
 
 Lines = Sequence[tuple[AnyEvent, bytes]]
@@ -28,10 +28,11 @@ class Followed:
     next_offset: int
 
 
-Publish = Callable[[Lines, Sequence[Outgoing], Mapping[str, int]], int | None]
+Publish = Callable[[Lines, Sequence[Outgoing], Sequence[Done]], int | None]
 """Sends events, other records and which inputs are done with in one transaction of the brokers.
 
-Returns once they have it: the offset after the last event's, or None where there was no event.
+Returns once they have it: the offset after the last event's, or None where there was no event or
+they did not tell.
 """
 
 
@@ -56,6 +57,16 @@ class Copy(Log):
             " topic_id = excluded.topic_id, next_offset = excluded.next_offset",
             (followed.topic, followed.partition, followed.topic_id, followed.next_offset),
         )
+
+    def follow_input(self, done: Done, partition: int) -> None:
+        """Record how far an input is decided on; only inside a transaction."""
+        self.follow(Followed(done.topic, partition, done.topic_id, done.offset + 1))
+
+    def is_done(self, input_: Done, partition: int) -> bool:
+        """Whether a decision that is at the brokers says that this input is done with."""
+        found = self.followed(input_.topic, partition)
+        same = found is not None and found.topic_id == input_.topic_id
+        return found is not None and same and input_.offset < found.next_offset
 
     def new_events(self, lines: Sequence[bytes]) -> Lines:
         """The events of lines that this log does not hold yet; StoreError for what is none."""
@@ -87,7 +98,7 @@ class PublishedLog(Copy):
         self._lines: list[tuple[AnyEvent, bytes]] = []
         # What else the transaction publishes, and which inputs it is done with.
         self.others: list[Outgoing] = []
-        self.done: dict[str, int] = {}
+        self.done: list[Done] = []
         super().__init__(path, create=create, read_only=read_only)
 
     def publish_with(self, publish: Publish, topic: Followed) -> None:
@@ -106,7 +117,7 @@ class PublishedLog(Copy):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """As `Log.transaction`, and the brokers' before it is committed."""
-        self._lines, self.others, self.done = [], [], {}
+        self._lines, self.others, self.done = [], [], []
         with super().transaction():
             yield
             self._send()
@@ -118,5 +129,5 @@ class PublishedLog(Copy):
         if next_offset is not None:
             topic = self._topic
             self.follow(Followed(topic.topic, topic.partition, topic.topic_id, next_offset))
-        for name, offset in self.done.items():
-            self.follow(Followed(name, self._topic.partition, "", offset + 1))
+        for done in self.done:
+            self.follow_input(done, self._topic.partition)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,14 +10,15 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from contracts.errors import InvalidInputError, RefusedError, UsageError
+from contracts.errors import InvalidInputError, RefusedError, TransientError, UsageError
 from contracts.events import AnyEvent, Invalid
 from contracts.policy import Policy
 from contracts.requests import REQUEST, AnyRequest, SessionRequest
 from streams.cluster.copy import PublishedLog
 from streams.cluster.partitions import partition_of
-from streams.cluster.records import Outgoing, Record, letter_record, read
+from streams.cluster.records import Done, Outgoing, Record, letter_record, read
 from streams.cluster.topics import Topics
+from streams.core.ledger import Ledger
 from streams.core.touched import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inputs import Input, Outcome
@@ -34,6 +35,28 @@ def _nobody_is_told(_done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
     """A worker has no projections: those who follow the topic have."""
 
 
+class Interrupted(TransientError):
+    """A request was left half-way because the partition is given up; it will come again."""
+
+
+class _Desk(WriterDesk):
+    """The writer's desk, which is left between two steps of a long request when told to."""
+
+    def __init__(self, writer: Writer, is_ending: Callable[[], bool]) -> None:
+        super().__init__(writer)
+        self._is_ending = is_ending
+
+    def ledger(self, owner_id: str) -> Ledger:
+        if self._is_ending():
+            raise Interrupted("the partition is given up: what is left of a request comes again")
+        return super().ledger(owner_id)
+
+    def checkpoint(self) -> None:
+        super().checkpoint()
+        if self._is_ending():
+            raise Interrupted("the partition is given up: what is left of a request comes again")
+
+
 @dataclass(frozen=True, slots=True)
 class Opened:
     """Records whose new texts are being embedded; those decided on before are left out."""
@@ -45,7 +68,8 @@ class Opened:
 class PartitionWriter:
     """Decides what comes in one partition of the two input topics.
 
-    `log` is caught up with the decisions topic, and publishes what is appended to it.
+    `log` is caught up with the decisions topic, and publishes what is appended to it. `inputs` are
+    the ids of the input topics by their names.
     """
 
     def __init__(
@@ -53,6 +77,7 @@ class PartitionWriter:
         log: PublishedLog,
         partition: int,
         topics: Topics,
+        inputs: Mapping[str, str],
         policy: Policy,
         embedder: Callable[[], Embedder],
         clock: Callable[[], datetime],
@@ -62,15 +87,19 @@ class PartitionWriter:
         wanted = policy if recorded is None else Policy.model_validate(recorded.data.policy)
         self.log = log
         self.writer = Writer(log, wanted, embedder, clock, _nobody_is_told, effect)
-        self._desk = WriterDesk(self.writer)
-        self._partition = partition
+        self._desk = _Desk(self.writer, lambda: self.ending)
+        self.ending = False
+        self.partition = partition
         self._topics = topics
+        self._inputs = inputs
         self._clock = clock
 
     def _is_new(self, record: Record) -> bool:
         """Whether no decision that is at the brokers says that it is done with."""
-        done = self.log.followed(record.topic, self._partition)
-        return done is None or record.offset >= done.next_offset
+        return not self.log.is_done(self._done(record), self.partition)
+
+    def _done(self, record: Record) -> Done:
+        return Done(record.topic, self._inputs[record.topic], record.offset)
 
     # -- candidates, and whatever else producers say -----------------------------------------------
 
@@ -99,7 +128,7 @@ class PartitionWriter:
                 self.log.others.append(letter)
                 rejected.discard(outcome.decision_id)
         for record in records[-1:]:
-            self.log.done[record.topic] = record.offset
+            self.log.done.append(self._done(record))
 
     # -- what people say ---------------------------------------------------------------------------
 
@@ -132,14 +161,14 @@ class PartitionWriter:
         """Only an owner's own partition may say anything about it."""
         if not isinstance(request, SessionRequest):
             return
-        if partition_of(request.owner_id, self._topics.partitions) != self._partition:
+        if partition_of(request.owner_id, self._topics.partitions) != self.partition:
             raise RefusedError("wrong_partition", "the owner belongs to another partition")
 
     def _reply(self, record: Record, request: AnyRequest, answer: dict[str, Any]) -> None:
         key = request.request_id.encode()
         body = orjson.dumps(answer)
         self.log.others.append(Outgoing(self._topics.name("answers"), body, key))
-        self.log.done[record.topic] = record.offset
+        self.log.done.append(self._done(record))
 
     def _reject(self, record: Record, detail: str) -> None:
         row = RawRow(record.value, "memory.commands")

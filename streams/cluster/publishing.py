@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 from aiokafka import AIOKafkaProducer
 
 from streams.cluster.connection import Connection
 from streams.cluster.copy import Lines
-from streams.cluster.records import Outgoing, decision_record, done_with
+from streams.cluster.records import Done, Outgoing, decision_record, done_with
 from streams.cluster.topics import Topics
 from streams.embedded.writer import Effect, no_effect
 
@@ -18,6 +18,8 @@ BATCH_BYTES = 256 * 1024
 """aiokafka sends one batch of a partition at a time: small ones wait for each other."""
 REQUEST_BYTES = 8 * 1024 * 1024
 TRANSACTION_SECONDS = 60
+UNKNOWN = -1
+"""The offset that brokers tell for a batch that they have had already."""
 
 
 class PartitionProducer:
@@ -48,14 +50,12 @@ class PartitionProducer:
         """Let the brokers go."""
         await self._producer.stop()
 
-    def publish(
-        self, lines: Lines, others: Sequence[Outgoing], done: Mapping[str, int]
-    ) -> int | None:
+    def publish(self, lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int | None:
         """Send one transaction, from the thread that decides, and wait until it is committed."""
         sending = self._send(self._records(lines, done), others)
         return asyncio.run_coroutine_threadsafe(sending, self._loop).result()
 
-    def _records(self, lines: Lines, done: Mapping[str, int]) -> list[Outgoing]:
+    def _records(self, lines: Lines, done: Sequence[Done]) -> list[Outgoing]:
         records = [decision_record(self._decisions, event, line) for event, line in lines[:-1]]
         for event, line in lines[-1:]:
             records.append(decision_record(self._decisions, event, line, done_with(done)))
@@ -68,7 +68,8 @@ class PartitionProducer:
             answers: list[Any] = await asyncio.gather(*sent)
             self._effect("transaction:sent")
         self._effect("transaction:committed")
-        return answers[len(decisions) - 1].offset + 1 if decisions else None
+        last = answers[len(decisions) - 1].offset if decisions else UNKNOWN
+        return None if last == UNKNOWN else last + 1
 
     async def _send_one(self, one: Outgoing) -> asyncio.Future[Any]:
         headers = list(one.headers)

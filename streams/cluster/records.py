@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
@@ -19,7 +19,10 @@ BINARY_MODE = ("ce_specversion", "ce-specversion")
 OURS = "palimpsest-"
 """What the names of our headers begin with."""
 DONE = f"{OURS}input"
-"""The header on the last event of a batch: the input topic and offset that it is done with."""
+"""The header on the last event of a batch: the input topic, its id, and the offset there that it is
+done with. The id, because a topic that is deleted and made again begins anew."""
+LETTER = tuple(f"{OURS}{name}" for name in ("id", "reason", "detail", "origin", "at"))
+"""The headers on a dead letter, after those that its record came with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,15 @@ class Record:
     value: bytes
     key: bytes | None = None
     headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The last offset of an input topic that is decided on."""
+
+    topic: str
+    topic_id: str
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +98,15 @@ def decision_record(topic: str, event: AnyEvent, line: bytes, headers: Headers =
     return Outgoing(topic, line, key, headers)
 
 
-def done_with(offsets: Mapping[str, int]) -> Headers:
-    """The header that tells how far inputs are decided on once its record can be read."""
-    return tuple((DONE, f"{topic}:{offset}".encode()) for topic, offset in offsets.items())
+def done_with(inputs: Iterable[Done]) -> Headers:
+    """The headers that tell how far inputs are decided on once their record can be read."""
+    return tuple((DONE, f"{one.topic}:{one.topic_id}:{one.offset}".encode()) for one in inputs)
 
 
-def inputs_done(headers: Headers) -> dict[str, int]:
-    """The input topics and offsets that a decision's headers name."""
-    said = [value.decode() for name, value in headers if name == DONE]
-    pairs = [one.rpartition(":") for one in said]
-    return {topic: int(offset) for topic, _, offset in pairs}
+def inputs_done(headers: Headers) -> list[Done]:
+    """How far inputs are decided on, as a decision's headers name it."""
+    said = [value.decode().split(":") for name, value in headers if name == DONE]
+    return [Done(topic, topic_id, int(offset)) for topic, topic_id, offset in said]
 
 
 def letter_record(topic: str, record: Record, outcome: Outcome, at: datetime) -> Outgoing:
@@ -117,6 +128,7 @@ Letter = tuple[str, bytes, InvalidInputError, str, datetime]
 
 def letter_of(headers: Headers, value: bytes) -> Letter:
     """The dead letter that `letter_record` sent."""
-    said = {name.removeprefix(OURS): v.decode() for name, v in headers if name.startswith(OURS)}
+    ours = {name: value for name, value in headers if name in LETTER}  # the last ones are ours
+    said = {name.removeprefix(OURS): value.decode() for name, value in ours.items()}
     error = InvalidInputError(cast(InvalidReason, said["reason"]), said["detail"])
     return said["id"], value, error, said["origin"], datetime.fromisoformat(said["at"])

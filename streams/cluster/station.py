@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
@@ -17,17 +17,24 @@ from contracts.errors import StoreError
 from contracts.policy import Policy
 from streams.cluster.assigned import AssignedPartition, Delivery
 from streams.cluster.connection import Connection
-from streams.cluster.copy import Followed, PublishedLog
+from streams.cluster.copy import Followed, Publish, PublishedLog
 from streams.cluster.following import Records, read_to_end, reader
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import inputs_done
-from streams.cluster.topics import Topics, topic_id
+from streams.cluster.topics import Kind, Topics, topic_id
+from streams.embedded.owners import MOST_CANDIDATES
 from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
 
 _log = logging.getLogger(__name__)
+INPUTS: tuple[Kind, ...] = ("candidates", "commands")
 Result = TypeVar("Result")
+
+
+def unwatched(publish: Publish) -> Publish:
+    """Nobody looks at what is published."""
+    return publish
 
 
 class Station:
@@ -46,7 +53,9 @@ class Station:
         clock: Callable[[], datetime],
         failed: Callable[[BaseException], Awaitable[object]],
         effect: Effect = no_effect,
+        watching: Callable[[Publish], Publish] = unwatched,
     ) -> None:
+        self._watching = watching
         self._connection = connection
         self._topics = topics
         self._folder = folder
@@ -58,26 +67,44 @@ class Station:
         self._decider = ThreadPoolExecutor(1, thread_name_prefix="decider")
         self._assigned: dict[int, AssignedPartition] = {}
         self._assigning: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @property
+    def partitions(self) -> list[int]:
+        """Those that are ready."""
+        return sorted(self._assigned)
+
+    @property
+    def owners_in_memory(self) -> int:
+        """How many owners' ledgers are loaded, of all partitions."""
+        return sum(len(one.writer.writer.owners) for one in self._assigned.values())
 
     # -- inputs ------------------------------------------------------------------------------------
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
-        """Take records of the candidates topic, of any of the partitions."""
+        """Take records of the candidates topic, of any of the partitions.
+
+        While one partition is full, another assignment may begin: they are of this one.
+        """
+        assigned = self._assigned
         for partition, some in _by_partition(deliveries).items():
-            if partition in self._assigned:
-                await self._assigned[partition].candidates(some)
+            if partition in assigned:
+                await assigned[partition].candidates(some)
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
         """Take records of the commands topic."""
+        assigned = self._assigned
         for partition, some in _by_partition(deliveries).items():
-            if partition in self._assigned:
-                await self._assigned[partition].commands(some)
+            if partition in assigned:
+                await assigned[partition].commands(some)
 
     # -- assignment --------------------------------------------------------------------------------
 
     async def assign(self, partitions: Iterable[int]) -> None:
         """Have exactly these partitions, ready: former writers fenced, copies caught up."""
         await self.revoke()
+        if self._closed:
+            return
         self._assigning = asyncio.create_task(self._assign(sorted(partitions)))
         try:
             await self._assigning
@@ -95,50 +122,81 @@ class Station:
         await asyncio.gather(*(one.close() for one in given_up.values()))
 
     async def close(self) -> None:
-        """End the thread."""
+        """Have none from now on, and end the thread."""
+        self._closed = True
         await self.revoke()
-        self._decider.shutdown()
+        # Not waited for: it may be reading a copy, and the event loop has other things to end.
+        self._decider.shutdown(wait=False)
 
     async def _assign(self, partitions: Sequence[int]) -> None:
-        started: dict[int, PartitionProducer] = {}
+        producers: dict[int, PartitionProducer] = {}
         logs: dict[int, PublishedLog] = {}
         try:
             for partition in partitions:
-                producer = PartitionProducer(
+                producers[partition] = PartitionProducer(
                     self._connection, self._topics, partition, self._effect
                 )
-                started[partition] = await producer.start()
+                await producers[partition].start()
             await self._catch_up(partitions, logs)
-        except BaseException:
-            await asyncio.gather(*(producer.stop() for producer in started.values()))
+            most = MOST_CANDIDATES // max(len(partitions), 1)
+            inputs = await self._input_ids()
+            writers = [await self._writer(producers[p], logs[p], inputs, most) for p in partitions]
+        except BaseException as error:
+            stopping = (producer.stop() for producer in producers.values())
+            await asyncio.gather(*stopping, return_exceptions=True)
             for log in logs.values():
-                await self._on_decider(log.close)
+                await self._on_decider(_let_go, log, error)
             raise
-        for partition in partitions:
-            self._assigned[partition] = await self._begin(started[partition], logs[partition])
+        self._assigned = {
+            writer.partition: AssignedPartition(
+                producers[writer.partition],
+                writer,
+                self._decider,
+                partial(self._partition_failed, writer.log),
+            )
+            for writer in writers
+        }
         _log.info("ready: partitions %s", ", ".join(map(str, partitions)) or "none")
+
+    async def _partition_failed(self, log: PublishedLog, error: BaseException) -> None:
+        if isinstance(error, StoreError):
+            await self._on_decider(_discard, log.path)
+        await self._failed(error)
+
+    async def _input_ids(self) -> dict[str, str]:
+        """The ids of the input topics by their names."""
+        names = [self._topics.name(kind) for kind in INPUTS]
+        return {name: await topic_id(self._connection, name) for name in names}
 
     async def _on_decider(self, function: Callable[..., Result], *arguments: object) -> Result:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._decider, partial(function, *arguments))
 
-    async def _begin(self, producer: PartitionProducer, log: PublishedLog) -> AssignedPartition:
+    async def _writer(
+        self,
+        producer: PartitionProducer,
+        log: PublishedLog,
+        inputs: Mapping[str, str],
+        most_candidates: int,
+    ) -> PartitionWriter:
         followed = await self._on_decider(
             log.followed, self._topics.name("decisions"), producer.partition
         )
         assert followed is not None
-        log.publish_with(producer.publish, followed)
+        log.publish_with(self._watching(producer.publish), followed)
         writer = await self._on_decider(
             PartitionWriter,
             log,
             producer.partition,
             self._topics,
+            inputs,
             self._policy,
             self._embedder,
             self._clock,
             self._effect,
         )
-        return AssignedPartition(producer, writer, self._decider, self._failed)
+        writer.writer.owners.most = most_candidates
+        return writer
 
     # -- local copies ------------------------------------------------------------------------------
 
@@ -176,8 +234,7 @@ class Station:
                 _log.warning("the copy of partition %d is of another topic: made anew", partition)
             except StoreError as error:
                 _log.warning("the copy of partition %d is made anew: %s", partition, error)
-            for left in path.parent.glob(f"{path.name}*"):
-                left.unlink()
+            _discard(path)
         raise StoreError(f"the copy {path} cannot be made")
 
 
@@ -192,8 +249,20 @@ def _take_over(logs: dict[int, PublishedLog], records: Records, identity: str) -
             last = some[-1]
             log.follow(Followed(last.topic, partition, identity, last.offset + 1))
             for record in some:
-                for topic, offset in inputs_done(tuple(record.headers)).items():
-                    log.follow(Followed(topic, partition, "", offset + 1))
+                for done in inputs_done(tuple(record.headers)):
+                    log.follow_input(done, partition)
+
+
+def _let_go(log: PublishedLog, because: BaseException) -> None:
+    log.close()
+    if isinstance(because, StoreError):
+        _discard(log.path)
+
+
+def _discard(copy: Path) -> None:
+    """Remove a copy that cannot be used: the next assignment fills another from the brokers."""
+    for left in copy.parent.glob(f"{copy.name}*"):
+        left.unlink()
 
 
 def _by_partition(deliveries: Sequence[Delivery]) -> dict[int, list[Delivery]]:

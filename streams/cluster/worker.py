@@ -128,6 +128,9 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         broker_heartbeat_interval=min(HEARTBEAT_SECONDS, settings.session_seconds / 3),
         broker_rebalance_timeout=REBALANCE_SECONDS,
         producer_request_timeout=REQUEST_SECONDS,
+        # What is dropped when partitions are revoked is never acknowledged: Faust would wait for it
+        # for ever. The station finishes what it has begun.
+        stream_wait_empty=False,
         web_tables_enabled=False,
         **_web(settings.web_port),
         cython_optimizations=True,
@@ -151,6 +154,7 @@ def _connect(app: faust.App, station: Station, topics: Topics) -> None:
     @app.on_partitions_revoked.connect
     async def revoked(*_: Any, **__: Any) -> None:
         await station.revoke()
+        await app.consumer.commit()
 
     @app.agent(candidates, name="candidates")
     async def on_candidates(stream: Any) -> None:

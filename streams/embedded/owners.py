@@ -38,9 +38,13 @@ class Owners:
 
     def __init__(self, log: Log, most_candidates: int = MOST_CANDIDATES) -> None:
         self._log = log
-        self._most = most_candidates
+        self.most = most_candidates
         self._loaded: OrderedDict[str, Loaded] = OrderedDict()
         self.position = log.head()
+
+    def __len__(self) -> int:
+        """How many owners are in memory."""
+        return len(self._loaded)
 
     def get(self, owner_id: str) -> Loaded:
         """The owner, folded from the log if it is not in memory."""
@@ -73,7 +77,7 @@ class Owners:
     def trim(self) -> None:
         """Let the least recently used leave until the rest is within the bound."""
         total = sum(len(owner.ledger.entries) for owner in self._loaded.values())
-        while total > self._most and len(self._loaded) > 1:
+        while total > self.most and len(self._loaded) > 1:
             _, left = self._loaded.popitem(last=False)
             total -= len(left.ledger.entries)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
 import signal
 from pathlib import Path
 
 from palimpsest.following import Follower
-from streams.cluster import worker
+from projections import projector
+from streams.cluster import following, worker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
+from streams.embedded import operations
 from streams.embedder import Embedder
 from streams.policies import load_policy
 from tests.reliability.child import Plan, effect_of, main, take
@@ -24,6 +27,7 @@ def live(plan: Plan) -> int:
     """Be a worker or a projector until a signal ends it, or the plan's crash point."""
     for stream in (1, 2):
         take(stream, f"{plan['out']}.0.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    faulthandler.register(signal.SIGUSR1)
     connection = Connection(bootstrap=plan["bootstrap"], prefix=plan["prefix"])
     topics = Topics(plan["prefix"], plan["partitions"])
     if plan["commands"] == [["project"]]:
@@ -33,6 +37,8 @@ def live(plan: Plan) -> int:
 
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     worker.TAKEN = plan.get("taken", 64)
+    following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
+    operations.BULK = 3
     embedder = Embedder(StubEngine())
     settings = worker.WorkerSettings(
         connection,
@@ -52,6 +58,8 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
 
 def _project(plan: Plan, connection: Connection, topics: Topics) -> int:
     logging.basicConfig(level=logging.INFO)
+    following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
+    projector.BATCH_ROWS = projector.MOST_ROWS = plan.get("batch", projector.BATCH_ROWS)
     follower = Follower(Path(plan["store"]), connection, topics, effect=effect_of(plan))
 
     async def until_told() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -19,6 +20,7 @@ from infra.distribution import NotAvailableError
 from streams.cluster.connection import Connection
 from streams.cluster.setup import create
 from streams.cluster.topics import Topics
+from tests.cluster.runtime import Cluster
 from tests.reliability.processes import Forge
 
 PARTITIONS = 4
@@ -83,3 +85,11 @@ def topics(connection: Connection) -> Topics:
     found = asyncio.run(create(connection, PARTITIONS))
     assert [finding.state for finding in found] == ["made"] * len(found)
     return Topics(connection.prefix, PARTITIONS)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, broker: str, cluster_forge: Forge) -> Iterator[Cluster]:
+    """Topics of this test's own, and its workers and projectors, killed at its end."""
+    made = Cluster(tmp_path, broker, cluster_forge)
+    yield made
+    made.close()

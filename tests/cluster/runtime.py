@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
@@ -136,10 +137,34 @@ class Cluster:
             ends = await consumer.end_offsets(at)
         return {(one.topic, one.partition): end for one, end in ends.items()}
 
+    def followed(self, name: str = "store") -> None:
+        """Wait until a projector's store has everything that is decided, its projections too."""
+        ends = self.run(self.ends())
+        eventually(lambda: _has_followed(self.folder / name, ends), "the store has followed")
+        eventually(lambda: _is_shown(self.folder / name), "the projections follow")
+
     def close(self) -> None:
         """Kill whatever runs still."""
         for child in self.children:
             child.kill()
+
+
+def is_ready(child: Child) -> bool:
+    """Whether a worker has said that it decides."""
+    return "ready: partitions" in said(child)
+
+
+def said(child: Child) -> str:
+    """What a child has told so far."""
+    path = Path(f"{child.out}.0.2")
+    return path.read_text() if path.exists() else ""
+
+
+def ended(children: Sequence[Child]) -> list[int]:
+    """End children by SIGTERM; their exit statuses."""
+    for child in children:
+        child.kill(signal.SIGTERM)
+    return [child.wait() for child in children]
 
 
 class ClusterRuntime:
@@ -227,15 +252,8 @@ class ClusterRuntime:
 
     def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
         self._settle()
-        folder = self._store / PROJECTIONS_FOLDER
-
-        def is_there() -> bool:
-            with self._log() as log:
-                found = query(folder, "SELECT position FROM log_position")
-                return bool(found) and found[0]["position"] == log.head()
-
-        eventually(is_there, "the projections follow")
-        return [*query(folder, MEMORIES, [owner_id])]
+        eventually(lambda: _is_shown(self._store), "the projections follow")
+        return [*query(self._store / PROJECTIONS_FOLDER, MEMORIES, [owner_id])]
 
     def letters(self) -> list[bytes]:
         self._settle()
@@ -259,13 +277,20 @@ class ClusterRuntime:
         """Wait until everything published is decided, and the store has followed."""
         eventually(self.cluster.is_decided, "the workers have decided on everything")
         ends = self.cluster.run(self.cluster.ends())
-        eventually(lambda: self._has_followed(ends), "the store has followed")
+        eventually(lambda: _has_followed(self._store, ends), "the store has followed")
 
-    def _has_followed(self, ends: Mapping[tuple[str, int], int]) -> bool:
-        if not (self._store / LOG_FILE).exists():
-            return False
-        with self._log() as log:
-            sql = "SELECT topic, partition, next_offset FROM followed"
-            followed = {(topic, partition): n for topic, partition, n in log.rows(sql)}
-        # The last offset of a partition may be that of a commit marker, which nobody reads.
-        return all(followed.get(at, 0) >= end - 1 for at, end in ends.items())
+
+def _has_followed(store: Path, ends: Mapping[tuple[str, int], int]) -> bool:
+    if not (store / LOG_FILE).exists():
+        return False
+    with Log.open(store / LOG_FILE) as log:
+        sql = "SELECT topic, partition, next_offset FROM followed"
+        followed = {(topic, partition): n for topic, partition, n in log.rows(sql)}
+    # The last offset of a partition may be that of a commit marker, which nobody reads.
+    return all(followed.get(at, 0) >= end - 1 for at, end in ends.items())
+
+
+def _is_shown(store: Path) -> bool:
+    with Log.open(store / LOG_FILE) as log:
+        found = query(store / PROJECTIONS_FOLDER, "SELECT position FROM log_position")
+        return bool(found) and found[0]["position"] == log.head()

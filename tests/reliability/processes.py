@@ -91,6 +91,14 @@ class Child:
     commands: int
     status: int | None = field(default=None)
 
+    def has_ended(self) -> bool:
+        """Whether it runs no more; a forge's child is gone then."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
     def wait(self) -> int:
         """Its exit status; negative is the signal that ended it."""
         if self.status is None:

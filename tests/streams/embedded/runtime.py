@@ -71,9 +71,9 @@ class Runtime:
         """Decide on a few rows."""
         return decide_all(self.writer, inputs(rows))
 
-    def stream(self, rows: Iterable[Row]) -> list[Outcome]:
+    def stream(self, rows: Iterable[Row], source: str = "test") -> list[Outcome]:
         """Decide on many rows, as `palimpsest ingest` does."""
-        windows = run(self.writer, inputs(rows), lambda: None)
+        windows = run(self.writer, inputs(rows, source), lambda: None)
         return [outcome for window in windows for outcome in window]
 
     def lines(self) -> list[bytes]:

@@ -1,0 +1,111 @@
+"""Nothing lost, nothing doubled, each owner's order kept, whatever is killed and when.
+
+PALIMPSEST_KILLS says how often (`make test-cluster-chaos`: 100); PALIMPSEST_SEED repeats a run's
+choices, though not the machine's.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from infra.broker import Broker
+from tests.cluster.load import Load
+from tests.cluster.runtime import Cluster, ended, eventually, is_ready
+from tests.cluster.verifier import check_followed, equal_to_embedded, settled
+from tests.reliability.processes import Forge
+
+KILLS = int(os.environ.get("PALIMPSEST_KILLS", "5"))
+SEED = int(os.environ.get("PALIMPSEST_SEED") or int.from_bytes(os.urandom(4), "big"))
+BEYOND_SESSION = 4.5
+
+
+@pytest.mark.crash
+@pytest.mark.timeout(3600)
+def test_killed_at_random_moments_under_load(cluster: Cluster) -> None:
+    print(f"PALIMPSEST_SEED={SEED}")
+    chance = random.Random(SEED)
+    names = ["one", "two", "three"]
+    workers = {name: cluster.worker(name, taken=16) for name in names}
+    projector = cluster.projector()
+    with Load(cluster.connection, cluster.topics):
+        eventually(lambda: any(map(is_ready, workers.values())), "a worker is ready")
+        for _ in range(KILLS):
+            time.sleep(chance.choice((0.2, 1.0, 2.5)) * chance.random())
+            name = chance.choice([*names, "projector"])
+            if name == "projector":
+                projector.kill()
+                assert projector.wait() == -signal.SIGKILL, projector.printed(0, 2)
+                projector = cluster.projector()
+                continue
+            workers[name].kill()
+            assert workers[name].wait() == -signal.SIGKILL, workers[name].printed(0, 2)
+            workers[name] = cluster.worker(name, taken=16)
+    report = settled(cluster)
+    print(f"{report}, kills {KILLS}")
+    equal_to_embedded(cluster)
+    cluster.followed()
+    assert ended([*workers.values(), projector]) == [0] * 4
+    check_followed(cluster)
+
+
+def test_workers_that_join_and_leave_lose_nothing(cluster: Cluster) -> None:
+    workers = {name: cluster.worker(name, taken=16) for name in ("one", "two")}
+    with Load(cluster.connection, cluster.topics):
+        eventually(lambda: any(map(is_ready, workers.values())), "a worker is ready")
+        late = cluster.worker("three", taken=16)
+        for name, worker in workers.items():
+            worker.kill(signal.SIGTERM)
+            assert worker.wait() == 0, worker.printed(0, 2)
+            workers[name] = cluster.worker(name, taken=16)
+            eventually(lambda name=name: is_ready(workers[name]), "it is ready again")
+    settled(cluster)
+    equal_to_embedded(cluster)
+    assert ended([*workers.values(), late]) == [0, 0, 0]
+
+
+def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) -> None:
+    zombie, other = cluster.worker("one", taken=16), cluster.worker("two", taken=16)
+    with Load(cluster.connection, cluster.topics) as load:
+        eventually(lambda: is_ready(zombie) and is_ready(other), "both are ready")
+        time.sleep(0.5)
+        zombie.kill(signal.SIGSTOP)
+        time.sleep(BEYOND_SESSION)
+        zombie.kill(signal.SIGCONT)
+        sent = load.sent
+        eventually(lambda: load.sent > sent + 200, "the load goes on")
+    restarted = cluster.worker("three", taken=16)
+    settled(cluster)
+    equal_to_embedded(cluster)
+    statuses = ended([zombie, other, restarted])
+    assert statuses[0] in (0, 1), zombie.printed(0, 2)
+    assert statuses[1:] == [0, 0], other.printed(0, 2)
+
+
+def test_a_broker_that_is_killed_and_away_for_longer_than_the_session(
+    tmp_path: Path, startable: None, cluster_forge: Forge
+) -> None:
+    with Broker(tmp_path / "broker") as broker:
+        cluster = Cluster(tmp_path, broker.bootstrap, cluster_forge)
+        try:
+            workers = {name: cluster.worker(name, taken=16) for name in ("one", "two")}
+            projector = cluster.projector()
+            with Load(cluster.connection, cluster.topics):
+                eventually(lambda: any(map(is_ready, workers.values())), "a worker is ready")
+                time.sleep(1)
+                broker.kill()
+                time.sleep(10)
+                broker.start()
+                time.sleep(1)
+            settled(cluster)
+            equal_to_embedded(cluster)
+            cluster.followed()
+            assert ended([*workers.values(), projector]) == [0, 0, 0]
+            check_followed(cluster)
+        finally:
+            cluster.close()

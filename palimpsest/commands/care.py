@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
+from contracts.errors import UsageError
 from palimpsest.commands import drawing
-from palimpsest.commands.invocation import invocation
+from palimpsest.commands.invocation import Invocation, invocation
+from palimpsest.commands.reaching import reach
 from palimpsest.commands.shell import FAILED
 from palimpsest.output import Tell
 from palimpsest.paths import PROJECTIONS
@@ -70,14 +74,46 @@ def import_log(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `log export` wrote.")],
 ) -> None:
-    """Make a store of an exported log; the store must not have events yet."""
+    """Make a store of an exported log; the store must not have events yet.
+
+    Where a cluster is named, its decisions are made of the log instead: its
+    topics must be empty, and no worker should run.
+    """
+    call = invocation(context)
+    if call.settings.kafka is not None:
+        _into_topics(call, file)
+        return
     from palimpsest.store import Palimpsest
 
-    call = invocation(context)
     with call.output.progress() as tell:
         count = Palimpsest.import_log(call.settings.store, file, progress=_events(tell, "read"))
     answer = {"events": count, "store": str(call.settings.store)}
     call.output.answer(answer, lambda: drawing.fields(answer))
+
+
+def _into_topics(call: Invocation, file: Path) -> None:
+    connection = reach(call)
+    from streams.cluster.importing import import_lines
+    from streams.cluster.topics import read_topics
+
+    async def imported(lines: IO[bytes]) -> int:
+        topics = await read_topics(connection)
+        return await import_lines(connection, topics, lines, _events(tell, "published"))
+
+    with call.output.progress() as tell, opened(file) as lines:
+        count = asyncio.run(imported(lines))
+    answer = {"events": count, "bootstrap": connection.bootstrap}
+    call.output.answer(answer, lambda: drawing.fields(answer))
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[IO[bytes]]:
+    """A file that is read; UsageError where it cannot be."""
+    try:
+        with file.open("rb") as lines:
+            yield lines
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _events(tell: Tell, done: str) -> Callable[[int], None]:

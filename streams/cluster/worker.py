@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +24,8 @@ import faust.transport.drivers.aiokafka as driver  # noqa: E402
 from contracts.policy import Policy  # noqa: E402
 from streams.cluster.assigned import Delivery  # noqa: E402
 from streams.cluster.connection import Connection  # noqa: E402
+from streams.cluster.metrics import CountedEmbedder, Metrics  # noqa: E402
+from streams.cluster.pages import Watch, add_pages  # noqa: E402
 from streams.cluster.records import Record  # noqa: E402
 from streams.cluster.station import Station  # noqa: E402
 from streams.cluster.topics import Topics  # noqa: E402
@@ -96,18 +99,27 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     async def failed(error: BaseException) -> None:
         await app.crash(error)
 
+    metrics = Metrics()
+
+    @cache
+    def embedder() -> Embedder:
+        return CountedEmbedder(settings.embedder().engine, metrics)
+
     station = Station(
         settings.connection,
         settings.topics,
         settings.folder,
         settings.policy,
-        settings.embedder,
+        embedder,
         lambda: datetime.now(UTC),
         failed,
         settings.effect,
+        metrics.watching,
     )
     app.station = station
-    _connect(app, station, settings.topics)
+    watch = Watch(app, station, metrics)
+    add_pages(app, watch)
+    _connect(app, watch, station, settings.topics)
     return app
 
 
@@ -142,7 +154,7 @@ def _web(port: int | None) -> dict[str, Any]:
     return {"web_enabled": False} if port is None else {"web_bind": "127.0.0.1", "web_port": port}
 
 
-def _connect(app: faust.App, station: Station, topics: Topics) -> None:
+def _connect(app: faust.App, watch: Watch, station: Station, topics: Topics) -> None:
     """Have the station follow assignments, and the agents bring records to it."""
     names = topics.name("candidates"), topics.name("commands")
     candidates, commands = (app.topic(name, value_type=bytes, key_type=bytes) for name in names)
@@ -158,12 +170,12 @@ def _connect(app: faust.App, station: Station, topics: Topics) -> None:
 
     @app.agent(candidates, name="candidates")
     async def on_candidates(stream: Any) -> None:
-        async for deliveries in _taken(app, stream):
+        async for deliveries in _taken(app, watch, stream):
             await station.candidates(deliveries)
 
     @app.agent(commands, name="commands")
     async def on_commands(stream: Any) -> None:
-        async for deliveries in _taken(app, stream):
+        async for deliveries in _taken(app, watch, stream):
             await station.commands(deliveries)
 
 
@@ -176,17 +188,20 @@ def _mine(app: faust.App, names: Sequence[str]) -> set[int]:
     return first
 
 
-async def _taken(app: faust.App, stream: Any) -> AsyncIterator[list[Delivery]]:
+async def _taken(app: faust.App, watch: Watch, stream: Any) -> AsyncIterator[list[Delivery]]:
     """Batches of records of the present assignment; what is left of an earlier one comes again."""
     async for events in stream.noack_take(TAKEN, within=WITHIN_SECONDS):
         now = app.consumer_generation_id
-        yield [_delivery(event) for event in events if event.message.generation_id == now]
+        yield [
+            Delivery(_record(event.message), watch.acknowledging(event))
+            for event in events
+            if event.message.generation_id == now
+        ]
 
 
-def _delivery(event: Any) -> Delivery:
-    message = event.message
+def _record(message: Any) -> Record:
     headers = message.headers or ()
-    record = Record(
+    return Record(
         message.topic,
         message.partition,
         message.offset,
@@ -194,4 +209,3 @@ def _delivery(event: Any) -> Delivery:
         message.key,
         tuple(headers.items() if isinstance(headers, dict) else headers),
     )
-    return Delivery(record, event.ack)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from typer.testing import CliRunner
@@ -63,9 +64,9 @@ class Shell:
         where = self._where if cluster else ()
         return CliRunner().invoke(app, [*self._store, "--json", *words, *where], input=stdin)
 
-    def asked(self, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
+    def asked(self, *words: str, stdin: bytes = b"", cluster: bool = True, status: int = 0) -> Any:
         ran = self.run(*words, stdin=stdin, cluster=cluster)
-        assert ran.exit_code == 0, ran.output
+        assert ran.exit_code == status, ran.output
         return json.loads(ran.stdout)
 
     def error(self, status: int, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
@@ -117,7 +118,8 @@ def test_a_cluster_from_the_command_line(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    worker = shell.start("worker", "--instance", "one")
+    port = free_port()
+    worker = shell.start("worker", "--instance", "one", "--web-port", str(port))
     project = shell.start("project")
     published = shell.asked("ingest", "-", stdin=rows(*ROWS) + b'{"owner_id": "ada", "note": "x"}')
     assert (published["rows"], published["published"]) == (5, 5)
@@ -125,6 +127,7 @@ def test_a_cluster_from_the_command_line(
     assert (status["decisions"]["hash_exact"], status["invalid"]) == (1, 1)
     decision = _take_back(shell)
     _retry_a_dead_letter(shell)
+    _look_at_the_pages(port)
     refused = shell.error(3, "unmerge", "--decision", "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
     assert refused["reason"] == "unknown_decision"
     for words in (("ingest", "-"), ("confirm", decision)):
@@ -163,6 +166,27 @@ def _retry_a_dead_letter(shell: Shell) -> None:
     assert shell.asked("dead-letters", "list")[0]["state"] == "retried"
 
 
+def _look_at_the_pages(port: int) -> None:
+    assert _page(port, "readyz") == "ready\n"
+    assert _page(port, "healthz") == "alive\n"
+    lines = _page(port, "metrics").splitlines()
+    assert "palimpsest_candidates_total 5.0" in lines
+    assert 'palimpsest_decisions_total{decision="hash_exact",namespace="default"} 1.0' in lines
+    assert 'palimpsest_dead_letters_total{reason="field"} 1.0' in lines
+    assert "palimpsest_owners_in_memory 1.0" in lines
+    assert "palimpsest_partitions 4.0" in lines
+    assert "palimpsest_embedder_queue 0.0" in lines
+    lags = [line for line in lines if line.startswith("palimpsest_lag{")]
+    assert len(lags) == 8
+    assert all(line.endswith(" 0.0") for line in lags)
+
+
+def _page(port: int, name: str) -> str:
+    with urlopen(f"http://127.0.0.1:{port}/{name}", timeout=10) as page:
+        told: str = page.read().decode()
+    return told
+
+
 def _unmerge_that_nobody_follows(
     shell: Shell, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,3 +223,23 @@ def test_two_workers_cannot_have_one_folder(shell: Shell, topics: Topics) -> Non
     second = shell.start("worker", "--data", "copies")
     assert second.wait(timeout=60) == 2
     assert "another worker has the folder" in shell.log("worker").read_text()
+
+
+def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topics: Topics) -> None:
+    shell.asked("ingest", "-", stdin=rows(*ROWS) + b"no JSON\n", cluster=False, status=1)
+    shell.asked("log", "export", "before.jsonl", cluster=False)
+    (shell.folder / "store").rename(shell.folder / "embedded")
+    done = shell.asked("log", "import", "before.jsonl")
+    assert done["events"] == 6
+    again = shell.error(2, "log", "import", "before.jsonl")
+    assert "empty topics" in again["detail"]
+    shell.start("project")
+    shell.start("worker")
+    shell.asked("ingest", "-", stdin=rows(*ROWS, "Ada sings."))
+    assert shell.until(5)["decisions"]["hash_exact"] == 1
+    shell.asked("log", "export", "after.jsonl")
+    before, after = (
+        (shell.folder / name).read_bytes().splitlines() for name in ("before.jsonl", "after.jsonl")
+    )
+    assert set(before) < set(after)
+    assert len(after) == len(before) + 1

@@ -1,0 +1,87 @@
+"""An exported log into empty topics, byte for byte: an owner's order stays, and all ids."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+
+from contracts.errors import StoreError, UsageError
+from contracts.events import AnyEvent, PolicySet
+from contracts.wire import decode
+from streams.cluster.connection import Connection
+from streams.cluster.following import reader
+from streams.cluster.partitions import partition_of
+from streams.cluster.publishing import PartitionProducer
+from streams.cluster.topics import Topics
+
+AT_ONCE = 500
+"""Events of one transaction."""
+
+Line = tuple[AnyEvent, bytes]
+
+
+async def import_lines(
+    connection: Connection,
+    topics: Topics,
+    lines: Iterable[bytes],
+    progress: Callable[[int], object],
+) -> int:
+    """Publish the lines of an export as decisions; return how many there were.
+
+    UsageError where the topic has decisions already, StoreError for a line that is no event. What
+    is cut short leaves topics that are not empty: make them anew, and begin again. Workers that run
+    are fenced, and read what came when they start again.
+    """
+    await _require_empty(connection, topics)
+    producers = [PartitionProducer(connection, topics, p) for p in range(topics.partitions)]
+    try:
+        for producer in producers:
+            await producer.start()
+        return await _publish(producers, lines, progress)
+    finally:
+        await asyncio.gather(*(producer.stop() for producer in producers))
+
+
+async def _require_empty(connection: Connection, topics: Topics) -> None:
+    at = [topics.at("decisions", partition) for partition in range(topics.partitions)]
+    async with reader(connection) as consumer:
+        ends = await consumer.end_offsets(at)
+    if any(ends.values()):
+        raise UsageError(
+            f"the topic {topics.name('decisions')} has decisions already: a log is imported into"
+            " empty topics"
+        )
+
+
+async def _publish(
+    producers: list[PartitionProducer], lines: Iterable[bytes], progress: Callable[[int], object]
+) -> int:
+    events = _events(lines)
+    count = 0
+    while chunk := list(islice(events, AT_ONCE)):
+        for producer in producers:
+            mine = [one for one in chunk if _belongs(one[0], producer.partition, len(producers))]
+            if mine:
+                await asyncio.to_thread(producer.publish, mine, (), ())
+        count += len(chunk)
+        progress(count)
+    return count
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[Line]:
+    for number, line in enumerate(lines, start=1):
+        stripped = line.removesuffix(b"\n")
+        try:
+            yield decode(stripped), stripped
+        except StoreError as error:
+            raise StoreError(f"line {number} is no event: {error}") from None
+
+
+def _belongs(event: AnyEvent, partition: int, partitions: int) -> bool:
+    """An owner's events to its partition, a policy to all, what is nobody's to the first."""
+    if isinstance(event, PolicySet):
+        return True
+    if not event.owner_id:
+        return partition == 0
+    return partition_of(event.owner_id, partitions) == partition

@@ -1,0 +1,213 @@
+"""What a worker counts, in Prometheus' form; each figure with what an operator does about it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from contracts.events import AnyEvent, Decided, Invalid, Settled
+from streams.cluster.copy import Lines, Publish
+from streams.cluster.records import Done, Outgoing
+from streams.embedder import Embedder, Embedding
+from streams.embedder.contract import Engine
+
+Kind = Literal["counter", "gauge", "histogram"]
+Name = Literal[
+    "palimpsest_candidates",
+    "palimpsest_decisions",
+    "palimpsest_dead_letters",
+    "palimpsest_stage_seconds",
+    "palimpsest_lag",
+    "palimpsest_owners_in_memory",
+    "palimpsest_partitions",
+    "palimpsest_embedder_queue",
+    "palimpsest_progress_timestamp_seconds",
+]
+Stage = Literal["embed", "publish"]
+SECONDS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure: its name (counters get `_total`), what it says, and what to do about it."""
+
+    name: Name
+    kind: Kind
+    says: str
+    advice: str
+    labels: tuple[str, ...] = ()
+
+
+FIGURES = (
+    Figure(
+        "palimpsest_candidates",
+        "counter",
+        "Candidates that were decided on.",
+        "Its rate is what the worker gets done; compare it with what producers publish.",
+    ),
+    Figure(
+        "palimpsest_decisions",
+        "counter",
+        "Decisions by kind and namespace, those that settle pending ones too.",
+        "A jump in the share of `pending` or of joins says that a producer or the policy changed.",
+        ("decision", "namespace"),
+    ),
+    Figure(
+        "palimpsest_dead_letters",
+        "counter",
+        "Inputs that could not be read, by reason.",
+        "Alarm on its rate: look at `palimpsest dead-letters list`, and mend the producer.",
+        ("reason",),
+    ),
+    Figure(
+        "palimpsest_stage_seconds",
+        "histogram",
+        "Seconds of a stage: embedding a batch of texts, publishing a transaction.",
+        "Long `embed`: start more workers. Long `publish`: look at the brokers.",
+        ("stage",),
+    ),
+    Figure(
+        "palimpsest_lag",
+        "gauge",
+        "Records of a partition that wait to be acknowledged.",
+        "Alarm when it grows for minutes: start more workers, up to the number of partitions.",
+        ("topic", "partition"),
+    ),
+    Figure(
+        "palimpsest_owners_in_memory",
+        "gauge",
+        "Owners whose ledgers are loaded.",
+        "Memory follows it; the bound is on their candidates, so a few large ones may fill it.",
+    ),
+    Figure(
+        "palimpsest_partitions",
+        "gauge",
+        "Partitions that this worker decides for.",
+        "Zero for minutes says that there are more workers than partitions, or no group.",
+    ),
+    Figure(
+        "palimpsest_embedder_queue",
+        "gauge",
+        "Texts that wait for the embedder, or are with it.",
+        "Always high while there is lag: the embedder is what limits; start more workers.",
+    ),
+    Figure(
+        "palimpsest_progress_timestamp_seconds",
+        "gauge",
+        "When something was last acknowledged, in seconds since 1970.",
+        "Old while there is lag: the worker is stuck, and /healthz says so; restart it.",
+    ),
+)
+
+
+class Metrics:
+    """The figures of one worker."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._counters: dict[Name, Counter] = {}
+        self._gauges: dict[Name, Gauge] = {}
+        self._histograms: dict[Name, Histogram] = {}
+        for figure in FIGURES:
+            self._make(figure)
+
+    def _make(self, figure: Figure) -> None:
+        words = figure.name, figure.says, figure.labels
+        match figure.kind:
+            case "counter":
+                self._counters[figure.name] = Counter(*words, registry=self.registry)
+            case "gauge":
+                self._gauges[figure.name] = Gauge(*words, registry=self.registry)
+            case "histogram":
+                made = Histogram(*words, registry=self.registry, buckets=SECONDS)
+                self._histograms[figure.name] = made
+
+    def decided(self, events: Sequence[AnyEvent]) -> None:
+        """Count events that the brokers have."""
+        for event in events:
+            match event:
+                case Decided():
+                    self._counters["palimpsest_candidates"].inc()
+                    self._decision(event.data.decision, event.data.candidate.namespace)
+                case Settled():
+                    self._decision(event.data.decision, "")
+                case Invalid():
+                    self._counters["palimpsest_dead_letters"].labels(event.data.reason).inc()
+                case _:
+                    pass
+
+    def _decision(self, decision: str, namespace: str) -> None:
+        self._counters["palimpsest_decisions"].labels(decision, namespace).inc()
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        """Time a stage."""
+        begun = time.perf_counter()
+        yield
+        seconds = time.perf_counter() - begun
+        self._histograms["palimpsest_stage_seconds"].labels(stage).observe(seconds)
+
+    def watching(self, publish: Publish) -> Publish:
+        """What publishes, timed, with what the brokers have taken counted."""
+
+        def watched(lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int | None:
+            with self.stage("publish"):
+                offset = publish(lines, others, done)
+            self.decided([event for event, _ in lines])
+            return offset
+
+        return watched
+
+    def queued(self, texts: int) -> None:
+        """Count texts that came to the embedder, or left it (fewer than none)."""
+        self._gauges["palimpsest_embedder_queue"].inc(texts)
+
+    def set(self, name: Name, value: float, *labels: str) -> None:
+        """Say how much there is of something now."""
+        gauge = self._gauges[name]
+        (gauge.labels(*labels) if labels else gauge).set(value)
+
+    def forget_lag(self) -> None:
+        """Before it is told anew: partitions may have gone."""
+        self._gauges["palimpsest_lag"].clear()
+
+    def text(self) -> bytes:
+        """All figures in Prometheus' text form."""
+        return generate_latest(self.registry)
+
+
+class CountedEmbedder(Embedder):
+    """An embedder that tells how many texts wait for it, and how long a batch takes."""
+
+    def __init__(self, engine: Engine, metrics: Metrics) -> None:
+        super().__init__(_TimedEngine(engine, metrics))
+        self._metrics = metrics
+
+    def submit(self, texts: Sequence[str]) -> Future[list[Embedding]]:
+        """As `Embedder.submit`."""
+        count = len(texts)
+        self._metrics.queued(count)
+        future = super().submit(texts)
+        future.add_done_callback(lambda _: self._metrics.queued(-count))
+        return future
+
+
+class _TimedEngine:
+    """An engine whose batches are timed."""
+
+    def __init__(self, engine: Engine, metrics: Metrics) -> None:
+        self._engine = engine
+        self._metrics = metrics
+        self.name = engine.name
+        self.model = engine.model
+        self.dimension = engine.dimension
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        with self._metrics.stage("embed"):
+            return self._engine.embed(texts)

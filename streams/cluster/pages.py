@@ -1,0 +1,92 @@
+"""The worker's pages: /metrics, /healthz and /readyz, on Faust's web server and the loopback."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import faust
+from faust import web
+from faust.types import TP
+
+from streams.cluster.metrics import Metrics
+from streams.cluster.station import Station
+
+STUCK_SECONDS = 60.0
+"""Input waits and nothing was acknowledged for so long: the worker does not get on."""
+NOT_WELL = 503
+
+
+class Watch:
+    """What was acknowledged, and what waits."""
+
+    def __init__(self, app: faust.App, station: Station, metrics: Metrics) -> None:
+        self._app = app
+        self._station = station
+        self.metrics = metrics
+        self._done: dict[TP, int] = {}
+        self._progress = time.time()
+
+    def acknowledging(self, event: Any) -> Callable[[], object]:
+        """What acknowledges an event, and notes it."""
+
+        def acknowledge() -> None:
+            event.ack()
+            self._done[event.message.tp] = event.message.offset + 1
+            self._progress = time.time()
+
+        return acknowledge
+
+    def ready(self) -> bool:
+        """Whether the worker decides for everything that the group gave it."""
+        assigned = {tp.partition for tp in self._app.consumer.assignment()}
+        return bool(assigned) and assigned == set(self._station.partitions)
+
+    def stuck(self) -> bool:
+        """Whether input waits, and nothing happens; catching up is told by `ready`."""
+        return (
+            self.ready()
+            and any(self.lag().values())
+            and time.time() - self._progress > STUCK_SECONDS
+        )
+
+    def lag(self) -> dict[TP, int]:
+        """How many records of each partition wait, as far as the brokers have told."""
+        consumer = self._app.consumer
+        ends = {tp: consumer.highwater(tp) for tp in consumer.assignment()}
+        return {
+            tp: max(end - self._done[tp], 0) if tp in self._done else 0
+            for tp, end in ends.items()
+            if end is not None
+        }
+
+    def figures(self) -> bytes:
+        """All figures as they are now."""
+        self.metrics.set("palimpsest_partitions", len(self._station.partitions))
+        self.metrics.set("palimpsest_owners_in_memory", self._station.owners_in_memory)
+        self.metrics.set("palimpsest_progress_timestamp_seconds", self._progress)
+        self.metrics.forget_lag()
+        for tp, waiting in self.lag().items():
+            self.metrics.set("palimpsest_lag", waiting, tp.topic, str(tp.partition))
+        return self.metrics.text()
+
+
+def add_pages(app: faust.App, watch: Watch) -> None:
+    """Put the pages on Faust's web server."""
+
+    @app.page("/metrics")
+    async def metrics(view: web.View, _request: web.Request) -> web.Response:
+        return view.bytes(watch.figures(), content_type="text/plain")
+
+    @app.page("/healthz")
+    async def healthz(view: web.View, _request: web.Request) -> web.Response:
+        if watch.stuck():
+            return view.text("stuck: input waits, and nothing is acknowledged\n", status=NOT_WELL)
+        return view.text("alive\n")
+
+    @app.page("/readyz")
+    async def readyz(view: web.View, _request: web.Request) -> web.Response:
+        if not watch.ready():
+            return view.text("not ready: no partitions, or not caught up\n", status=NOT_WELL)
+        return view.text("ready\n")

@@ -1,0 +1,34 @@
+"""The figures of a worker: what counts, what is advised, and when it is not well."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from streams.cluster.metrics import FIGURES, CountedEmbedder, Figure, Metrics, Name
+from tests.stub_engine import StubEngine
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+
+
+def test_the_list_has_every_name_once() -> None:
+    assert sorted(figure.name for figure in FIGURES) == sorted(get_args(Name))
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+def test_each_figure_is_told_with_its_advice(figure: Figure) -> None:
+    told = next(line for line in PAGE.splitlines() if line.startswith(f"| `{figure.name}"))
+    assert f"| {figure.says} | {figure.advice} |" in told
+    assert figure.advice.endswith(".")
+
+
+def test_the_queue_of_the_embedder_is_empty_when_it_is_done() -> None:
+    metrics = Metrics()
+    embedder = CountedEmbedder(StubEngine(), metrics)
+    assert len(embedder.submit(["Ada sings.", "Ada sails."]).result()) == 2
+    embedder.close()
+    told = metrics.text().decode().splitlines()
+    assert "palimpsest_embedder_queue 0.0" in told
+    assert 'palimpsest_stage_seconds_count{stage="embed"} 1.0' in told

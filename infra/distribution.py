@@ -50,9 +50,20 @@ class Distribution:
         """The JVM's archive of loaded classes: it halves the time of a start."""
         return self.made / "kafka.jsa"
 
+    @property
+    def tools(self) -> Path:
+        """The jar of Kafka's command-line tools, where `obtain_tools` has fetched it."""
+        return self.lib.with_name("tools")
+
     def command(self, *words: str) -> list[str]:
         """The java command on Kafka's jars; words are options, a class and its arguments."""
         return [self.java, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", f"{self.lib}/*", *words]
+
+    def tool(self, name: str) -> list[str]:
+        """The command of one of Kafka's tools, by the name of its class."""
+        jars = f"{self.lib}/*:{self.tools}/*"
+        log = f"-Dlog4j2.configurationFile={LOGGING}"
+        return [self.java, log, "-cp", jars, f"org.apache.kafka.tools.{name}"]
 
 
 def cache_folder() -> Path:
@@ -101,6 +112,13 @@ def obtain(cache: Path) -> Distribution:
     return distribution
 
 
+def obtain_tools(cache: Path) -> Distribution:
+    """As `obtain`, with the console producer and the like, which no broker needs; hold the lock."""
+    distribution = obtain(cache)
+    fill(distribution.tools, _fetch_tools)
+    return distribution
+
+
 def find_java() -> tuple[str, str]:
     """The java command (of JAVA_HOME, else of PATH) and its version as a file's name."""
     home = os.environ.get("JAVA_HOME")
@@ -117,10 +135,18 @@ def find_java() -> tuple[str, str]:
 
 
 def _fetch(lib: Path) -> None:
+    _maven("dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={lib}")
+
+
+def _fetch_tools(folder: Path) -> None:
+    jar = f"org.apache.kafka:kafka-tools:{kafka_version()}"
+    _maven("dependency:copy", f"-Dartifact={jar}", f"-DoutputDirectory={folder}")
+
+
+def _maven(*words: str) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise NotAvailableError("Maven (mvn) is needed once, to fetch Kafka's jars: none found")
-    words = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={lib}"]
     _run([maven, "--quiet", "--batch-mode", "--file", str(POM), *words], FETCHING_SECONDS)
 
 

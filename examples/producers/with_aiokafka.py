@@ -1,0 +1,47 @@
+"""A producer on aiokafka: CloudEvents in structured mode, the owner as the key.
+
+`python examples/producers/with_aiokafka.py 127.0.0.1:9092 [TOPIC]`; needs `pip install aiokafka`
+and nothing of Palimpsest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterable
+
+from aiokafka import AIOKafkaProducer
+
+MEMORIES = (
+    ("1", "ada", "Ada has a big dog."),
+    ("2", "ada", "Ada has a big dog."),
+    ("3", "grace", "Grace sails."),
+)
+
+
+def event(number: str, owner: str, text: str) -> bytes:
+    """A candidate as a CloudEvent; `source` and `id` name it, so sending it twice is harmless."""
+    told = {
+        "specversion": "1.0",
+        "type": "palimpsest.candidate.v1",
+        "source": "examples/with_aiokafka",
+        "id": number,
+        "data": {"owner_id": owner, "text": text},
+    }
+    return json.dumps(told).encode()
+
+
+async def publish(bootstrap: str, topic: str, memories: Iterable[tuple[str, str, str]]) -> None:
+    """Publish memories; aiokafka's own partitioner is the right one."""
+    async with AIOKafkaProducer(
+        bootstrap_servers=bootstrap, acks="all", enable_idempotence=True
+    ) as producer:
+        for number, owner, text in memories:
+            await producer.send(topic, event(number, owner, text), key=owner.encode())
+        await producer.flush()
+
+
+if __name__ == "__main__":
+    where, name = (*sys.argv[1:], "127.0.0.1:9092", "memory.candidates")[0:2]
+    asyncio.run(publish(where, name, MEMORIES))

@@ -243,3 +243,11 @@ def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topi
     )
     assert set(before) < set(after)
     assert len(after) == len(before) + 1
+
+
+def test_without_the_extra_it_says_what_to_install(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_desk, "find_spec", lambda _name: None)
+    missing = shell.error(2, "ingest", "-", stdin=rows("Ada sings."))
+    assert "palimpsest[cluster]" in missing["detail"]

@@ -1,0 +1,70 @@
+"""What long-running processes log never quotes a memory."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from contracts.errors import StoreError
+from palimpsest.logs import FORM, PrivateFormatter, log_to_standard_error
+
+SECRET = "Ada has a big dog."
+
+
+def fail(error: Exception) -> None:
+    raise error
+
+
+def raised(error: Exception) -> logging.LogRecord:
+    """A record of an error that was caught, as libraries make it."""
+    with pytest.raises(type(error)) as caught:
+        fail(error)
+    trace = (type(error), error, caught.tb)
+    return logging.LogRecord("mode", logging.ERROR, __file__, 1, "crashed: %r", (error,), trace)
+
+
+def line(record: logging.LogRecord) -> str:
+    return PrivateFormatter(FORM).format(record)
+
+
+def test_an_error_is_told_by_its_type_and_place() -> None:
+    told = line(raised(ValueError(SECRET)))
+    assert SECRET not in told
+    assert "crashed: 'ValueError'" in told
+    assert "test_logs.py" in told
+    assert told.endswith("ValueError")
+
+
+def test_our_own_sentences_are_told() -> None:
+    assert line(raised(StoreError("the log is damaged"))).endswith("StoreError: the log is damaged")
+
+
+def test_of_what_asyncio_tells_only_the_first_line() -> None:
+    record = logging.LogRecord(
+        "asyncio", logging.ERROR, "", 1, f"Task failed\nfuture: <Task {SECRET!r}>", (), None
+    )
+    assert line(record).endswith("asyncio: Task failed")
+
+
+def test_what_was_formatted_before_is_not_used() -> None:
+    record = raised(ValueError(SECRET))
+    logging.Formatter(FORM).format(record)
+    assert SECRET not in line(record)
+
+
+@pytest.mark.parametrize(("debug", "shown"), [("", False), ("1", True)])
+def test_debugging_shows_all(
+    debug: str, shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_DEBUG", debug)
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [])
+    before = root.level
+    try:
+        log_to_standard_error()
+        root.handle(raised(ValueError(SECRET)))
+    finally:
+        root.setLevel(before)
+        root.handlers.clear()
+    assert (SECRET in capsys.readouterr().err) is shown

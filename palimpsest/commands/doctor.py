@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 PACKAGES = ("palimpsest", "duckdb", "lancedb", "pyarrow", "pydantic", "onnxruntime", "tokenizers")
-EXTRAS = {"cluster": "faust", "sentence-transformers": "sentence_transformers"}
-"""The module by which each extra is known to be there."""
+EXTRAS = {"cluster": "faust-streaming", "sentence-transformers": "sentence-transformers"}
+"""The package by which each extra is known to be there."""
 ENOUGH_BYTES = 100 * 1024 * 1024
 
 
@@ -66,11 +65,17 @@ def _packages() -> Iterator[Finding]:
     python = ".".join(map(str, sys.version_info[:3]))
     yield Finding("python", sys.version_info >= (3, 11), python, "install Python 3.11 or newer")
     for name in PACKAGES:
-        try:
-            yield Finding(name, found=True, detail=version(name))
-        except PackageNotFoundError:
-            remedy = f"pip install {name}"
-            yield Finding(name, found=False, detail="not installed", remedy=remedy)
+        found = _version(name)
+        remedy = None if found else f"pip install {name}"
+        yield Finding(name, found is not None, found or "not installed", remedy)
+
+
+def _version(package: str) -> str | None:
+    """The installed version, from what was installed: to import it would be slow."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
@@ -151,8 +156,8 @@ def _writer(folder: Path) -> Finding:
 
 
 def _extras() -> Iterator[Finding]:
-    for extra, module in EXTRAS.items():
-        found = find_spec(module) is not None
-        detail = "installed" if found else "not installed (optional)"
+    for extra, package in EXTRAS.items():
+        found = _version(package)
+        detail = found or "not installed (optional)"
         remedy = f"pip install 'palimpsest[{extra}]'"
-        yield Finding(f"extra {extra}", found, detail, remedy, needed=False)
+        yield Finding(f"extra {extra}", found is not None, detail, remedy, needed=False)

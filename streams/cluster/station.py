@@ -100,18 +100,24 @@ class Station:
 
     # -- assignment --------------------------------------------------------------------------------
 
-    async def assign(self, partitions: Iterable[int]) -> None:
-        """Have exactly these partitions, ready: former writers fenced, copies caught up."""
+    async def assign(self, partitions: Iterable[int]) -> bool:
+        """Have exactly these partitions, ready: former writers fenced, copies caught up.
+
+        False where that was given up on the way, for another assignment or an end.
+        """
         await self.revoke()
         if self._closed:
-            return
+            return False
         self._assigning = asyncio.create_task(self._assign(sorted(partitions)))
         try:
             await self._assigning
         except asyncio.CancelledError:
             _log.info("assignment given up: another one is coming")
+            return False
         except Exception as error:  # noqa: BLE001 - whoever runs the worker ends it with this
             await self._failed(error)
+            return False
+        return True
 
     async def revoke(self) -> None:
         """Have none: finish what is being decided on, and leave the rest to whoever is next."""

@@ -19,6 +19,9 @@ PARTITIONS = 12
 FOR_EVER = -1
 DAY = 24 * 60 * 60 * 1000
 """In milliseconds, as brokers count."""
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a record that we write: a candidate of the usual limit (1 MiB) with what is said of it,
+or the answer to a request that did a hundred thousand things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class TopicSpec:
     retention: int = FOR_EVER
     compacted: bool = False
     one_partition: bool = False
+    ours: bool = False
+    """Whether workers write it: what they have to say must have room."""
 
     @property
     def settings(self) -> dict[str, str]:
@@ -43,15 +48,17 @@ class TopicSpec:
         told |= {"retention.ms": str(self.retention), "retention.bytes": "-1"}
         if self.retention != FOR_EVER:
             told["message.timestamp.type"] = "LogAppendTime"
+        if self.ours:
+            told["max.message.bytes"] = str(LARGEST)
         return told
 
 
 TOPICS = (
     TopicSpec("candidates", "All that producers say.", "owner", 7 * DAY),
     TopicSpec("commands", "What operators ask for, and verdicts.", "owner", 7 * DAY),
-    TopicSpec("decisions", "The log: what everything else is made from.", "owner"),
-    TopicSpec("answers", "What became of operators' requests.", "request", DAY),
-    TopicSpec("dead_letters", "What could not be read, byte for byte.", "owner"),
+    TopicSpec("decisions", "The log: what everything else is made from.", "owner", ours=True),
+    TopicSpec("answers", "What became of operators' requests.", "request", DAY, ours=True),
+    TopicSpec("dead_letters", "What could not be read, byte for byte.", "owner", ours=True),
     TopicSpec("verifications", "Questions to the judge.", "owner", 7 * DAY),
     TopicSpec("policies", "The policy in force.", "policy", compacted=True, one_partition=True),
 )

@@ -7,6 +7,8 @@ its default ways lose records, so acknowledging, producing and restoring are don
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -42,6 +44,10 @@ HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0
 COMMIT_SECONDS = 0.25
 REQUEST_SECONDS = 30.0
+GIVEN_UP = -1
+"""No generation of a consumer group."""
+ENDING_SECONDS = 8.0
+"""How long ending may take; what is not published by then is not decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +83,25 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     worker.execute_from_commandline()
 
 
+def _give_up() -> None:
+    _log.error("the brokers did not answer in %.0f s: ended without them", ENDING_SECONDS)
+    logging.shutdown()
+    os._exit(1)
+
+
 class WorkerApp(faust.App):
     """Faust's app, which ends by finishing what is being decided on, while it can acknowledge."""
 
     station: Station
 
     async def on_stop(self) -> None:
-        """Called by Faust before it stops its consumer."""
+        """Called by Faust before it stops its consumer, also when something went wrong.
+
+        Where brokers do not answer, clients would wait for them much longer than may be waited.
+        """
+        limit = threading.Timer(ENDING_SECONDS, _give_up)
+        limit.daemon = True
+        limit.start()
         await self.station.close()
         await super().on_stop()
 
@@ -161,7 +179,13 @@ def _connect(app: faust.App, watch: Watch, station: Station, topics: Topics) -> 
 
     @app.on_rebalance_complete.connect
     async def ready(*_: Any, **__: Any) -> None:
-        await station.assign(_mine(app, names))
+        generation = app.consumer_generation_id
+        is_ready = await station.assign(_mine(app, names))
+        if not is_ready and app.consumer_generation_id == generation:
+            # Faust would let records flow until the next assignment: they would come to nobody,
+            # and those after them to whoever has the partition next. It does not where it finds
+            # another generation than the one that it began with.
+            app.consumer_generation_id = GIVEN_UP
 
     @app.on_partitions_revoked.connect
     async def revoked(*_: Any, **__: Any) -> None:

@@ -7,11 +7,13 @@ import faulthandler
 import logging
 import os
 import signal
+import time
 from pathlib import Path
+from typing import Any
 
 from palimpsest.following import Follower
 from projections import projector
-from streams.cluster import following, worker
+from streams.cluster import following, station, worker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from streams.embedded import operations
@@ -39,6 +41,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     worker.TAKEN = plan.get("taken", 64)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     operations.BULK = 3
+    _slow_down(plan.get("slow", 0.0))
     embedder = Embedder(StubEngine())
     settings = worker.WorkerSettings(
         connection,
@@ -54,6 +57,17 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         worker.run(settings)
     except SystemExit as ended:
         return int(ended.code or 0)
+
+
+def _slow_down(seconds: float) -> None:
+    """Have a rebuild wait before each batch."""
+    take_over = vars(station)["_take_over"]
+
+    def slowly(*arguments: Any) -> None:
+        time.sleep(seconds)
+        take_over(*arguments)
+
+    vars(station)["_take_over"] = slowly
 
 
 def _project(plan: Plan, connection: Connection, topics: Topics) -> int:

@@ -16,16 +16,18 @@ import pytest
 
 from infra.broker import Broker
 from tests.cluster.load import Load
-from tests.cluster.runtime import Cluster, ended, eventually, is_ready
+from tests.cluster.runtime import Cluster, ended, eventually, is_ready, said
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
-from tests.reliability.processes import Forge
+from tests.reliability.processes import Child, Forge
+from tests.reliability.rows import lines, rows
+from tests.streams.embedded.runtime import inputs
 
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", "5"))
 SEED = int(os.environ.get("PALIMPSEST_SEED") or int.from_bytes(os.urandom(4), "big"))
 BEYOND_SESSION = 4.5
 
 
-@pytest.mark.crash
+@pytest.mark.chaos
 @pytest.mark.timeout(3600)
 def test_killed_at_random_moments_under_load(cluster: Cluster) -> None:
     print(f"PALIMPSEST_SEED={SEED}")
@@ -109,3 +111,34 @@ def test_a_broker_that_is_killed_and_away_for_longer_than_the_session(
             check_followed(cluster)
         finally:
             cluster.close()
+
+
+def test_a_rebalance_in_the_middle_of_a_long_rebuild(cluster: Cluster) -> None:
+    """Others join, leave and are killed while copies are filled slowly, a few records at a time."""
+    cluster.publish(inputs(lines(rows(100, owners=9, seed=3))))
+    first = cluster.worker("first")
+    eventually(cluster.is_decided, "there is something to rebuild from")
+    assert ended([first]) == [0], said(first)
+    slow = {"at_once": 4, "slow": 0.1, "taken": 16}
+    with Load(cluster.connection, cluster.topics):
+        one = cluster.worker("one", **slow)
+        eventually(lambda: is_rebuilding(one), "the first rebuilds")
+        two = cluster.worker("two", **slow)
+        eventually(lambda: is_rebuilding(two), "the second rebuilds")
+        assert "given up" in said(one)
+        three = cluster.worker("three", **slow)
+        time.sleep(1)
+        two.kill()
+        assert two.wait() == -signal.SIGKILL, said(two)
+        eventually(lambda: is_rebuilding(three), "the third rebuilds")
+        one.kill(signal.SIGTERM)
+        assert one.wait() == 0, said(one)
+        eventually(lambda: is_ready(three), "the third is ready")
+        time.sleep(1)
+    settled(cluster)
+    equal_to_embedded(cluster)
+    assert ended([three]) == [0], said(three)
+
+
+def is_rebuilding(child: Child) -> bool:
+    return "catching up: " in said(child)

@@ -1,0 +1,91 @@
+"""Requests of operators: unreadable ones, and long ones that are cut short and finished."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+import orjson
+from aiokafka import AIOKafkaProducer
+
+from contracts.events import Invalid, Retracted
+from contracts.identity import digest, invalid_id
+from contracts.requests import RetractRequest, Selection
+from tests.cluster.runtime import Cluster, ended, eventually, said
+from tests.cluster.verifier import check_followed, events_of, read_topic
+from tests.reliability.rows import rows
+from tests.streams.embedded.runtime import inputs
+
+COUNT = 240
+UNREADABLE = b'{"request": "unheard of"}'
+
+
+def send_command(cluster: Cluster, value: bytes) -> None:
+    async def send() -> None:
+        async with AIOKafkaProducer(**cluster.connection.arguments()) as producer:
+            await producer.send_and_wait(cluster.topics.name("commands"), value, partition=1)
+
+    cluster.run(send())
+
+
+def test_an_unreadable_request_is_a_dead_letter_and_the_next_is_carried_out(
+    cluster: Cluster,
+) -> None:
+    worker = cluster.worker()
+    cluster.publish(inputs(map(orjson.dumps, rows(12))))
+    eventually(cluster.is_decided, "the candidates are decided on")
+    send_command(cluster, UNREADABLE)
+    answer = cluster.ask(RetractRequest(request_id=str(uuid4()), selection=selection()))
+    assert len(answer["done"]["retracted"]) == 12
+    read = read_topic(cluster.connection, cluster.topics.name("dead_letters"), 4)
+    assert [record.value for record in cluster.run(read)[1]] == [UNREADABLE]
+    nobodys = cluster.run(events_of(cluster.connection, cluster.topics))[""]
+    assert invalid_id(digest(UNREADABLE)) in {e.id for e in nobodys if isinstance(e, Invalid)}
+    assert ended([worker]) == [0], said(worker)
+
+
+def selection() -> Selection:
+    return Selection(source="made-up")
+
+
+def test_a_bulk_request_that_is_killed_half_way_is_finished_and_answered(
+    cluster: Cluster,
+) -> None:
+    """Parts of three at a time: killed in the middle, told to end in the middle, then finished."""
+    worker = cluster.worker()
+    cluster.publish(inputs(map(orjson.dumps, rows(COUNT, owners=9))))
+    eventually(cluster.is_decided, "the candidates are decided on")
+    assert ended([worker]) == [0], said(worker)
+    answers: list[Mapping[str, Any]] = []
+    request = RetractRequest(request_id=str(uuid4()), selection=selection())
+    asking = threading.Thread(target=lambda: answers.append(cluster.ask(request)))
+    asking.start()
+    for number in (2, 7):
+        worker = cluster.worker(crash=["transaction:sent", number])
+        assert worker.wait() == -signal.SIGKILL, said(worker)
+    before = retracted(cluster)
+    assert 0 < len(before) < COUNT
+    worker = cluster.worker()
+    eventually(lambda: len(retracted(cluster)) > len(before), "it goes on")
+    begun = time.monotonic()
+    assert ended([worker]) == [0], said(worker)
+    assert time.monotonic() - begun < 10
+    worker = cluster.worker()
+    projector = cluster.projector()
+    asking.join(60)
+    assert len(answers) == 1, said(worker)
+    assert len(answers[0]["done"]["retracted"]) == COUNT
+    assert len(retracted(cluster)) == len(set(retracted(cluster))) == COUNT
+    eventually(cluster.is_decided, "the request is acknowledged")
+    cluster.followed()
+    assert ended([worker, projector]) == [0, 0], said(worker)
+    check_followed(cluster)
+
+
+def retracted(cluster: Cluster) -> list[str]:
+    found = cluster.run(events_of(cluster.connection, cluster.topics))
+    return [e.id for some in found.values() for e in some if isinstance(e, Retracted)]

@@ -1,0 +1,113 @@
+"""What cannot be read becomes a dead letter as it came, and never stops those behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from contracts.events import Decided, Invalid
+from contracts.identity import candidate_id, decision_id_of, digest, invalid_id
+from contracts.wire import decode
+from palimpsest.paths import LOG_FILE
+from streams.cluster.partitions import partition_of
+from streams.embedded.dead_letters import DeadLetters
+from streams.embedded.log import Log
+from tests.cluster.load import publish
+from tests.cluster.runtime import PARTITIONS, Cluster, ended, eventually, said
+from tests.cluster.verifier import Record, check_followed, read_topic
+
+HOME = partition_of("ann", PARTITIONS)
+ELSEWHERE = next(f"owner {n}" for n in range(99) if partition_of(f"owner {n}", PARTITIONS) != HOME)
+LARGEST = 1024 * 1024 - 300
+"""Bytes of a value that a producer with the usual settings can send."""
+
+
+def row(number: int, owner: str = "ann", **more: Any) -> bytes:
+    said = {"owner_id": owner, "source": "test", "id": str(number), "text": f"text {number}"}
+    return orjson.dumps(said | more)
+
+
+BINARY = [
+    ("ce_specversion", b"1.0"),
+    ("ce_type", b"palimpsest.candidate.v1"),
+    ("ce_source", b"test"),
+    ("content-type", b"application/json"),
+]
+ODD = [
+    *BINARY,
+    ("ce_id", b"\xff\xfe"),
+    ("ce_id", b"again"),
+    ("ce_time", None),
+    ("", b"no name"),
+    ("palimpsest-id", b"\xff not ours"),
+    ("palimpsest-odd", b"\xff"),
+    ("trace", b""),
+]
+
+Sent = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]]]
+GOOD: list[Sent] = [
+    (b"ann", row(1), []),
+    (None, row(2), []),
+    (b"ann", b'{"owner_id": "ann", "text": "text 3"}', [*BINARY, ("ce_id", b"3")]),
+    (b"ann", row(4, note="x" * (LARGEST - 200)), []),
+    (b"another key", row(5), [("trace", b"\xff")]),
+    (b"ann", row(6), []),
+]
+POISON: list[Sent] = [
+    (b"ann", b"\xff\x00 no json", [("trace", b"1"), ("trace", b"\xff")]),
+    (b"ann", None, [("tombstone", b"yes")]),
+    (None, b"no key and no json", []),
+    (b"ann", row(7, ELSEWHERE), []),
+    (b"ann", b'{"owner_id": "ann", "text": 3}', ODD),
+    (b"ann", b"y" * LARGEST, []),
+]
+NUMBERS = (1, 2, 3, 4, 5, 6)
+
+
+def offered() -> list[Sent]:
+    """Good and poison in turns."""
+    return [one for pair in zip(GOOD, POISON, strict=True) for one in pair]
+
+
+@pytest.fixture
+def decided(cluster: Cluster) -> list[Record]:
+    """The letters after all of it was decided; the projector's store has them too."""
+    raw = [(HOME, key, value, headers) for key, value, headers in offered()]
+    publish(cluster.connection, cluster.topics, raw)
+    worker, projector = cluster.worker(), cluster.projector()
+    eventually(lambda: cluster.is_decided() or worker.has_ended(), "all is decided")
+    assert not worker.has_ended(), said(worker)
+    cluster.followed()
+    assert ended([worker, projector]) == [0, 0], said(projector)
+    topic = cluster.topics.name("dead_letters")
+    return cluster.run(read_topic(cluster.connection, topic, PARTITIONS))[HOME]
+
+
+def test_poison_is_kept_as_it_came_and_the_rest_goes_on_in_order(
+    cluster: Cluster, decided: list[Record]
+) -> None:
+    topic = cluster.topics.name("candidates")
+    for number, (letter, (key, value, headers)) in enumerate(zip(decided, POISON, strict=True)):
+        assert (letter.key, letter.value) == (key, value or b"")
+        assert list(letter.headers[: len(headers)]) == headers
+        told = dict(letter.headers[len(headers) :])
+        assert told["palimpsest-origin"].decode() == f"{topic}/{HOME}/{2 * number + 1}"
+        assert told["palimpsest-id"].decode() == invalid_id(digest(value or b""))
+    reasons = [dict(letter.headers)["palimpsest-reason"] for letter in decided]
+    assert reasons[3] == b"wrong_partition"
+
+    read = read_topic(cluster.connection, cluster.topics.name("decisions"), PARTITIONS)
+    events = [decode(record.value or b"") for record in cluster.run(read)[HOME]]
+    found = [event.id for event in events if isinstance(event, Decided | Invalid)]
+    good = [decision_id_of(candidate_id("ann", "test", str(number))) for number in NUMBERS]
+    bad = [invalid_id(digest(value or b"")) for _, value, _ in POISON]
+    assert found == [one for pair in zip(good, bad, strict=True) for one in pair]
+
+    check_followed(cluster)
+    with Log.open(cluster.folder / "store" / LOG_FILE) as log:
+        letters = DeadLetters(log)
+        assert [letters.original(one.id) for one in letters.letters()] == [
+            value or b"" for _, value, _ in POISON
+        ]

@@ -7,13 +7,25 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from contracts.model import Model
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Action = Literal["auto_reject", "superseded", "pending"]
 Fallback = Literal["keep", "reject", "supersede"]
+Question = Literal["same", "relation", "compose"]
+"""What the judge is asked about a pair of the gray zone.
+
+`same`: same or different, in one order. `relation`: same, update, compose or different, in both
+orders where it would replace or compose; then one call composes. `compose`: one call composes.
+"""
+
+ADDED = "added"
+"""Marks a field that policies had not from the first: at its default, it changes no hash.
+
+So what was recorded under a policy keeps naming it. The default of such a field never changes.
+"""
 
 
 class _Strict(Model):
@@ -91,10 +103,19 @@ Check = Annotated[
 
 
 class Judge(_Strict):
-    """How many gray neighbours the judge is handed, and what happens when nobody answers."""
+    """What the judge is asked, about how many gray neighbours, and what if nobody answers.
+
+    `model` and `review_model` are names of the service's models. A packed request takes at most
+    `share` of the model's context and `most` pairs.
+    """
 
     neighbours: Annotated[int, Field(ge=1, le=20)] = 3
     unavailable: Fallback = "keep"
+    ask: Annotated[Question, ADDED] = "relation"
+    model: Annotated[str, Field(min_length=1), ADDED] = "claude-haiku-5-5"
+    review_model: Annotated[str, Field(min_length=1), ADDED] = "claude-opus-5-5"
+    share: Annotated[float, Field(gt=0.0, le=1.0), ADDED] = 0.5
+    most: Annotated[int, Field(ge=1, le=500), ADDED] = 500
 
 
 class Policy(_Strict):
@@ -118,7 +139,7 @@ class Policy(_Strict):
     @cached_property
     def hash(self) -> str:
         """`sha256:` and 16 hex digits of the rules; the description does not count."""
-        rules = self.model_dump_json(exclude={"description"})
+        rules = self.model_dump_json(exclude={"description": True, **_unsaid(self)})
         return "sha256:" + hashlib.sha256(rules.encode()).hexdigest()[:16]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -126,3 +147,22 @@ class Policy(_Strict):
         copy = super().model_copy(update=update, deep=deep)
         copy.__dict__.pop("hash", None)
         return copy
+
+
+def _unsaid(value: object) -> dict[Any, Any]:
+    """What a hash leaves out: fields that were added and stand at their default, at any depth."""
+    inner: dict[Any, Any] = {}
+    match value:
+        case tuple():
+            inner = {place: _unsaid(one) for place, one in enumerate(value)}
+        case BaseModel():
+            inner = {name: _left_out(value, name) for name in type(value).model_fields}
+        case _:
+            pass
+    return {place: out for place, out in inner.items() if out}
+
+
+def _left_out(model: BaseModel, name: str) -> Any:
+    """True for the field as a whole, else what of it."""
+    field, held = type(model).model_fields[name], getattr(model, name)
+    return (ADDED in field.metadata and held == field.get_default()) or _unsaid(held)

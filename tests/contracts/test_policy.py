@@ -1,0 +1,58 @@
+"""A policy's hash names its rules for ever: later fields, left alone, do not change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.policy import ADDED, Judge, Policy
+from streams.policies import load_policy
+from tests.core.spec import PLAIN
+
+STANDARD = load_policy("standard")
+
+
+def asking(**rules: Any) -> Policy:
+    return STANDARD.model_copy(update={"judge": Judge(**rules)})
+
+
+def test_the_hashes_of_the_first_version_stand() -> None:
+    """They are in recorded logs; rules that did not exist then change nothing of them."""
+    assert STANDARD.hash == "sha256:6095c471dba351ec"
+    assert PLAIN.hash == "sha256:794b9720de9f8a1c"
+
+
+def test_what_is_said_as_it_is_anyway_does_not_count() -> None:
+    assert asking(ask="relation", most=500).hash == STANDARD.hash
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"ask": "same"},
+        {"model": "another"},
+        {"review_model": "another"},
+        {"share": 0.4},
+        {"most": 10},
+        {"neighbours": 1},
+        {"unavailable": "reject"},
+    ],
+)
+def test_other_rules_have_another_hash(rules: dict[str, Any]) -> None:
+    assert asking(**rules).hash != STANDARD.hash
+
+
+def test_a_recorded_policy_holds_all_its_rules_and_has_its_hash() -> None:
+    recorded = asking(ask="same").model_dump(mode="json")
+    assert recorded["judge"]["model"] == STANDARD.judge.model
+    assert Policy.model_validate(recorded).hash == asking(ask="same").hash
+
+
+def test_a_recorded_policy_without_the_later_fields_has_its_hash() -> None:
+    recorded = STANDARD.model_dump(mode="json")
+    later = [n for n, field in Judge.model_fields.items() if ADDED in field.metadata]
+    for name in later:
+        del recorded["judge"][name]
+    assert later
+    assert Policy.model_validate(recorded).hash == STANDARD.hash

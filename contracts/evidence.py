@@ -45,7 +45,10 @@ Answer = Literal["different", "same", "update", "compose", "unavailable", "unusa
 
 
 class Verdict(Model):
-    """The judge's answer about a candidate and one neighbour, with what it cost."""
+    """The judge's answer about a candidate and one neighbour, with what it cost.
+
+    `calls` are those to the service, in parts where pairs shared one; 0: it was known already.
+    """
 
     neighbour_id: str
     answer: Answer
@@ -56,6 +59,7 @@ class Verdict(Model):
     output_tokens: int | None = None
     cost_usd: float | None = None
     seconds: float | None = None
+    calls: float | None = None
 
 
 class Evidence(Model):

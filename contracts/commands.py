@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contracts.candidate import Candidate, Name
-from contracts.events import Composition, Content, Rank
-from contracts.evidence import Neighbour, Verdict
+from contracts.events import BatchJoin, Composition, Content, Rank
+from contracts.evidence import Evidence, Neighbour, Verdict
 from contracts.model import Model
 
 
@@ -22,7 +22,8 @@ class Admit:
     """A candidate as the runtime hands it over: read, hashed, embedded, its neighbours found.
 
     `content.vector` is None for an exact repeat, which is never embedded; `digest` is that of the
-    producer's bytes, under which they are found among the dead letters if need be.
+    producer's bytes, under which they are found among the dead letters if need be. `down` names
+    what could not be done for it, such as `search`.
     """
 
     candidate_id: str
@@ -30,6 +31,7 @@ class Admit:
     content: Content
     digest: str
     neighbours: tuple[Neighbour, ...] = ()
+    down: tuple[str, ...] = ()
 
 
 class OwnerCommand(Model):
@@ -50,6 +52,23 @@ class Merge(OwnerCommand):
     face: str | None = None
 
 
+class Combine(OwnerCommand):
+    """A batch rule, or the judge for it, says: two candidates that are there are the same.
+
+    `face` says whose part speaks, by arrival of the two: the older's (`keep`), the newer's
+    (`take`), or the composed text. The score of the pair is that of the neighbour in the evidence.
+    """
+
+    command: Literal["combine"] = "combine"
+    a: str
+    b: str
+    decision: BatchJoin
+    face: Literal["keep", "take", "text"]
+    composition: Composition | None = None
+    evidence: Evidence
+    rank: Literal["rule", "judge"] = "rule"
+
+
 class Separate(OwnerCommand):
     """A person (or a review) says: `a` and `b` are not the same."""
 
@@ -57,14 +76,16 @@ class Separate(OwnerCommand):
     a: str
     b: str
     rank: Rank = "person"
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class Unmerge(OwnerCommand):
-    """Take one join out."""
+    """Take one join out; a review does so with the verdict that it rests on."""
 
     command: Literal["unmerge"] = "unmerge"
     decision_id: str
     rank: Rank = "person"
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class Reinstate(OwnerCommand):
@@ -81,6 +102,7 @@ class Confirm(OwnerCommand):
     command: Literal["confirm"] = "confirm"
     decision_id: str
     rank: Rank = "person"
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class Retract(OwnerCommand):
@@ -138,6 +160,7 @@ class Compact(OwnerCommand):
 
 Operation = Annotated[
     Merge
+    | Combine
     | Separate
     | Unmerge
     | Reinstate

@@ -32,7 +32,16 @@ Settlement = Literal[
     "fallback_reject",
     "fallback_supersede",
 ]
-LaterJoin = Literal["manual_join", "superseded", "concatenated"]
+BatchJoin = Literal[
+    "auto_reject",
+    "superseded",
+    "concatenated",
+    "llm_reject",
+    "llm_merge",
+    "fallback_reject",
+    "fallback_supersede",
+]
+LaterJoin = Literal["manual_join", BatchJoin]
 Decision = Literal[FirstDecision, Settlement, LaterJoin, "invalid"]
 FaceRule = Literal["repeat", "keep", "take", "text"]
 Rank = Literal["rule", "judge", "review", "person"]
@@ -125,7 +134,10 @@ class InvalidData(Model):
 
 
 class ReversedData(Model):
-    """A join taken out. `separates` is false where the pair stays one memory by other joins."""
+    """A join taken out. `separates` is false where the pair stays one memory by other joins.
+
+    `verdicts` are a model's, where a review says so.
+    """
 
     decision_id: str
     candidate_id: str
@@ -134,25 +146,28 @@ class ReversedData(Model):
     rank: Rank
     actor: str | None = None
     because: str | None = None
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class OnDecisionData(Model):
-    """A word about one decision."""
+    """A word about one decision; `verdicts` are a model's, where a review says so."""
 
     decision_id: str
     rank: Rank
     actor: str | None = None
     because: str | None = None
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class SeparatedData(Model):
-    """A recorded *not the same* between two candidates."""
+    """A recorded *not the same* between two candidates; the judge's with its `verdicts`."""
 
     candidate_id: str
     other_id: str
     rank: Rank
     actor: str | None = None
     because: str | None = None
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class ComposedData(Model):

@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from contracts.event_data import (
     RANKS,
+    BatchJoin,
     ComposedData,
     Composition,
     Content,
@@ -41,6 +42,7 @@ __all__ = [
     "SOURCE",
     "Accessed",
     "AnyEvent",
+    "BatchJoin",
     "Compacted",
     "Composed",
     "ComposedData",

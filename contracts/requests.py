@@ -11,8 +11,8 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from contracts.candidate import Name
-from contracts.events import Decision
-from contracts.evidence import Verdict
+from contracts.events import BatchJoin, Decision, Rank
+from contracts.evidence import Evidence, Verdict
 from contracts.model import Model, Timestamp
 
 
@@ -41,19 +41,41 @@ class MergeRequest(Request):
     face: str | None = None
 
 
+class CombineRequest(Request):
+    """One join of a batch run: `a` and `b` are the same, by a rule or by the judge's verdict.
+
+    `evidence` names the policy, the pair's scores and the verdicts. Where `face` is `text`,
+    `composed` is the text made of the `sources`, oldest first.
+    """
+
+    request: Literal["combine"] = "combine"
+    a: str
+    b: str
+    decision: BatchJoin
+    face: Literal["keep", "take", "text"]
+    composed: str | None = None
+    sources: tuple[str, ...] = ()
+    evidence: Evidence
+    rank: Literal["rule", "judge"] = "rule"
+
+
 class SeparateRequest(Request):
-    """`palimpsest separate A B`."""
+    """`palimpsest separate A B`; a batch run's and a review's words have their own ranks."""
 
     request: Literal["separate"] = "separate"
     a: str
     b: str
+    rank: Rank = "person"
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class ConfirmRequest(Request):
-    """`palimpsest confirm D`."""
+    """`palimpsest confirm D`, or a review that agrees with a decision."""
 
     request: Literal["confirm"] = "confirm"
     decision_id: str
+    rank: Rank = "person"
+    verdicts: tuple[Verdict, ...] | None = None
 
 
 class ReinstateRequest(Request):
@@ -64,13 +86,18 @@ class ReinstateRequest(Request):
 
 
 class UnmergeRequest(Request):
-    """`palimpsest unmerge`: by exactly one of decision, candidate or memory."""
+    """`palimpsest unmerge`: by exactly one of decision, candidate or memory.
+
+    A review that does not agree with a decision asks for it with its own `rank` and `verdicts`.
+    """
 
     request: Literal["unmerge"] = "unmerge"
     decision_id: str | None = None
     candidate_id: str | None = None
     memory_id: str | None = None
     dry_run: bool = False
+    rank: Rank = "person"
+    verdicts: tuple[Verdict, ...] | None = None
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:
@@ -172,6 +199,7 @@ class PolicyRequest(Request):
 
 AnyRequest = Annotated[
     MergeRequest
+    | CombineRequest
     | SeparateRequest
     | ConfirmRequest
     | ReinstateRequest

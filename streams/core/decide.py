@@ -8,6 +8,7 @@ from typing import assert_never
 from contracts.commands import (
     Access,
     Admit,
+    Combine,
     Compact,
     Compose,
     Confirm,
@@ -22,10 +23,12 @@ from contracts.commands import (
     Unmerge,
 )
 from contracts.events import AnyEvent, Refused, RefusedData
+from contracts.evidence import Verdict
 from contracts.identity import event_id
 from contracts.policy import Policy
 from streams.core import operate, word
 from streams.core.admit import admit_candidate
+from streams.core.combine import combine
 from streams.core.envelope import head
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
@@ -58,6 +61,8 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
     match command:
         case Merge():
             return operate.merge(command, ledger, now)
+        case Combine():
+            return combine(command, ledger, now)
         case Separate():
             return operate.separate(command, ledger, policy, now)
         case Unmerge():
@@ -89,10 +94,22 @@ def _refused(command: Operation, refusal: Refusal, now: datetime) -> Refused:
         detail=refusal.detail,
         candidate_id=getattr(command, "candidate_id", None),
         decision_id=getattr(command, "decision_id", None),
+        verdicts=_verdicts(command),
         actor=command.actor,
         because=command.because,
     )
     return Refused(**head(command, command.command_id, now), data=data)
+
+
+def _verdicts(command: Operation) -> tuple[Verdict, ...]:
+    """What a model said cost money, also where nothing came of it."""
+    match command:
+        case Combine():
+            return command.evidence.verdicts
+        case Separate() | Unmerge() | Confirm():
+            return command.verdicts or ()
+        case _:
+            return ()
 
 
 Done = list[tuple[AnyEvent, Touched]]

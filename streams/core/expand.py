@@ -67,6 +67,8 @@ def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_
         actor=request.actor,
         because=request.because,
         decision_id=decision_id,
+        rank=request.rank if isinstance(request, UnmergeRequest) else "person",
+        verdicts=request.verdicts if isinstance(request, UnmergeRequest) else None,
     )
 
 

@@ -36,7 +36,7 @@ Pair = tuple[Entry, Entry]
 
 def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
     """`manual_join`: a person says that two candidates are the same."""
-    pair = _pair(ledger, command.a, command.b)
+    pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair
     older, newer = pair
@@ -61,7 +61,7 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
     return [Joined(**head(command, newer.id, now), data=data)]
 
 
-def _pair(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
+def pair_of(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
     """Two known candidates of one scope, the older first."""
     for candidate_id in (a, b):
         if candidate_id not in ledger.entries:
@@ -104,7 +104,7 @@ def _separated_pairs(ledger: Ledger, a: Memory, b: Memory) -> list[Pair]:
 
 def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -> Result:
     """`separated`; a pending candidate apart from all that it was compared with is settled too."""
-    pair = _pair(ledger, command.a, command.b)
+    pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair
     older, newer = pair
@@ -122,6 +122,7 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
         rank=command.rank,
         actor=command.actor,
         because=command.because,
+        verdicts=command.verdicts,
     )
     separated = Separated(**head(command, newer.id, now), data=data)
     return [separated, *_settled_by(command, ledger, policy, pair, now)]
@@ -131,7 +132,7 @@ def finish_separate(
     command: Separate, ledger: Ledger, policy: Policy, now: datetime
 ) -> list[AnyEvent]:
     """What is missing of a separation that was cut short by a crash; nothing if it was refused."""
-    pair = _pair(ledger, command.a, command.b)
+    pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal) or not ledger.separated(pair[0].id, pair[1].id):
         return []
     return _settled_by(command, ledger, policy, pair, now)
@@ -190,6 +191,7 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         rank=command.rank,
         actor=command.actor,
         because=command.because,
+        verdicts=command.verdicts,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
 

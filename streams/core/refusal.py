@@ -20,6 +20,7 @@ Reason = Literal[
     "separated",
     "same_text",
     "supported",
+    "pending",
     "not_pending",
     "not_asked",
     "outranked",

@@ -86,6 +86,7 @@ def confirm(command: Confirm, ledger: Ledger, now: datetime) -> Result:
         rank=command.rank,
         actor=command.actor,
         because=command.because,
+        verdicts=command.verdicts,
     )
     return [Confirmed(**head(command, command.decision_id, now), data=data)]
 

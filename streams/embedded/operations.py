@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 from contracts.commands import (
     Access,
+    Combine,
     Compact,
     Compose,
     Confirm,
@@ -31,6 +32,7 @@ from contracts.identity import decision_id_of, event_id
 from contracts.requests import (
     AccessRequest,
     AnyRequest,
+    CombineRequest,
     ComposeRequest,
     ConfirmRequest,
     MergeRequest,
@@ -67,6 +69,8 @@ def carry_out(desk: Desk, request: AnyRequest) -> Answer:
     match request:
         case MergeRequest() | SeparateRequest():
             return _pair(desk, request)
+        case CombineRequest():
+            return _combine(desk, request)
         case ConfirmRequest() | ReinstateRequest():
             return _on_decision(desk, request)
         case UnmergeRequest():
@@ -130,6 +134,7 @@ def _pair(desk: Desk, request: MergeRequest | SeparateRequest) -> Answer:
     if isinstance(request, MergeRequest):
         events = _run_or_refuse(desk, Merge(**said, a=request.a, b=request.b, face=request.face))
     else:
+        said |= {"rank": request.rank, "verdicts": request.verdicts}
         events = _run_or_refuse(desk, Separate(**said, a=request.a, b=request.b))
     ledger = desk.ledger(owner_id)
     pair = [ledger.entries[request.a], ledger.entries[request.b]]
@@ -138,11 +143,34 @@ def _pair(desk: Desk, request: MergeRequest | SeparateRequest) -> Answer:
     return {"decision_id": joined, **answer} if joined else answer
 
 
+def _combine(desk: Desk, request: CombineRequest) -> Answer:
+    owner_id = _owner_of_candidate(desk, request.a)
+    text = None
+    if request.face == "text" and request.composed is not None:
+        text = Composition(content=desk.content(request.composed), sources=request.sources)
+    command = Combine(
+        **_said(request, owner_id, "pair"),
+        a=request.a,
+        b=request.b,
+        decision=request.decision,
+        face=request.face,
+        composition=text,
+        evidence=request.evidence,
+        rank=request.rank,
+    )
+    events = _run_or_refuse(desk, command)
+    entry = desk.ledger(owner_id).entries[request.a]
+    return {"decision_id": events[0].id if events else None, "memories": _memories([entry])}
+
+
 def _on_decision(desk: Desk, request: ConfirmRequest | ReinstateRequest) -> Answer:
     owner_id = _owner_of_decision(desk, request.decision_id)
     said = _said(request, owner_id, request.decision_id)
-    kind = Confirm if isinstance(request, ConfirmRequest) else Reinstate
-    _run_or_refuse(desk, kind(**said, decision_id=request.decision_id))
+    if isinstance(request, ConfirmRequest):
+        said |= {"rank": request.rank, "verdicts": request.verdicts}
+        _run_or_refuse(desk, Confirm(**said, decision_id=request.decision_id))
+    else:
+        _run_or_refuse(desk, Reinstate(**said, decision_id=request.decision_id))
     edge = desk.ledger(owner_id).edges.get(request.decision_id)
     memories = _memories([edge.newer, edge.older]) if edge else []
     return {"decision_id": request.decision_id, "memories": memories}

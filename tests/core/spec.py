@@ -17,6 +17,7 @@ from contracts.candidate import Candidate
 from contracts.commands import (
     Access,
     Admit,
+    Combine,
     Compose,
     Confirm,
     EndSession,
@@ -31,6 +32,7 @@ from contracts.commands import (
 )
 from contracts.events import (
     AnyEvent,
+    BatchJoin,
     Composition,
     Content,
     Decided,
@@ -46,7 +48,7 @@ from contracts.events import (
     Settled,
     Vector,
 )
-from contracts.evidence import Answer, Neighbour, Verdict
+from contracts.evidence import Answer, Evidence, Neighbour, Verdict
 from contracts.identity import NAMESPACE, candidate_id, digest
 from contracts.policy import CosineCheck, Judge, Policy, RecentCheck, SessionCheck, TokenCheck, Zone
 from streams.core.decide import execute
@@ -336,6 +338,34 @@ def merge(a: str, b: str, face: str | None = None) -> Step:
         b=history.id(b),
         face=history.id(face) if face else None,
     )
+
+
+def combine(
+    a: str,
+    b: str,
+    decision: BatchJoin = "llm_reject",
+    *,
+    text: str = "",
+    sources: str = "",
+    cosine: float | None = None,
+) -> Step:
+    """A batch run joins two candidates: the newer speaks where it supersedes, a text if given."""
+
+    def step(history: History) -> Combine:
+        seen = Neighbour(candidate_id=history.id(a), cosine=cosine)
+        taken = decision in ("superseded", "fallback_supersede")
+        return Combine(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            a=history.id(a),
+            b=history.id(b),
+            decision=decision,
+            face="text" if sources else "take" if taken else "keep",
+            composition=composition(history, text, sources) if sources else None,
+            evidence=Evidence(policy=history.policy.hash, check="dedupe", neighbours=(seen,)),
+        )
+
+    return step
 
 
 def separate(a: str, b: str, rank: Rank = "person") -> Step:

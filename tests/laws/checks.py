@@ -378,15 +378,32 @@ def l9_separations_bind(policy: Policy, story: list[Act]) -> None:
     for event in tell(policy, story).world.log:
         before = {entry.id: entry.memory.id for entry in ledger.entries.values()}
         evolve(ledger, event)
-        if isinstance(event, Decided) or (isinstance(event, Settled) and not by_person(event)):
+        if isinstance(event, Decided | Settled | Joined) and not by_person(event):
             for a, b in separated(ledger):
                 together = a.memory is b.memory
                 assert not together or before[a.id] == before[b.id]
 
 
-def by_person(event: Settled | Joined) -> bool:
+def batches_leave_questions_open(policy: Policy, story: list[Act]) -> None:
+    """After a batch's join, nobody is one memory with whom the judge was asked about, unanswered.
+
+    Save who was so before: a person, or a settlement, may have joined the two another way.
+    """
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        before = {entry.id: entry.memory.id for entry in ledger.entries.values()}
+        evolve(ledger, event)
+        if isinstance(event, Joined) and not by_person(event):
+            for entry in ledger.entries.values():
+                for asked in entry.asked:
+                    other = ledger.entries[asked.candidate_id]
+                    together = other.memory is entry.memory
+                    assert not together or before[entry.id] == before[other.id]
+
+
+def by_person(event: Decided | Settled | Joined) -> bool:
     """Whether a person said it."""
-    return event.data.rank == "person"
+    return not isinstance(event, Decided) and event.data.rank == "person"
 
 
 def separated(ledger: Ledger) -> Iterable[tuple[Entry, Entry]]:
@@ -403,10 +420,10 @@ def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
     for event in tell(policy, story).world.log:
         before = {entry.id: entry.memory.face for entry in ledger.entries.values()}
         evolve(ledger, event)
-        if not isinstance(event, Decided | Settled) or join_of(event) is None:
+        if not isinstance(event, Decided | Settled | Joined) or join_of(event) is None:
             continue
         assert event.data.join is not None
-        if event.data.join.face == "repeat" or (isinstance(event, Settled) and by_person(event)):
+        if event.data.join.face == "repeat" or by_person(event):
             continue
         now = ledger.entries[event.data.join.to].memory
         if not all(entry.living for entry in now.members):

@@ -7,7 +7,7 @@ acts is a history and shrinks to a short one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypedDict, assert_never
+from typing import Literal, TypedDict, assert_never
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -15,6 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from contracts.commands import (
     Access,
     Admit,
+    Combine,
     Compose,
     Confirm,
     EndSession,
@@ -26,8 +27,8 @@ from contracts.commands import (
     Settle,
     Unmerge,
 )
-from contracts.events import AnyEvent, Composition, Rank
-from contracts.evidence import Answer, Verdict
+from contracts.events import AnyEvent, BatchJoin, Composition, Rank
+from contracts.evidence import Answer, Evidence, Verdict
 from contracts.policy import Policy
 from streams.core.ledger import Edge, Entry
 from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
@@ -105,6 +106,23 @@ class Pair:
     newer_speaks: bool = False
 
 
+BATCH: dict[Literal["keep", "take", "text"], BatchJoin] = {
+    "keep": "llm_reject",
+    "take": "superseded",
+    "text": "llm_merge",
+}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch rule about two candidates, with a composed text of the point where it says so."""
+
+    a: int
+    b: int
+    face: Literal["keep", "take", "text"] = "keep"
+    point: int = 0
+
+
 @dataclass(frozen=True)
 class OnJoin:
     """A word about a join: taken out if it stands, else put back."""
@@ -140,7 +158,7 @@ class Nothing:
     """What every other act shrinks to."""
 
 
-Act = Nothing | Say | Judge | Pair | OnJoin | OnCandidate | Recompose | Again
+Act = Nothing | Say | Judge | Pair | Batch | OnJoin | OnCandidate | Recompose | Again
 
 numbers = st.integers(0, 15)
 points = st.integers(0, POINTS - 1)
@@ -169,6 +187,9 @@ pairs = st.builds(
     rank=st.sampled_from(["person", "person", "review", "judge"]),
     newer_speaks=st.booleans(),
 )
+batches = st.builds(
+    Batch, a=numbers, b=numbers, face=st.sampled_from(["keep", "take", "text"]), point=points
+)
 on_joins = st.builds(OnJoin, which=numbers, standing=st.sampled_from([True, True, False]))
 on_candidates = st.builds(
     OnCandidate,
@@ -179,8 +200,8 @@ recomposes = st.builds(Recompose, point=points)
 agains = st.builds(Again, which=numbers)
 nothing = st.just(Nothing())
 KINDS: list[SearchStrategy[Act]] = [
-    nothing, *[says] * 9, *[judges] * 5, *[pairs] * 3, *[on_joins] * 4, *[on_candidates] * 2,
-    recomposes, agains,
+    nothing, *[says] * 9, *[judges] * 5, *[pairs] * 3, *[batches] * 3, *[on_joins] * 4,
+    *[on_candidates] * 2, recomposes, agains,
 ]  # fmt: skip
 
 
@@ -221,6 +242,8 @@ class Told:
                 return self._judge(act)
             case Pair():
                 return self._pair(act)
+            case Batch():
+                return self._batch(act)
             case OnJoin():
                 return self._on_join(act)
             case OnCandidate():
@@ -276,16 +299,39 @@ class Told:
         return Composition(content=content_at(point, "?"), sources=(*sources, entry.id))
 
     def _pair(self, act: Pair) -> Command | None:
-        entries = [e for e in self.world.ledger.entries.values() if e.fields.namespace == "default"]
-        if len(entries) < 2:
+        two = self._two(act.a, act.b)
+        if two is None:
             return None
-        a = entries.pop(act.a % len(entries))
-        b = entries[act.b % len(entries)]
+        a, b = two
         if not act.same:
             return Separate(**self._head(), a=a.id, b=b.id, rank=act.rank)
         newer = max(a, b, key=lambda entry: entry.place)
         face = newer.id if act.newer_speaks else None
         return Merge(**self._head(), a=a.id, b=b.id, face=face)
+
+    def _two(self, first: int, second: int) -> tuple[Entry, Entry] | None:
+        """Two candidates of one scope."""
+        entries = [e for e in self.world.ledger.entries.values() if e.fields.namespace == "default"]
+        if len(entries) < 2:
+            return None
+        a = entries.pop(first % len(entries))
+        return a, entries[second % len(entries)]
+
+    def _batch(self, act: Batch) -> Command | None:
+        two = self._two(act.a, act.b)
+        if two is None:
+            return None
+        older, newer = sorted(two, key=lambda entry: entry.place)
+        text = self._composed(act.point, newer, older) if act.face == "text" else None
+        return Combine(
+            **self._head(),
+            a=newer.id,
+            b=older.id,
+            decision=BATCH[act.face],
+            face=act.face,
+            composition=text,
+            evidence=Evidence(policy=self.world.policy.hash),
+        )
 
     def edges(self, *, standing: bool) -> list[Edge]:
         """The joins that stand, or those that do not, in the order of their events."""

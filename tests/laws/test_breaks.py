@@ -19,9 +19,10 @@ from contracts.identity import NAMESPACE
 from contracts.policy import Policy
 from contracts.wire import decode
 from streams.ahead import Ahead
-from streams.core import admit, evolve, faces, graph, looking, operate, settle
+from streams.core import admit, combine, evolve, faces, graph, looking, operate, settle
 from streams.core import decide as deciding
 from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
+from streams.core.refusal import Refusal
 from streams.core.touched import Touched
 from tests.laws import checks, world
 from tests.laws.histories import ASKING, arrivals, policies, questions, stories
@@ -184,6 +185,21 @@ def verdicts_ask_for_no_separation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settle, "separated_pair", lambda ledger, a, b: None)
 
 
+def batches_ask_for_no_separation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch run joins what somebody separated."""
+
+    def broken(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:
+        refusal = settle.obstacle(ledger, entry, other)
+        return None if refusal is not None and refusal.reason == "separated" else refusal
+
+    monkeypatch.setattr(combine, "obstacle", broken)
+
+
+def batches_answer_open_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch run joins what the judge has not answered yet: the answer comes to nothing."""
+    monkeypatch.setattr(combine, "_forestalled", lambda older, newer: None)
+
+
 def verdicts_do_not_hear_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """`different` from one member and `same` as another, in one answer."""
     monkeypatch.setattr(settle, "_contradiction", lambda command, ledger, other: None)
@@ -301,6 +317,7 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("L7", the_wire_forgets_sources, checks.l7_fold_is_live, (*HISTORY, chances)),
     ("L8", what_is_put_back_comes_last, checks.l8_redo_restores, CHOICE),
     ("L9", verdicts_ask_for_no_separation, checks.l9_separations_bind, QUESTIONS),
+    ("L9", batches_ask_for_no_separation, checks.l9_separations_bind, HISTORY),
     ("L9", verdicts_do_not_hear_themselves, checks.l9_separations_bind, QUESTIONS),
     ("L10", keep_means_the_candidate_compared, checks.l10_no_way_back, HISTORY),
     ("L11", scopes_are_shared, checks.l11_owners_are_apart,
@@ -312,6 +329,7 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("L15", a_window_does_not_see_itself, checks.l15_batch_size,
      (*HISTORY, st.integers(2, 7))),
     ("touched", moves_are_not_told, checks.touched_is_all, HISTORY),
+    ("pending", batches_answer_open_questions, checks.batches_leave_questions_open, HISTORY),
     ("face", the_face_always_goes_on, checks.face_is_a_fold, HISTORY),
 ]  # fmt: skip
 

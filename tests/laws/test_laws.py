@@ -152,6 +152,12 @@ def test_L15_neither_does_the_batch_size(policy: Policy, story: list[Act], size:
 
 
 @given(any_policy, stories)
+def test_a_batch_leaves_open_questions_to_the_judge(policy: Policy, story: list[Act]) -> None:
+    """A pending candidate is settled by a verdict or a person, never overtaken by a batch run."""
+    checks.batches_leave_questions_open(policy, story)
+
+
+@given(any_policy, stories)
 def test_the_fold_says_all_that_it_touched(policy: Policy, story: list[Act]) -> None:
     """Projections write just what `Touched` names."""
     checks.touched_is_all(policy, story)

@@ -10,11 +10,12 @@ from uuid import uuid4
 import pytest
 
 from contracts.errors import RefusedError
-from contracts.events import Refused, Reversed
-from contracts.evidence import Verdict
+from contracts.events import Joined, Refused, Reversed
+from contracts.evidence import Evidence, Verdict
 from contracts.requests import (
     AccessRequest,
     AnyRequest,
+    CombineRequest,
     ComposeRequest,
     ConfirmRequest,
     JoinSelection,
@@ -162,6 +163,32 @@ def test_confirm_access_sessions_and_settling_are_answered(runtime: Runtime) -> 
     )
     with pytest.raises(RefusedError, match="needs no composing"):
         ask(runtime, compose)
+    assert runtime.ledger_matches_log()
+
+
+def test_a_batch_run_joins_with_a_text_that_is_embedded_here(runtime: Runtime) -> None:
+    first, second = said(runtime, "Ada paints a boat", "Ben mends a roof")
+    a, b = str(first.candidate_id), str(second.candidate_id)
+    request = CombineRequest(
+        request_id=fresh(),
+        a=b,
+        b=a,
+        decision="llm_merge",
+        face="text",
+        composed="Ada paints, Ben mends",
+        sources=(a, b),
+        evidence=Evidence(policy=runtime.writer.policy.hash, check="dedupe"),
+        rank="judge",
+    )
+    answer = ask(runtime, request)
+    assert faces(answer) == ["Ada paints, Ben mends"]
+    joined = runtime.log.find(answer["decision_id"])
+    assert joined is not None
+    assert isinstance(joined.event, Joined)
+    assert joined.event.data.composition is not None
+    assert joined.event.data.composition.content.vector is not None
+    with pytest.raises(RefusedError, match="one memory"):
+        ask(runtime, request.model_copy(update={"request_id": fresh()}))
     assert runtime.ledger_matches_log()
 
 

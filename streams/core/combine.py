@@ -1,0 +1,68 @@
+"""A join that a batch run makes between candidates that are there already (design section 2)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from contracts.commands import Combine
+from contracts.events import Join, Joined, JoinedData
+from streams.core.envelope import head
+from streams.core.ledger import Entry, Ledger, Memory
+from streams.core.operate import Result, pair_of
+from streams.core.refusal import Refusal
+from streams.core.settle import obstacle, usable
+
+
+def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
+    """One `joined` event; refused where the pair may not be joined, or an open question would be.
+
+    Like every automatic event it yields to separations of any rank (law L9). Its place is its own
+    position: it joins memories as they are now.
+    """
+    pair = pair_of(ledger, command.a, command.b)
+    if isinstance(pair, Refusal):
+        return pair
+    older, newer = pair
+    refusal = obstacle(ledger, newer, older) or _forestalled(older, newer)
+    if refusal is not None:
+        return refusal
+    if command.face == "text" and not usable(ledger, command.composition, newer.fields.namespace):
+        return Refusal("unusable_text", "it is blank, of no source, or another candidate's text")
+    data = JoinedData(
+        decision=command.decision,
+        candidate_id=newer.id,
+        join=Join(to=older.id, face=command.face, similarity=_similarity(command)),
+        composition=command.composition if command.face == "text" else None,
+        evidence=command.evidence,
+        rank=command.rank,
+        actor=command.actor,
+        because=command.because,
+    )
+    return [Joined(**head(command, newer.id, now), data=data)]
+
+
+def _forestalled(older: Entry, newer: Entry) -> Refusal | None:
+    """A question to the judge that the join would answer: it is settled first, as what it is."""
+    waits = _asking(older.memory, newer.memory) or _asking(newer.memory, older.memory)
+    if waits is None:
+        return None
+    return Refusal("pending", f"candidate {waits.id} waits for the judge's word about the two")
+
+
+def _asking(asking: Memory, about: Memory) -> Entry | None:
+    """Who of a memory waits for a verdict on a member of the other."""
+    members: set[str] | None = None
+    for entry in asking.members:
+        if entry.pending:
+            members = members or {member.id for member in about.members}
+            if any(neighbour.candidate_id in members for neighbour in entry.asked):
+                return entry
+    return None
+
+
+def _similarity(command: Combine) -> float | None:
+    """The score of the pair, as the batch run recorded it."""
+    for neighbour in command.evidence.neighbours:
+        if neighbour.candidate_id in (command.a, command.b):
+            return neighbour.cosine if neighbour.cosine is not None else neighbour.jaccard
+    return None

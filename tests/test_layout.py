@@ -259,6 +259,7 @@ def test_every_layer_says_that_it_is_typed() -> None:
 
 GUARDED = {
     "cluster": ("streams.cluster", "palimpsest.following", "palimpsest.line"),
+    "judge": ("streams.judge.service",),
     "sentence-transformers": ("streams.embedder.sentence_transformers_engine",),
 }
 """The only modules that may import what an extra installs: the base runs without them."""

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 PACKAGES = ("palimpsest", "duckdb", "lancedb", "pyarrow", "pydantic", "onnxruntime", "tokenizers")
-EXTRAS = {"cluster": "faust-streaming", "sentence-transformers": "sentence-transformers"}
+EXTRAS = {
+    "cluster": "faust-streaming",
+    "judge": "anthropic",
+    "sentence-transformers": "sentence-transformers",
+}
 """The package by which each extra is known to be there."""
 ENOUGH_BYTES = 100 * 1024 * 1024
 

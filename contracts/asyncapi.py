@@ -9,15 +9,18 @@ SCHEMA_FORMAT = "application/schema+json;version=draft-2020-12"
 STRUCTURED = "application/cloudevents+json"
 FOR_EVER = {"cleanup.policy": ["delete"], "retention.ms": -1}
 _OWNER = {"type": "string", "description": "The owner; the partitioner is murmur2."}
+_REQUEST = {
+    "type": "string",
+    "description": "The request's id; the partition is that of the owners whom it may concern.",
+}
+BARE = {"request": _REQUEST, "answer": _REQUEST, "question": _OWNER}
+"""The messages that are bare JSON, with what their key is; all else are CloudEvents."""
 
 Document = dict[str, Any]
 
 
 def asyncapi(schema_files: Sequence[str]) -> Document:
-    """The document; payloads refer to the schema files beside it, which are named here.
-
-    What travels on `memory.verifications` has no schema yet: it comes with the judge's service.
-    """
+    """The document; payloads refer to the schema files beside it, which are named here."""
     names = [file.removesuffix(".json") for file in schema_files]
     said = [name for name in names if name.startswith("said.")]
     events = [name for name in names if name.startswith("event.")]
@@ -46,7 +49,12 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
                 ["event.policy_set.v1"],
                 {"cleanup.policy": ["compact"]},
             ),
-            "verifications": _channel("memory.verifications", "Questions to the judge.", []),
+            "answers": _channel("memory.answers", "What became of requests.", ["answer"]),
+            "verifications": _channel(
+                "memory.verifications",
+                "Questions to the judge; its verdicts come back as commands.",
+                ["question"],
+            ),
             "dead-letters": _channel(
                 "memory.dead-letters", "What could not be read, byte for byte.", []
             ),
@@ -55,11 +63,12 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
             "publish": _operation("receive", "candidates"),
             "ask": _operation("receive", "commands"),
             "decide": _operation("send", "decisions"),
+            "reply": _operation("send", "answers"),
             "announce": _operation("send", "policies"),
             "verify": _operation("send", "verifications"),
             "reject": _operation("send", "dead-letters"),
         },
-        "components": {"messages": {name: _message(name) for name in ["request", *said, *events]}},
+        "components": {"messages": {name: _message(name) for name in [*BARE, *said, *events]}},
     }
 
 
@@ -80,10 +89,10 @@ def _operation(action: str, channel: str) -> Document:
 
 
 def _message(name: str) -> Document:
-    """A message, its key the owner; requests are bare JSON, all else CloudEvents."""
+    """A message and its key."""
     return {
         "name": name,
-        "contentType": "application/json" if name == "request" else STRUCTURED,
+        "contentType": "application/json" if name in BARE else STRUCTURED,
         "payload": {"schemaFormat": SCHEMA_FORMAT, "schema": {"$ref": f"./{name}.json"}},
-        "bindings": {"kafka": {"key": _OWNER}},
+        "bindings": {"kafka": {"key": BARE.get(name, _OWNER)}},
     }

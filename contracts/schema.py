@@ -17,6 +17,7 @@ from contracts.asyncapi import asyncapi
 from contracts.candidate import MAX_TEXT_BYTES, Candidate
 from contracts.events import AnyEvent, Event
 from contracts.policy import Policy
+from contracts.questions import QUESTION
 from contracts.requests import REQUEST
 
 Schema = dict[str, Any]
@@ -27,7 +28,7 @@ _NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 _ENVELOPE = ("specversion", "id", "source", "type")
 """What CloudEvents 1.0 requires of every event."""
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": _NOT_BLANK}
-_TAGS = ("type", "request")
+_TAGS = ("type", "request", "question")
 """What tells alternatives apart: always there, though the models have a default for it."""
 
 
@@ -44,6 +45,8 @@ def documents() -> dict[str, Schema]:
         "candidate.json": candidate_row(),
         "policy.json": _schema(Policy),
         "request.json": _schema(REQUEST),
+        "answer.json": answer(),
+        "question.json": _schema(QUESTION),
     }
     made |= said()
     made |= {event_file(kind): _event(kind) for kind in get_args(AnyEvent)}
@@ -94,6 +97,23 @@ def said() -> dict[str, Schema]:
         "said.accessed.v1.json": _envelope(
             "accessed", _word("candidate_id", "Of any member of the memory that was used.")
         ),
+    }
+
+
+def answer() -> Schema:
+    """What became of a request: exactly one of what it did, why it was refused, what is wrong."""
+    text: Schema = {"type": "string"}
+    refused = {"type": "object", "properties": {"reason": text, "detail": text}}
+    ways: dict[str, Schema] = {
+        "done": {"type": "object", "description": "What the request's command prints."},
+        "refused": refused | {"required": ["reason", "detail"]},
+        "usage": text | {"description": "What is wrong with the request itself."},
+    }
+    return {
+        "type": "object",
+        "description": "The key of the record is the request's id.",
+        "properties": ways,
+        "oneOf": [{"required": [way]} for way in ways],
     }
 
 

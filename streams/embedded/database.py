@@ -20,7 +20,7 @@ from contracts.errors import PalimpsestError, StoreError, TransientError
 
 APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes a page of the index of ids somewhere: small pages write less."""
@@ -182,6 +182,22 @@ class Database:
                 f"{self.path} was written by a newer palimpsest (format {version},"
                 f" this one knows {SCHEMA_VERSION}): install that one"
             )
+        if version < SCHEMA_VERSION and not self._read_only:
+            self._bring_up()
+
+    def _bring_up(self) -> None:
+        """Make what version 2 added; whoever opens the file at the same time waits."""
+        with self.transaction():
+            if self.row("PRAGMA user_version") == (SCHEMA_VERSION,):
+                return
+            for statement in _statements():
+                if "verifications" in statement:
+                    self.execute(statement)
+            self._upgrade()
+            self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def _upgrade(self) -> None:
+        """Fill what was made anew from what is there; called inside the transaction."""
 
 
 def _sealed(path: Path) -> bool:

@@ -22,6 +22,17 @@ CREATE TABLE policies (
     position INTEGER PRIMARY KEY
 );
 
+-- What waits for the judge: it follows from the events, so that nobody folds owners to find it.
+-- `subject` is a candidate (kind settle) or a decision (kind compose).
+CREATE TABLE verifications (
+    kind     TEXT    NOT NULL,
+    subject  TEXT    NOT NULL,
+    owner_no INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (kind, subject)
+) WITHOUT ROWID;
+CREATE INDEX verifications_by_position ON verifications (position, kind, subject);
+
 CREATE TABLE inbox (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     kind        TEXT NOT NULL,

@@ -194,6 +194,7 @@ def test_the_topics_of_the_design_are_described() -> None:
         "memory.candidates",
         "memory.commands",
         "memory.decisions",
+        "memory.answers",
         "memory.policies",
         "memory.verifications",
         "memory.dead-letters",

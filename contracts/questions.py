@@ -1,0 +1,75 @@
+"""Questions to the judge, as they wait in a store and on `memory.verifications` (design section 6).
+
+They are wire format: whoever reads one needs nothing else to ask the judge.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from contracts.model import Model, WireTime
+from contracts.policy import Judge
+
+
+class AskedText(Model):
+    """A text as it is compared, the candidate that it stands for, and when that was recorded."""
+
+    candidate_id: str
+    text: str
+    recorded_at: WireTime
+
+
+class AskedNeighbour(Model):
+    """One that the newcomer is compared with.
+
+    `face` are the sources of the text that speaks for the neighbour's memory, oldest first, where
+    that is another than the neighbour's own: a composed text is made of them and the newcomer.
+    """
+
+    side: AskedText
+    face: tuple[AskedText, ...] = ()
+
+    @property
+    def sources(self) -> tuple[AskedText, ...]:
+        """What a text composed with the newcomer is made of, oldest first, the newcomer apart."""
+        return self.face or (self.side,)
+
+
+class _Question(Model):
+    """Whose memories it is about, and by which rules of which policy the judge is asked."""
+
+    owner_id: str
+    policy: str
+    rules: Judge
+
+
+class SettleQuestion(_Question):
+    """Is the pending candidate the same as one of its gray neighbours? `asked`: best first."""
+
+    question: Literal["settle"] = "settle"
+    candidate: AskedText
+    asked: Annotated[tuple[AskedNeighbour, ...], Field(min_length=1)]
+
+    @property
+    def subject(self) -> str:
+        """What it is about: the candidate."""
+        return self.candidate.candidate_id
+
+
+class ComposeQuestion(_Question):
+    """A text composed anew of the sources, oldest first, for the join that lost its own."""
+
+    question: Literal["compose"] = "compose"
+    decision_id: str
+    sources: Annotated[tuple[AskedText, ...], Field(min_length=1)]
+
+    @property
+    def subject(self) -> str:
+        """What it is about: the join."""
+        return self.decision_id
+
+
+AnyQuestion = Annotated[SettleQuestion | ComposeQuestion, Field(discriminator="question")]
+QUESTION: TypeAdapter[AnyQuestion] = TypeAdapter(AnyQuestion)

@@ -1,0 +1,159 @@
+"""What the judge is asked: the texts that are compared, and what a composed one is made of."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+
+from contracts.questions import QUESTION, AskedText, ComposeQuestion, SettleQuestion
+from contracts.schema import documents
+from streams.core.questions import compose_question, settle_question
+from tests.core.spec import (
+    ASK,
+    KEEP,
+    TAKE,
+    History,
+    Step,
+    compose,
+    given,
+    judge,
+    merge,
+    policy,
+    restore,
+    retract,
+    say,
+    separate,
+    unmerge,
+)
+
+TWO_ASKED: tuple[Step, ...] = (
+    say("a", "Tea"),
+    say("b", "Milk"),
+    say("c", "Chai", {"a": 0.75, "b": ASK}),
+)
+COMPOSED: tuple[Step, ...] = (
+    say("a", "Likes tea"),
+    say("b", "Likes it green", {"a": ASK}),
+    judge("b", a="compose", text="Likes green tea", sources="a b"),
+)
+
+
+def question(history: History, name: str) -> SettleQuestion | None:
+    return settle_question(history.ledger, history.id(name), history.policy)
+
+
+def asked(history: History, name: str) -> list[tuple[str, str]]:
+    """Who is asked about, and which text of theirs."""
+    found = question(history, name)
+    return [(history.name(n.side.candidate_id), n.side.text) for n in found.asked] if found else []
+
+
+def told(texts: tuple[AskedText, ...]) -> list[str]:
+    return [one.text for one in texts]
+
+
+def test_it_names_the_candidate_and_its_gray_neighbours_best_first() -> None:
+    history = given(*TWO_ASKED, policy=policy(unavailable="reject"))
+    found = question(history, "c")
+    assert found is not None
+    assert (found.owner_id, found.subject, found.candidate.text) == ("ada", history.id("c"), "Chai")
+    assert asked(history, "c") == [("b", "Milk"), ("a", "Tea")]
+    assert (found.policy, found.rules) == (history.policy.hash, history.policy.judge)
+    assert found.candidate.recorded_at > found.asked[0].side.recorded_at
+    assert told(found.asked[0].sources) == ["Milk"]
+
+
+@pytest.mark.parametrize(
+    "since",
+    [
+        (judge("c", a="same"),),
+        (merge("a", "c"),),
+        (retract("c"),),
+        (separate("a", "c"), separate("b", "c")),
+    ],
+)
+def test_there_is_nothing_to_ask(since: tuple[Step, ...]) -> None:
+    assert asked(given(*TWO_ASKED, *since), "c") == []
+
+
+def test_who_was_never_pending_or_never_came_is_not_asked_about() -> None:
+    history = given(*TWO_ASKED)
+    assert asked(history, "a") == asked(history, "nobody") == []
+
+
+def test_a_neighbour_that_was_separated_since_is_left_out() -> None:
+    assert asked(given(*TWO_ASKED, separate("b", "c")), "c") == [("a", "Tea")]
+
+
+def test_what_is_restored_is_asked_about_again() -> None:
+    assert len(asked(given(*TWO_ASKED, retract("c"), restore("c")), "c")) == 2
+
+
+@pytest.mark.parametrize(("search", "text"), [("candidates", "Paris"), ("memories", "Berlin")])
+def test_the_text_is_the_one_that_the_policy_searches(search: str, text: str) -> None:
+    history = given(
+        say("a", "Paris"),
+        say("b", "Lutetia", {"a": ASK}),
+        say("c", "Berlin", {"a": TAKE}),
+        policy=policy(search=search),
+    )
+    assert asked(history, "b") == [("a", text)]
+
+
+def test_a_composed_text_is_made_of_what_speaks_for_the_neighbour() -> None:
+    history = given(
+        say("a", "Paris"), say("b", "Berlin", {"a": TAKE}), say("c", "Rome", {"a": ASK})
+    )
+    found = question(history, "c")
+    assert found is not None
+    assert found.asked[0].side.text == "Paris"
+    assert told(found.asked[0].sources) == ["Berlin"]
+
+
+def test_a_composed_text_is_made_of_all_sources_of_a_standing_one() -> None:
+    history = given(*COMPOSED, say("c", "Likes it hot", {"b": ASK}))
+    found = question(history, "c")
+    assert found is not None
+    assert told(found.asked[0].sources) == ["Likes tea", "Likes it green"]
+
+
+LOST: tuple[Step, ...] = (
+    *COMPOSED,
+    say("c", "Likes it hot", {"b": ASK}),
+    judge("c", b="compose", text="Likes hot green tea", sources="a b c"),
+    say("d", "Loves tea", {"a": KEEP}),
+)
+
+
+def recompose(history: History, name: str) -> ComposeQuestion | None:
+    return compose_question(history.ledger, history.join(name).id, history.policy)
+
+
+def test_a_join_that_lost_its_text_is_composed_of_what_is_left() -> None:
+    history = given(*LOST)
+    assert recompose(history, "c") is None
+    history.when(retract("a")).shows({"Likes it hot*": "b c d"})
+    found = recompose(history, "c")
+    assert found is not None
+    assert found.subject == history.join("c").id
+    assert told(found.sources) == ["Likes it green", "Likes it hot"]
+    history.when(compose("c", "Likes it hot and green", "b c"))
+    assert recompose(history, "c") is None
+
+
+def test_a_join_that_was_taken_out_is_not_composed() -> None:
+    history = given(*LOST, retract("a"), unmerge("c"))
+    assert recompose(history, "c") is None
+
+
+@pytest.mark.parametrize("steps", [TWO_ASKED, (*LOST, retract("a"))])
+def test_it_is_on_the_wire_as_its_schema_says(steps: tuple[Step, ...]) -> None:
+    history = given(*steps)
+    found = question(history, "c") or recompose(history, "c")
+    assert found is not None
+    line = found.model_dump_json().encode()
+    assert QUESTION.validate_json(line) == found
+    schema = Draft202012Validator(documents()["question.json"])
+    assert schema.is_valid(orjson.loads(line))
+    assert not schema.is_valid(orjson.loads(line) | {"question": "forget"})

@@ -106,7 +106,8 @@ class Judge(_Strict):
     """What the judge is asked, about how many gray neighbours, and what if nobody answers.
 
     `model` and `review_model` are names of the service's models. A packed request takes at most
-    `share` of the model's context and `most` pairs.
+    `share` of the model's context and `most` pairs. With `enabled` false nobody is asked: a gray
+    candidate is settled at once as if nobody answered, and a batch run leaves gray pairs alone.
     """
 
     neighbours: Annotated[int, Field(ge=1, le=20)] = 3
@@ -116,6 +117,21 @@ class Judge(_Strict):
     review_model: Annotated[str, Field(min_length=1), ADDED] = "claude-opus-5-5"
     share: Annotated[float, Field(gt=0.0, le=1.0), ADDED] = 0.5
     most: Annotated[int, Field(ge=1, le=500), ADDED] = 500
+    enabled: Annotated[bool, ADDED] = True
+
+
+class TokenDedupe(_Strict):
+    """Batch rule: of each memory, the `candidates` that share most of its key tokens are compared.
+
+    By cosine, and what the policy's zones say of it: joined, handed to the judge, or left alone.
+    """
+
+    rule: Literal["tokens"]
+    candidates: Annotated[int, Field(ge=1, le=1000)] = 30
+
+
+Dedupe = TokenDedupe
+"""The batch rules of `palimpsest dedupe`."""
 
 
 class Policy(_Strict):
@@ -128,6 +144,7 @@ class Policy(_Strict):
     protected_categories: tuple[str, ...] = ()
     checks: tuple[Check, ...]
     judge: Judge = Judge()
+    dedupe: Annotated[Dedupe | None, ADDED] = None
 
     @model_validator(mode="after")
     def _each_check_once(self) -> Self:

@@ -120,7 +120,26 @@ def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: dat
     done = [(event, evolve(ledger, event)) for event in decide(command, ledger, policy, now)]
     if isinstance(command, Unmerge | Restore):
         done += _resume(command, ledger, policy, now)
+    if isinstance(command, Admit) and done and not policy.judge.enabled:
+        done += _unasked(command, ledger, policy, now)
     return done
+
+
+def _unasked(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Done:
+    """Settle who would wait for a judge that the policy has switched off, as nobody answers."""
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None or not entry.pending:
+        return []
+    nobody = Verdict(neighbour_id=entry.asked[0].candidate_id, answer="unavailable")
+    at_once = Settle(
+        command_id=event_id(entry.decision_id, "judge"),
+        owner_id=ledger.owner_id,
+        candidate_id=entry.id,
+        verdicts=(nobody,),
+        rank="rule",
+    )
+    events = settle(at_once, ledger, policy, ledger.at(now))
+    return [(event, evolve(ledger, event)) for event in events]
 
 
 def _resume(command: Unmerge | Restore, ledger: Ledger, policy: Policy, now: datetime) -> Done:

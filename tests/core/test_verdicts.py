@@ -50,6 +50,24 @@ def test_each_answer_has_its_settlement(answer: Answer, told: str, shown: dict[s
     given(*GRAY).when(judge("b", a=answer)).then(told).shows(shown)
 
 
+@pytest.mark.parametrize(
+    ("unavailable", "told", "shown"),
+    [
+        ("keep", "b fallback_keep", {"Tea": "a", "Chai": "b"}),
+        ("reject", "b fallback_reject a", {"Tea": "a b"}),
+        ("supersede", "b fallback_supersede a", {"Chai": "a b"}),
+    ],
+)
+def test_where_no_judge_is_wanted_the_fallback_settles_at_once(
+    unavailable: str, told: str, shown: dict[str, str]
+) -> None:
+    asking = policy(unavailable=unavailable)
+    nobody = asking.judge.model_copy(update={"enabled": False})
+    history = given(policy=asking.model_copy(update={"judge": nobody})).do(*GRAY)
+    history.then("b pending", told).shows(shown).again().then()
+    assert [event.data.rank for event in history.log if isinstance(event, Settled)] == ["rule"]
+
+
 def test_a_composed_text_speaks_for_both() -> None:
     history = given(*GRAY).when(judge("b", a="compose", text="Tea, chai", sources="a b"))
     history.then("b llm_merge a").shows({"Tea, chai": "a b"})

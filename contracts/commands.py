@@ -31,7 +31,7 @@ class Admit:
     content: Content
     digest: str
     neighbours: tuple[Neighbour, ...] = ()
-    down: tuple[str, ...] = ()
+    down: tuple[str, ...] | None = None
 
 
 class OwnerCommand(Model):

@@ -52,5 +52,9 @@ class StoreError(PalimpsestError):
     """The store is not there, unreadable or damaged: stop, never guess."""
 
 
+class SearchError(StoreError):
+    """A scope cannot be searched: a vector of the log is none, or of another model's length."""
+
+
 class UsageError(PalimpsestError):
     """A call that makes no sense as it was written."""

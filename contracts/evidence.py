@@ -26,6 +26,9 @@ class Cue(StrEnum):
 STRONG_CUES = frozenset({Cue.NUMBER, Cue.DATE, Cue.UNIT, Cue.VERSION, Cue.NEGATION})
 """Cues that most often mean an update of a fact, not a rewording (design section 5)."""
 
+BLIND = frozenset({Cue.UNKNOWN_TOKEN, Cue.TRUNCATED})
+"""Cues that the model cannot tell: in no policy is such a pair joined by its cosine (section 5)."""
+
 
 class Neighbour(Model):
     """A candidate that was looked at, with its scores (four decimals) and what the guard saw.
@@ -65,7 +68,8 @@ class Verdict(Model):
 class Evidence(Model):
     """Why a decision was made: enough to explain it and to make it again without a model.
 
-    `asked` are the neighbours handed to the judge, best first.
+    `asked` are the neighbours handed to the judge, best first; `down` what could not be done, such
+    as `search`, where the policy goes on without it.
     """
 
     policy: str
@@ -73,3 +77,4 @@ class Evidence(Model):
     neighbours: tuple[Neighbour, ...] = ()
     asked: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    down: tuple[str, ...] | None = None

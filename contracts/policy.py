@@ -84,7 +84,7 @@ class CosineCheck(_Strict):
     def _zones_descend(self) -> Self:
         floors = [zone.at_least for zone in self.zones]
         if floors != sorted(set(floors), reverse=True):
-            raise ValueError("zones must have strictly descending at_least")
+            raise ValueError(f"zones: {_not_below(floors)}")
         if self.namespaces and len(self.zones) != 1:
             raise ValueError("thresholds by namespace need a policy of exactly one zone")
         return self
@@ -95,6 +95,13 @@ class CosineCheck(_Strict):
         if own is None:
             return self.zones
         return (self.zones[0].model_copy(update={"at_least": own}),)
+
+
+def _not_below(floors: list[float]) -> str:
+    """Which threshold is not below the one before it, as whoever wrote the policy reads it."""
+    pairs = zip(floors, floors[1:], strict=False)
+    upper, lower = next((pair for pair in pairs if pair[1] >= pair[0]))
+    return f"the lower threshold {lower:g} must be below the upper one, {upper:g}"
 
 
 Check = Annotated[
@@ -135,7 +142,12 @@ Dedupe = TokenDedupe
 
 
 class Policy(_Strict):
-    """Thresholds and rules, named by the hash of their content."""
+    """Thresholds and rules, named by the hash of their content.
+
+    With `enabled` false no check runs: exact repeats are joined, as always, and all else is stored.
+    `search_fails`: whether a scope that cannot be searched stops the stream or has its newcomers
+    stored uncompared (fail open).
+    """
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
     description: str = ""
@@ -145,6 +157,13 @@ class Policy(_Strict):
     checks: tuple[Check, ...]
     judge: Judge = Judge()
     dedupe: Annotated[Dedupe | None, ADDED] = None
+    enabled: Annotated[bool, ADDED] = True
+    search_fails: Annotated[Literal["stop", "store"], ADDED] = "stop"
+
+    @property
+    def active(self) -> tuple[Check, ...]:
+        """The checks that run: none where the policy is switched off."""
+        return self.checks if self.enabled else ()
 
     @model_validator(mode="after")
     def _each_check_once(self) -> Self:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from contracts.commands import Admit
+from contracts.errors import SearchError
 from contracts.events import Vector
 from contracts.evidence import Neighbour
 from contracts.model import unchecked
@@ -61,7 +62,7 @@ class Reach:
     @classmethod
     def of(cls, policy: Policy, namespace: str) -> Reach:
         """What the checks of a policy need to see."""
-        by_name = {check.check: check for check in policy.checks}
+        by_name = {check.check: check for check in policy.active}
         near, words, session = (by_name.get(name) for name in ("cosine", "tokens", "session"))
         zones = near.zones_of(namespace) if isinstance(near, CosineCheck) else ()
         return cls(
@@ -228,7 +229,7 @@ class ScopeIndex:
 
     def _put(self, row: int, distinct: Distinct) -> None:
         text = distinct.members[0].text
-        self._rows.put(row, distinct.representative, text, distinct.vector)
+        self._set(row, distinct.representative, text, distinct.vector)
 
     def _follow_faces(self) -> None:
         journal = self._scope.faces
@@ -237,5 +238,13 @@ class ScopeIndex:
             row = self._row_of.setdefault(entry, len(self._rows.entries))
             stands = memory.members[0] is entry and memory.living
             speaker = memory.face.speaker if stands else None
-            self._rows.put(row, speaker, memory.face.text, memory.face.vector)
+            self._set(row, speaker, memory.face.text, memory.face.vector)
         self._seen = len(journal)
+
+    def _set(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
+        """Set a row; SearchError where its vector cannot be searched."""
+        try:
+            self._rows.put(row, entry, text, vector)
+        except ValueError as error:
+            whose = f"the vector of candidate {entry.id}" if entry else "a vector"
+            raise SearchError(f"{whose} cannot be searched: {error}") from error

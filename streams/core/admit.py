@@ -82,6 +82,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         check=choice.check if choice else None,
         neighbours=looking.evidence(),
         asked=asked,
+        down=command.down,
     )
     if choice is None:
         decision: FirstDecision = "pending" if asked else "stored"

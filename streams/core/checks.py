@@ -38,7 +38,7 @@ def run_checks(ledger: Ledger, admit: Admit, policy: Policy, looking: Looking) -
     outcome = Outcome()
     if not admit.neighbours:
         return outcome
-    for check in policy.checks:
+    for check in policy.active:
         match check:
             case RecentCheck():
                 continue
@@ -47,7 +47,8 @@ def run_checks(ledger: Ledger, admit: Admit, policy: Policy, looking: Looking) -
             case SessionCheck():
                 outcome.choice = _by_session(check, ledger, admit, looking, outcome.gray)
             case CosineCheck():
-                outcome.choice = _by_cosine(check, admit, looking, outcome.gray)
+                looked_at = policy.judge.unavailable != "keep"
+                outcome.choice = _by_cosine(check, admit, looking, outcome.gray, looked_at)
             case _:
                 assert_never(check)
         if outcome.choice is not None:
@@ -97,8 +98,16 @@ def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
 
 
 def _by_cosine(
-    check: CosineCheck, admit: Admit, looking: Looking, gray: list[Neighbour]
+    check: CosineCheck,
+    admit: Admit,
+    looking: Looking,
+    gray: list[Neighbour],
+    looked_at: bool,
 ) -> Choice | None:
+    """The best neighbour's zone decides; a pair that the model cannot tell apart is gray in all.
+
+    `looked_at`: the guard sees gray pairs too, for the fallback of a missing judge joins them.
+    """
     if len(admit.content.text) < check.min_characters:
         return None
     zones = check.zones_of(admit.candidate.namespace)
@@ -107,7 +116,8 @@ def _by_cosine(
         zone = _zone(zones, score)
         if zone is None:
             break
-        if zone.action == "pending":
+        blind = (looked_at or zone.action != "pending") and looking.blind(neighbour)
+        if blind or zone.action == "pending":
             gray.append(neighbour)
         elif not _stopped(zone.guard, neighbour, looking, gray):
             face: FaceRule = "take" if zone.action == "superseded" else "keep"
@@ -121,7 +131,7 @@ def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
 
 def exact_decision(policy: Policy, waited: timedelta) -> FirstDecision:
     """`recent_capture` where the policy calls it so within its window, else `hash_exact`."""
-    for check in policy.checks:
+    for check in policy.active:
         if isinstance(check, RecentCheck) and waited <= timedelta(seconds=check.seconds):
             return "recent_capture"
     return "hash_exact"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from contracts.commands import Admit
 from contracts.events import Vector
-from contracts.evidence import Neighbour
+from contracts.evidence import BLIND, Neighbour
 from contracts.policy import Policy
 from streams.core.ledger import Entry, Ledger
 from streams.guard import Comparison, Reading, compare, read
@@ -55,6 +55,10 @@ class Looking:
         """Whether the guard lets the pair be joined without a judge."""
         seen = self._compare(neighbour)
         return seen.near_identical and not seen.cues
+
+    def blind(self, neighbour: Neighbour) -> bool:
+        """Whether the model cannot tell the two apart, so that their cosine says nothing."""
+        return not BLIND.isdisjoint(self._compare(neighbour).cues)
 
     def _compare(self, neighbour: Neighbour) -> Comparison:
         found = self._compared.get(neighbour.candidate_id)

@@ -16,7 +16,7 @@ from contracts.events import (
     SettledData,
     Settlement,
 )
-from contracts.evidence import Evidence, Verdict
+from contracts.evidence import BLIND, Evidence, Verdict
 from contracts.policy import Fallback, Policy
 from streams.core.envelope import head
 from streams.core.graph import separated_pair
@@ -36,7 +36,7 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
     if refusal is not None:
         return [refuse_verdicts(command, refusal, now)]
     entry = ledger.entries[command.candidate_id]
-    decision, face, verdict = _meaning(command, policy)
+    decision, face, verdict = _meaning(command, policy, entry)
     if face is None or verdict is None:
         return [_settled(command, policy, entry, decision, None, now)]
     if face == "text" and not _can_be_kept(ledger, command.composition, entry):
@@ -57,7 +57,7 @@ def hindrance(command: Settle, ledger: Ledger, policy: Policy) -> Refusal | None
     strange = [v.neighbour_id for v in command.verdicts if v.neighbour_id not in asked]
     if strange:
         return Refusal("not_asked", f"nobody asked about {entry.id} and {strange[0]}")
-    _, face, verdict = _meaning(command, policy)
+    _, face, verdict = _meaning(command, policy, entry)
     if face is None or verdict is None:
         return None
     other = ledger.entries[verdict.neighbour_id]
@@ -74,7 +74,9 @@ def _contradiction(command: Settle, ledger: Ledger, other: Entry) -> Refusal | N
     return None
 
 
-def _meaning(command: Settle, policy: Policy) -> tuple[Settlement, FaceRule | None, Verdict | None]:
+def _meaning(
+    command: Settle, policy: Policy, entry: Entry
+) -> tuple[Settlement, FaceRule | None, Verdict | None]:
     """The settlement, who wins the face, and the verdict that joins (design section 6).
 
     The judge asks best neighbour first, so the first joining answer is the best one.
@@ -88,11 +90,19 @@ def _meaning(command: Settle, policy: Policy) -> tuple[Settlement, FaceRule | No
             case "compose":
                 return "llm_merge", "text", verdict
             case "unavailable":
-                decision, face = _FALLBACKS[policy.judge.unavailable]
+                decision, face = _FALLBACKS[_fallback(policy, entry, verdict)]
                 return decision, face, verdict
             case "different" | "unusable":
                 continue
     return "llm_keep", None, None
+
+
+def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:
+    """What the policy says; but a pair that the model cannot tell apart is kept in all of them."""
+    cues = (n.cues for n in entry.asked if n.candidate_id == verdict.neighbour_id)
+    return (
+        "keep" if any(not BLIND.isdisjoint(found) for found in cues) else policy.judge.unavailable
+    )
 
 
 def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from contracts.commands import Admit, Operation
-from contracts.errors import InvalidInputError, UsageError
+from contracts.errors import InvalidInputError, SearchError, UsageError
 from contracts.events import AnyEvent, Content, Decided, Invalid, InvalidData, Vector
 from contracts.identity import digest, invalid_id
 from contracts.model import unchecked
@@ -21,9 +22,11 @@ from streams.core.word import policy_event
 from streams.embedded.draft import Draft
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
-from streams.embedded.owners import Owners
+from streams.embedded.owners import Loaded, Owners
 from streams.embedder import Embedder, Embedding
 from streams.intake import Prepared, Word
+
+_log = logging.getLogger(__name__)
 
 
 class Decider:
@@ -74,8 +77,11 @@ class Decider:
                     newcomers.setdefault(one.meaning.candidate_id, vector)
         for (owner_id, namespace), newcomers in scopes.items():
             dimension = next(iter(newcomers.values())).dimension
-            index = self._owners.get(owner_id).index(namespace, self.policy, dimension)
-            index.look_ahead(newcomers)
+            owner = self._owners.get(owner_id)
+            try:
+                owner.index(namespace, self.policy, dimension).look_ahead(newcomers)
+            except SearchError as error:
+                self._go_on_without(owner, namespace, error)
 
     def _decide_input(self, one: Input, vectors: dict[str, Vector]) -> Outcome:
         match one.meaning:
@@ -148,11 +154,41 @@ class Decider:
         if vector is None:
             events = self.run(admit)
         else:
-            owner = self._owners.get(ledger.owner_id)
-            index = owner.index(admit.candidate.namespace, self.policy, vector.dimension)
-            events = self.run(replace(admit, neighbours=index.neighbours(ledger, admit)))
-            index.follow()
+            events = self.run(self._with_neighbours(admit, ledger, vector.dimension))
+            self._follow(ledger.owner_id, admit.candidate.namespace)
         return events[0] if events else None
+
+    def _with_neighbours(self, admit: Admit, ledger: Ledger, dimension: int) -> Admit:
+        owner, namespace = self._owners.get(ledger.owner_id), admit.candidate.namespace
+        try:
+            index = owner.index(namespace, self.policy, dimension)
+            return replace(admit, neighbours=index.neighbours(ledger, admit))
+        except SearchError as error:
+            self._go_on_without(owner, namespace, error)
+            return replace(admit, down=("search",))
+
+    def _follow(self, owner_id: str, namespace: str) -> None:
+        owner = self._owners.get(owner_id)
+        index = owner.indexes.get(namespace)
+        try:
+            if index is not None:
+                index.follow()
+        except SearchError as error:
+            self._go_on_without(owner, namespace, error)
+
+    def _go_on_without(self, owner: Loaded, namespace: str, error: SearchError) -> None:
+        """Fail open where the policy says so, else stop; a broken scope is told of once."""
+        if self.policy.search_fails == "stop":
+            raise error
+        if namespace not in owner.broken:
+            _log.warning(
+                "DEDUP_FAIL: search failed, newcomers are stored uncompared: owner %s,"
+                " namespace %s: %s",
+                owner.ledger.owner_id,
+                namespace,
+                error,
+            )
+            owner.give_up(namespace, error)
 
     def _outcome(self, one: Input, event: AnyEvent | None) -> Outcome:
         if isinstance(event, Decided):

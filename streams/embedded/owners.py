@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from contracts.errors import SearchError
 from contracts.policy import Policy
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
@@ -19,18 +20,29 @@ CATCH_UP = 1_000
 
 @dataclass(slots=True)
 class Loaded:
-    """An owner's ledger and the search indexes that follow it."""
+    """An owner's ledger and the search indexes that follow it.
+
+    `broken` are the scopes that could not be searched: nobody tries again with every candidate.
+    """
 
     ledger: Ledger
     indexes: dict[str, ScopeIndex] = field(default_factory=dict)
+    broken: dict[str, SearchError] = field(default_factory=dict)
 
     def index(self, namespace: str, policy: Policy, dimension: int) -> ScopeIndex:
-        """The index of a scope, built when first asked for."""
+        """The index of a scope, built when first asked for; SearchError for a broken one."""
+        if namespace in self.broken:
+            raise self.broken[namespace]
         found = self.indexes.get(namespace)
         if found is None:
             scope = self.ledger.scope(namespace)
             found = self.indexes[namespace] = ScopeIndex(scope, policy, dimension)
         return found
+
+    def give_up(self, namespace: str, error: SearchError) -> None:
+        """Search a scope no more, as long as this owner is in memory."""
+        self.indexes.pop(namespace, None)
+        self.broken[namespace] = error
 
 
 class Owners:
@@ -73,6 +85,7 @@ class Owners:
         """Drop the indexes: another policy searches otherwise."""
         for owner in self._loaded.values():
             owner.indexes.clear()
+            owner.broken.clear()
 
     def trim(self) -> None:
         """Let the least recently used leave until the rest is within the bound."""

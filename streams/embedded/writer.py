@@ -25,6 +25,7 @@ from streams.embedded.draft import Draft
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
 from streams.embedded.owners import Owners
+from streams.embedded.telling import tell
 from streams.embedder import Embedder, Embedding
 
 Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
@@ -147,6 +148,8 @@ class Writer:
         self._effect("log:committed")
         if positions:
             self.owners.position = positions[-1]
+            for event, _ in draft.done:
+                tell(event)
             done = zip(positions, draft.done, strict=True)
             self._committed([(position, *what) for position, what in done])
 

@@ -1,0 +1,63 @@
+"""What is logged of decisions: texts by their fingerprints alone (designs/replace-or-merge)."""
+
+from __future__ import annotations
+
+import logging
+
+from contracts.events import AnyEvent, Composition, Decided, Joined, Settled
+from contracts.evidence import Verdict
+
+_log = logging.getLogger(__name__)
+
+
+def fingerprint(text_hash: str) -> str:
+    """The first 12 digits of a text's hash: `WHERE hash LIKE '…%'` finds it, nobody reads it."""
+    return text_hash[:12]
+
+
+def tell(event: AnyEvent) -> None:
+    """Log a decision: what was looked at (debug), what was composed (info), what failed (warning).
+
+    What failed is a call that left two texts apart, or replaced one where a text was asked for.
+    """
+    match event:
+        case Decided():
+            _checked(event)
+        case Settled() | Joined():
+            if event.data.composition is not None:
+                _merged(event.data.composition)
+            elif event.data.evidence is not None:
+                _failed(event, event.data.evidence.verdicts)
+        case _:
+            pass
+
+
+def _checked(event: Decided) -> None:
+    if not _log.isEnabledFor(logging.DEBUG):
+        return
+    data = event.data
+    nearest = next(iter(data.evidence.neighbours), None)
+    _log.debug(
+        "DEDUP_CHECK: %s closest match %s sim=%s -> %s",
+        fingerprint(data.content.hash),
+        nearest.candidate_id if nearest else None,
+        nearest.cosine if nearest else None,
+        data.decision,
+    )
+
+
+def _merged(composition: Composition) -> None:
+    of = fingerprint(composition.content.hash)
+    _log.info("DEDUP_MERGE: %d memories -> %s", len(composition.sources), of)
+
+
+def _failed(event: Settled | Joined, verdicts: tuple[Verdict, ...]) -> None:
+    data = event.data
+    answers = {verdict.answer for verdict in verdicts}
+    if data.decision in ("fallback_supersede", "fallback_reject", "fallback_keep"):
+        then = (
+            "falling back to replace" if data.join and data.join.face == "take" else "falling back"
+        )
+        _log.warning("DEDUP_FAIL: LLM merge failed, %s: %s %s", then, data.decision, event.subject)
+    elif data.join is None and not answers.isdisjoint({"unusable", "compose"}):
+        _log.warning("DEDUP_FAIL: nothing usable was composed, both stay: %s", event.subject)

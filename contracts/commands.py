@@ -12,7 +12,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from contracts.candidate import Candidate, Name
-from contracts.events import BatchJoin, Composition, Content, Rank
+from contracts.events import (
+    BatchJoin,
+    Composition,
+    Content,
+    FirstDecision,
+    Join,
+    Rank,
+    Settlement,
+)
 from contracts.evidence import Evidence, Neighbour, Verdict
 from contracts.model import Model
 
@@ -80,12 +88,32 @@ class Separate(OwnerCommand):
 
 
 class Unmerge(OwnerCommand):
-    """Take one join out; a review does so with the verdict that it rests on."""
+    """Take one join out; a review does so with the verdict that it rests on.
+
+    As a `consequence_of` another, it separates nothing.
+    """
 
     command: Literal["unmerge"] = "unmerge"
     decision_id: str
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
+    consequence_of: str | None = None
+
+
+class Redecide(OwnerCommand):
+    """Decide on a candidate as it would have been without joins that were taken out (design 9).
+
+    `consequence_of` is the first of these. The join that the candidate made, if any, is out.
+    """
+
+    command: Literal["redecide"] = "redecide"
+    candidate_id: str
+    consequence_of: str
+    decision: FirstDecision | Settlement
+    join: Join | None = None
+    composition: Composition | None = None
+    evidence: Evidence
+    rank: Rank = "rule"
 
 
 class Reinstate(OwnerCommand):
@@ -135,6 +163,7 @@ class Compose(OwnerCommand):
     command: Literal["compose"] = "compose"
     decision_id: str
     composition: Composition
+    verdicts: tuple[Verdict, ...] = ()
 
 
 class Access(OwnerCommand):
@@ -163,6 +192,7 @@ Operation = Annotated[
     | Combine
     | Separate
     | Unmerge
+    | Redecide
     | Reinstate
     | Confirm
     | Retract

@@ -89,6 +89,8 @@ class UnmergeRequest(Request):
     """`palimpsest unmerge`: by exactly one of decision, candidate or memory.
 
     A review that does not agree with a decision asks for it with its own `rank` and `verdicts`.
+    `with_consequences`: the owner's later decisions that would have been others without these joins
+    are carried out as they would have been.
     """
 
     request: Literal["unmerge"] = "unmerge"
@@ -96,6 +98,7 @@ class UnmergeRequest(Request):
     candidate_id: str | None = None
     memory_id: str | None = None
     dry_run: bool = False
+    with_consequences: bool = False
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
 
@@ -158,21 +161,30 @@ class RestoreRequest(Request):
 
 
 class SettleRequest(Request):
-    """The judge's verdicts on a pending candidate; `composed` is the text where one was asked."""
+    """The judge's verdicts on a pending candidate; `composed` is the text where one was asked.
+
+    `sources` are the candidates that it was made of, oldest first; else those of the face that the
+    neighbour's memory has when the request is carried out, and the pending one.
+    """
 
     request: Literal["settle"] = "settle"
     candidate_id: str
     verdicts: Annotated[tuple[Verdict, ...], Field(min_length=1)]
     composed: str | None = None
+    sources: tuple[str, ...] = ()
 
 
 class ComposeRequest(Request):
-    """A text composed anew from the named sources, for a memory that needs one."""
+    """A text composed anew from the named sources, for a memory that needs one.
+
+    `verdicts` say what it cost.
+    """
 
     request: Literal["compose"] = "compose"
     decision_id: str
     text: str
     sources: Annotated[tuple[str, ...], Field(min_length=1)]
+    verdicts: tuple[Verdict, ...] = ()
 
 
 class AccessRequest(Request):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from contracts.events import (
     AnyEvent,
+    Composed,
     Decided,
     Invalid,
     Joined,
@@ -102,6 +103,8 @@ class Changes:
             case Invalid() | PolicySet():
                 self._facts.append(Fact(position, event, None))
             case Refused() if event.data.verdicts:
+                self._facts.append(Fact(position, event, None))
+            case Composed() if event.data.evidence.verdicts and touched.memories:
                 self._facts.append(Fact(position, event, None))
             case _:
                 pass

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
 from contracts.candidate import CandidateFields
-from contracts.events import Decided, Invalid, InvalidData, Join, Joined, Refused, Settled
+from contracts.events import Composed, Decided, Invalid, InvalidData, Join, Joined, Refused, Settled
 from contracts.evidence import Evidence, Neighbour, Verdict
 from contracts.model import Model, unchecked
 from projections.rows import Fact
@@ -171,6 +171,8 @@ def verdict_rows(fact: Fact) -> list[VerdictRow]:
             evidence = event.data.evidence
             verdicts = evidence.verdicts if evidence is not None else ()
             candidate_id = event.data.candidate_id
+        case Composed():
+            verdicts, candidate_id = event.data.evidence.verdicts, None
         case _:
             return []
     return [

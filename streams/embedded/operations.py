@@ -256,7 +256,12 @@ def _judged(desk: Desk, request: SettleRequest | ComposeRequest) -> Answer:
         owner_id = _owner_of_decision(desk, request.decision_id)
         text = Composition(content=desk.content(request.text), sources=request.sources)
         said = _said(request, owner_id, request.decision_id)
-        command = Compose(**said, decision_id=request.decision_id, composition=text)
+        command = Compose(
+            **said,
+            decision_id=request.decision_id,
+            composition=text,
+            verdicts=request.verdicts,
+        )
         _run_or_refuse(desk, command)
         edge = desk.ledger(owner_id).edges[request.decision_id]
         return {"memories": _memories([edge.newer])}
@@ -275,7 +280,7 @@ def _judged(desk: Desk, request: SettleRequest | ComposeRequest) -> Answer:
 
 
 def _composition(desk: Desk, ledger: Ledger, request: SettleRequest) -> Composition | None:
-    """The composed text with its sources: those of the standing face, and the newcomer."""
+    """The composed text with its sources: those that it was made of, as far as that was said."""
     joins = (v.neighbour_id for v in request.verdicts if v.answer == "compose")
     other = ledger.entries.get(next(joins, ""))
     if request.composed is None or not request.composed.strip() or other is None:
@@ -283,7 +288,8 @@ def _composition(desk: Desk, ledger: Ledger, request: SettleRequest) -> Composit
     face = other.memory.face
     sources = face.composition.sources if face.composition else (face.speaker.id,)
     return Composition(
-        content=desk.content(request.composed), sources=(*sources, request.candidate_id)
+        content=desk.content(request.composed),
+        sources=request.sources or (*sources, request.candidate_id),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from contracts.errors import RefusedError
-from contracts.events import Joined, Refused, Reversed
+from contracts.events import Joined, Refused, Reversed, Settled
 from contracts.evidence import Evidence, Verdict
 from contracts.requests import (
     AccessRequest,
@@ -155,6 +155,7 @@ def test_confirm_access_sessions_and_settling_are_answered(runtime: Runtime) -> 
     )
     settled = ask(runtime, settle)
     assert faces(settled) == ["Ada paints boats of wood"]
+    assert sources_of(runtime, settled) == (first.candidate_id, second.candidate_id)
     compose = ComposeRequest(
         request_id=fresh(),
         decision_id=settled["decision_id"],
@@ -163,6 +164,36 @@ def test_confirm_access_sessions_and_settling_are_answered(runtime: Runtime) -> 
     )
     with pytest.raises(RefusedError, match="needs no composing"):
         ask(runtime, compose)
+    assert runtime.ledger_matches_log()
+
+
+def sources_of(runtime: Runtime, settled: Mapping[str, Any]) -> tuple[str, ...]:
+    found = runtime.log.find(settled["decision_id"])
+    assert found is not None
+    assert isinstance(found.event, Settled)
+    assert found.event.data.composition is not None
+    return found.event.data.composition.sources
+
+
+def test_a_composed_text_names_what_it_was_made_of(runtime: Runtime) -> None:
+    """Also where another text speaks for the neighbour by now."""
+    first, second = said(
+        runtime,
+        "Ada paints 4 wooden boats in the harbour",
+        "Ada paints 5 wooden boats in the harbour",
+    )
+    a, b = str(first.candidate_id), str(second.candidate_id)
+    [third] = said(runtime, "Ben mends a roof")
+    c = str(third.candidate_id)
+    ask(runtime, MergeRequest(request_id=fresh(), a=a, b=c, face=c))
+    settle = SettleRequest(
+        request_id=fresh(),
+        candidate_id=b,
+        verdicts=(Verdict(neighbour_id=a, answer="compose"),),
+        composed="Ada paints boats",
+        sources=(a, b),
+    )
+    assert sources_of(runtime, ask(runtime, settle)) == (a, b)
     assert runtime.ledger_matches_log()
 
 

@@ -124,6 +124,24 @@ class JoinedData(Model):
     because: str | None = None
 
 
+class RedecidedData(Model):
+    """What a candidate's decision would have been without joins that were taken out (design 9).
+
+    `join` is the one that it would have made, with the place of its arrival; the one that it made,
+    if any, was `reversed` before. `pending` opens the question of `evidence.asked`.
+    """
+
+    decision: FirstDecision | Settlement
+    candidate_id: str
+    consequence_of: str
+    join: Join | None = None
+    composition: Composition | None = None
+    evidence: Evidence
+    rank: Rank = "rule"
+    actor: str | None = None
+    because: str | None = None
+
+
 class InvalidData(Model):
     """An input that broke a rule; its bytes are in the dead letters under `digest`."""
 
@@ -136,7 +154,8 @@ class InvalidData(Model):
 class ReversedData(Model):
     """A join taken out. `separates` is false where the pair stays one memory by other joins.
 
-    `verdicts` are a model's, where a review says so.
+    `verdicts` are a model's, where a review says so. A `consequence_of` another reversal separates
+    nothing: nobody said that the two differ, they would only not have been compared.
     """
 
     decision_id: str
@@ -147,6 +166,7 @@ class ReversedData(Model):
     actor: str | None = None
     because: str | None = None
     verdicts: tuple[Verdict, ...] | None = None
+    consequence_of: str | None = None
 
 
 class OnDecisionData(Model):

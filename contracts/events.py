@@ -27,6 +27,7 @@ from contracts.event_data import (
     OnSessionData,
     PolicySetData,
     Rank,
+    RedecidedData,
     RefusedData,
     ReversedData,
     SeparatedData,
@@ -71,6 +72,8 @@ __all__ = [
     "PolicySet",
     "PolicySetData",
     "Rank",
+    "Redecided",
+    "RedecidedData",
     "Refused",
     "RefusedData",
     "Reinstated",
@@ -126,6 +129,13 @@ class Joined(Event):
 
     type: Literal["palimpsest.joined.v1"] = "palimpsest.joined.v1"
     data: JoinedData
+
+
+class Redecided(Event):
+    """`subject` is the candidate."""
+
+    type: Literal["palimpsest.redecided.v1"] = "palimpsest.redecided.v1"
+    data: RedecidedData
 
 
 class Invalid(Event):
@@ -237,6 +247,7 @@ AnyEvent = (
     Decided
     | Settled
     | Joined
+    | Redecided
     | Invalid
     | Reversed
     | Reinstated

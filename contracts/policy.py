@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -99,8 +100,8 @@ class CosineCheck(_Strict):
 
 def _not_below(floors: list[float]) -> str:
     """Which threshold is not below the one before it, as whoever wrote the policy reads it."""
-    pairs = zip(floors, floors[1:], strict=False)
-    upper, lower = next((pair for pair in pairs if pair[1] >= pair[0]))
+    pairs = itertools.pairwise(floors)
+    upper, lower = next(pair for pair in pairs if pair[1] >= pair[0])
     return f"the lower threshold {lower:g} must be below the upper one, {upper:g}"
 
 

@@ -14,6 +14,7 @@ from contracts.events import (
     Invalid,
     Joined,
     PolicySet,
+    Redecided,
     Refused,
     Settled,
 )
@@ -97,7 +98,7 @@ class Changes:
             case Decided() if event.subject in touched.entries:
                 self._facts.append(Fact(position, event, None))
                 self._new.add(event.subject)
-            case Settled() | Joined() if touched.memories:
+            case Settled() | Joined() | Redecided() if touched.memories:
                 entry = touched.entries.get(event.data.candidate_id) or _newer(event, touched)
                 self._facts.append(Fact(position, event, entry))
             case Invalid() | PolicySet():
@@ -189,7 +190,7 @@ def _repeats(event: AnyEvent) -> bool:
     )
 
 
-def _newer(event: Settled | Joined, touched: Touched) -> Entry | None:
+def _newer(event: Settled | Joined | Redecided, touched: Touched) -> Entry | None:
     edge = touched.edges.get(event.id)
     return edge.newer if edge is not None else None
 

@@ -6,7 +6,17 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
 from contracts.candidate import CandidateFields
-from contracts.events import Composed, Decided, Invalid, InvalidData, Join, Joined, Refused, Settled
+from contracts.events import (
+    Composed,
+    Decided,
+    Invalid,
+    InvalidData,
+    Join,
+    Joined,
+    Redecided,
+    Refused,
+    Settled,
+)
 from contracts.evidence import Evidence, Neighbour, Verdict
 from contracts.model import Model, unchecked
 from projections.rows import Fact
@@ -59,7 +69,7 @@ def decision_row(fact: Fact) -> DecisionRow | None:
     match event:
         case Decided():
             return _first(fact.position, event)
-        case Settled() | Joined():
+        case Settled() | Joined() | Redecided():
             return _later(fact, event)
         case Invalid():
             return _invalid_row(fact.position, event)
@@ -86,7 +96,7 @@ def _first(position: int, event: Decided) -> DecisionRow:
     )
 
 
-def _later(fact: Fact, event: Settled | Joined) -> DecisionRow:
+def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionRow:
     data = event.data
     fields = fact.entry.fields if fact.entry is not None else NO_FIELDS
     return DecisionRow(
@@ -165,7 +175,7 @@ def verdict_rows(fact: Fact) -> list[VerdictRow]:
     match event:
         case Refused():
             verdicts, candidate_id = event.data.verdicts, event.data.candidate_id
-        case Settled():
+        case Settled() | Redecided():
             verdicts, candidate_id = event.data.evidence.verdicts, event.data.candidate_id
         case Joined():
             evidence = event.data.evidence

@@ -15,6 +15,7 @@ from contracts.commands import (
     EndSession,
     Merge,
     Operation,
+    Redecide,
     Reinstate,
     Restore,
     Retract,
@@ -32,6 +33,7 @@ from streams.core.combine import combine
 from streams.core.envelope import head
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
+from streams.core.redecide import redecide
 from streams.core.refusal import Refusal
 from streams.core.settle import hindrance, settle
 from streams.core.touched import Touched
@@ -67,6 +69,8 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
             return operate.separate(command, ledger, policy, now)
         case Unmerge():
             return operate.unmerge(command, ledger, now)
+        case Redecide():
+            return redecide(command, ledger, now)
         case Reinstate():
             return operate.reinstate(command, ledger, now)
         case Confirm():

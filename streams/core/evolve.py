@@ -23,6 +23,7 @@ from contracts.events import (
     Joined,
     PolicySet,
     Rank,
+    Redecided,
     Refused,
     Reinstated,
     Restored,
@@ -65,6 +66,8 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             _settled(ledger, event, touched)
         case Joined():
             _joined(ledger, event, touched)
+        case Redecided():
+            _redecided(ledger, event, touched)
         case Reversed():
             _reversed(ledger, event, touched)
         case Reinstated():
@@ -154,7 +157,7 @@ def _distinct(ledger: Ledger, namespace: str, text_hash: str) -> Distinct:
 
 def _edge(
     ledger: Ledger,
-    event: Decided | Settled | Joined,
+    event: Decided | Settled | Joined | Redecided,
     newer: Entry,
     join: Join,
     place: int,
@@ -242,6 +245,20 @@ def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
         if entry.pending and edge.by_person:
             _no_longer_pending(ledger, entry)
             touched.entries[entry.id] = entry
+    _connect(ledger, edge, touched)
+
+
+def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
+    data = event.data
+    entry = ledger.entries[data.candidate_id]
+    _no_longer_pending(ledger, entry)
+    entry.pending, entry.asked = data.decision == "pending", _asked(data.evidence)
+    ledger.decisions[event.id] = entry.id
+    touched.entries[entry.id] = entry
+    if data.join is None:
+        touched.memory(entry.memory)
+        return
+    edge = _edge(ledger, event, entry, data.join, entry.place, data.rank, data.composition)
     _connect(ledger, edge, touched)
 
 

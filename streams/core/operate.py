@@ -187,11 +187,12 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         decision_id=edge.id,
         candidate_id=edge.newer.id,
         joined_to=edge.older.id,
-        separates=rest is None,
+        separates=rest is None and command.consequence_of is None,
         rank=command.rank,
         actor=command.actor,
         because=command.because,
         verdicts=command.verdicts,
+        consequence_of=command.consequence_of,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
 

@@ -23,6 +23,7 @@ from contracts.commands import (
     EndSession,
     Merge,
     Operation,
+    Redecide,
     Reinstate,
     Restore,
     Retract,
@@ -38,10 +39,14 @@ from contracts.events import (
     Decided,
     Embedded,
     Erased,
+    FaceRule,
+    FirstDecision,
     Invalid,
+    Join,
     Joined,
     PolicySet,
     Rank,
+    Redecided,
     Refused,
     Reversed,
     Separated,
@@ -215,7 +220,7 @@ def told(history: History, event: AnyEvent) -> str:
         case Decided(data=decided):
             subject = f"{name(event.subject)} {decided.decision}"
             return f"{subject} {name(decided.join.to)}" if decided.join else subject
-        case Settled(data=later) | Joined(data=later):
+        case Settled(data=later) | Joined(data=later) | Redecided(data=later):
             subject = f"{name(later.candidate_id)} {later.decision}"
             return f"{subject} {name(later.join.to)}" if later.join else subject
         case Reversed(data=cut):
@@ -379,14 +384,44 @@ def separate(a: str, b: str, rank: Rank = "person") -> Step:
     )
 
 
-def unmerge(newer: str, older: str | None = None, *, rank: Rank = "person") -> Step:
-    """Take the latest join of this newer candidate out."""
+def unmerge(
+    newer: str, older: str | None = None, *, rank: Rank = "person", after: str | None = None
+) -> Step:
+    """Take the latest join of this newer candidate out, as a consequence of the one of `after`."""
     return lambda history: Unmerge(
         command_id=history.fresh(),
         owner_id=history.owner_id,
         decision_id=history.join(newer, older).id,
         rank=rank,
+        consequence_of=history.join(after).id if after else None,
     )
+
+
+def redecide(
+    name: str,
+    decision: FirstDecision,
+    to: str | None = None,
+    *,
+    after: str,
+    face: FaceRule = "keep",
+    asks: str = "",
+) -> Step:
+    """Decide on a candidate as it would have been without the latest join of `after`."""
+
+    def step(history: History) -> Redecide:
+        asked = tuple(history.id(one) for one in asks.split())
+        near = tuple(Neighbour(candidate_id=one, cosine=0.84) for one in asked)
+        return Redecide(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            candidate_id=history.id(name),
+            consequence_of=history.join(after).id,
+            decision=decision,
+            join=Join(to=history.id(to), face=face) if to else None,
+            evidence=Evidence(policy=history.policy.hash, neighbours=near, asked=asked),
+        )
+
+    return step
 
 
 def reinstate(newer: str, older: str | None = None, *, rank: Rank = "person") -> Step:

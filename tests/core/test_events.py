@@ -34,6 +34,7 @@ from tests.core.spec import (
     given,
     judge,
     merge,
+    redecide,
     reinstate,
     restore,
     retract,
@@ -67,6 +68,8 @@ def everything() -> History:
         restore("z"),
         access("a"),
         end_session("s"),
+        say("u", "Owns two dogs"),
+        redecide("u", "auto_reject", "z", after="z"),
     )
 
 

@@ -1,0 +1,60 @@
+"""A decision as it would have been, without joins that were taken out (design section 9)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from contracts.commands import Redecide
+from contracts.events import Redecided, RedecidedData
+from streams.core.envelope import head
+from streams.core.graph import separated_pair
+from streams.core.ledger import Edge, Entry, Ledger
+from streams.core.operate import Result
+from streams.core.refusal import Refusal, unknown_candidate
+
+
+def arrival_join(entry: Entry) -> Edge | None:
+    """The standing join of a candidate's own decision: it has the place of its arrival."""
+    own = (edge for edge in entry.edges if edge.newer is entry and edge.place == entry.place)
+    return next((edge for edge in own if edge.standing), None)
+
+
+def redecide(command: Redecide, ledger: Ledger, now: datetime) -> Result:
+    """One `redecided` event; refused where separations or other joins stand against it (law L9)."""
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None:
+        return unknown_candidate(command.candidate_id)
+    refusal = _refusal(command, ledger, entry)
+    if refusal is not None:
+        return refusal
+    data = RedecidedData(
+        decision=command.decision,
+        candidate_id=entry.id,
+        consequence_of=command.consequence_of,
+        join=command.join,
+        composition=command.composition,
+        evidence=command.evidence,
+        rank=command.rank,
+        actor=command.actor,
+        because=command.because,
+    )
+    return [Redecided(**head(command, entry.id, now), data=data)]
+
+
+def _refusal(command: Redecide, ledger: Ledger, entry: Entry) -> Refusal | None:
+    edge = arrival_join(entry)
+    if edge is not None:
+        return Refusal("standing_already", f"decision {edge.id} stands: take it out first")
+    if command.join is None:
+        return None
+    other = ledger.entries.get(command.join.to)
+    if other is None:
+        return unknown_candidate(command.join.to)
+    if other.fields.namespace != entry.fields.namespace:
+        return Refusal("two_namespaces", "joins stay inside one namespace")
+    if entry.memory is other.memory:
+        return Refusal("one_memory", "the pair is one memory already")
+    pair = separated_pair(ledger, entry.memory, other.memory)
+    if pair is not None:
+        return Refusal("separated", f"candidates {pair[0].id} and {pair[1].id} are separated")
+    return None

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from contracts import policy
+from contracts.errors import UsageError
 from contracts.evidence import Verdict
+from streams.judge.answers import composed
 from streams.judge.budget import Budget
-from streams.judge.cache import VerdictCache
+from streams.judge.cache import Key, Known, VerdictCache
+from streams.judge.hearing import Heard, Hearing, agreed, no_answer
+from streams.judge.notes import FILE
 from streams.judge.pairs import Composed, Pair, Side
+from streams.judge.payload import sources_payload
+from streams.judge.prompts import Name, Prompt, prompt
 from streams.judge.settings import JudgeSettings
 
+if TYPE_CHECKING:
+    from streams.judge.service import Reply, Service
+
 __all__ = ["Composed", "Judge", "Pair", "Side"]
+
+ONE_SIDED = frozenset({"update", "compose"})
+"""Answers that would change a text: they count only if they are given in both orders."""
 
 
 class Judge:
@@ -21,16 +37,49 @@ class Judge:
 
     Failures of the service are answers, never exceptions: `unavailable` (it is down, slow or limits
     us, or the day's budget is spent) and `unusable` (it refused, or answered something else). Only
-    a key or a model that the service does not know is a UsageError.
+    a key or a model that the service does not know is a UsageError. It belongs to one event loop.
     """
 
     def __init__(
         self, rules: policy.Judge, settings: JudgeSettings, cache: VerdictCache, budget: Budget
     ) -> None:
-        raise NotImplementedError
+        self.rules = rules
+        self.budget = budget
+        self._settings = settings
+        self._cache = cache
+        self._service: Service | None = None
+        self._entered = AsyncExitStack()
+
+    @classmethod
+    def beside(
+        cls,
+        folder: Path,
+        rules: policy.Judge,
+        settings: JudgeSettings,
+        clock: Callable[[], datetime],
+    ) -> Judge:
+        """A judge whose answers and budget are kept in a store's folder."""
+        file = folder / FILE
+        return cls(rules, settings, VerdictCache(file), Budget(file, settings, clock))
+
+    def by(self, rules: policy.Judge) -> Judge:
+        """The same judge by other rules: one rate, one budget, open as long as this one is."""
+        other = Judge(rules, self._settings, self._cache, self.budget)
+        other._service = self.service
+        return other
 
     async def __aenter__(self) -> Self:
-        raise NotImplementedError
+        try:
+            from streams.judge.service import Service
+        except ModuleNotFoundError:
+            raise UsageError(
+                "the judge needs more packages: pip install 'palimpsest[judge]'"
+            ) from None
+        self._entered.callback(self._cache.close)
+        self._entered.callback(self.budget.close)
+        service = Service(self._settings, self.budget)
+        self._service = await self._entered.enter_async_context(service)
+        return self
 
     async def __aexit__(
         self,
@@ -38,7 +87,15 @@ class Judge:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        raise NotImplementedError
+        self._service = None
+        await self._entered.aclose()
+
+    @property
+    def service(self) -> Service:
+        """What is asked, for questions of other kinds too; only between entering and leaving."""
+        if self._service is None:
+            raise RuntimeError("a judge is an async context manager: enter it first")
+        return self._service
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """A verdict for each pair, in their order; give pairs of one owner, they share requests.
@@ -46,12 +103,91 @@ class Judge:
         What was answered before is not asked again and costs nothing. A verdict's `neighbour_id`
         is the older candidate's. Under `ask: compose` nothing is asked: each is to be composed.
         """
-        raise NotImplementedError
-
-    async def compose(self, sources: Sequence[Side]) -> Composed:
-        """One text of several, given oldest first; the verdict's `neighbour_id` is the oldest's."""
-        raise NotImplementedError
+        match self.rules.ask:
+            case "compose":
+                return [Verdict(neighbour_id=p.older.candidate_id, answer="compose") for p in pairs]
+            case "same":
+                return await self._in_one_order("compare-same", self.rules.model, pairs)
+            case "relation":
+                return await self._in_both_orders(pairs)
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """As `compare`, by the policy's stronger model: each is `same` or `different`."""
-        raise NotImplementedError
+        return await self._in_one_order("review", self.rules.review_model, pairs)
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        """One text of several, given oldest first; the verdict's `neighbour_id` is the oldest's."""
+        asked, name = prompt("compose"), self.rules.model
+        key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
+        known = self._cache.get(key)
+        if known is not None:
+            return _composed(known.text, Heard("compose", None), sources, asked, name)
+        reply = await self.service.ask(asked, name, sources_payload(sources))
+        text = _whole_text(reply)
+        if text is None:
+            return _composed(None, _no_text(reply), sources, asked, name)
+        self._cache.put(key, Known("compose", text=text))
+        return _composed(text, Heard("compose", None, reply.cost), sources, asked, name)
+
+    async def _in_one_order(self, asked: Name, name: str, pairs: Sequence[Pair]) -> list[Verdict]:
+        hearing = self._hearing(asked, name)
+        return _verdicts(pairs, await hearing.of(pairs), hearing)
+
+    async def _in_both_orders(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """What would replace or compose is asked again the other way round."""
+        hearing = self._hearing("compare-relation", self.rules.model)
+        heard = await hearing.of(pairs)
+        again = [place for place, one in enumerate(heard) if one.answer in ONE_SIDED]
+        turned = await hearing.of([pairs[place] for place in again], swapped=True)
+        for place, other in zip(again, turned, strict=True):
+            heard[place] = agreed(heard[place], other)
+        return _verdicts(pairs, heard, hearing)
+
+    def _hearing(self, asked: Name, name: str) -> Hearing:
+        return Hearing(prompt(asked), name, self.rules, self._cache, self.service)
+
+
+def _hash(sources: Sequence[Side]) -> str:
+    """The hash of one text is its own, that of several is over theirs."""
+    if len(sources) == 1:
+        return sources[0].hash
+    return hashlib.sha256("".join(source.hash for source in sources).encode()).hexdigest()
+
+
+def _whole_text(reply: Reply) -> str | None:
+    return composed(reply.given) if reply.outcome == "answered" and not reply.cut else None
+
+
+def _no_text(reply: Reply) -> Heard:
+    if reply.outcome == "answered":
+        return Heard("unusable", "the model gave no usable text", reply.cost)
+    return no_answer(reply, reply.cost)
+
+
+def _composed(
+    text: str | None, heard: Heard, sources: Sequence[Side], asked: Prompt, name: str
+) -> Composed:
+    return Composed(text, _verdict(sources[0], heard, asked, name))
+
+
+def _verdicts(pairs: Sequence[Pair], heard: Sequence[Heard], by: Hearing) -> list[Verdict]:
+    return [
+        _verdict(pair.older, one, by.asked, by.model)
+        for pair, one in zip(pairs, heard, strict=True)
+    ]
+
+
+def _verdict(older: Side, heard: Heard, asked: Prompt, name: str) -> Verdict:
+    cost = heard.cost
+    return Verdict(
+        neighbour_id=older.candidate_id,
+        answer=heard.answer,
+        reasoning=heard.reason,
+        model=name,
+        prompt=asked.id,
+        input_tokens=cost.input_tokens,
+        output_tokens=cost.output_tokens,
+        cost_usd=cost.usd,
+        seconds=cost.seconds,
+        calls=cost.calls,
+    )

@@ -1,0 +1,78 @@
+"""Texts as the data of a request: JSON values in which nothing can be taken for anything else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from streams.judge.pairs import Pair, Side
+from streams.judge.prompts import Prompt, Schema
+
+_NOT_SEEN = re.compile(
+    r"[<>\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff"
+    r"\ufe00-\ufe0f\U000e0000-\U000e0fff]"
+)
+"""Angle brackets, and what is read by a model and not seen by people: both stand as escapes."""
+BYTES_A_TOKEN = 2
+"""A token is longer in nearly every script: texts are rather taken for too long than too short."""
+ENTRY_TOKENS = 60
+"""Of a pair's own braces, numbers and times."""
+
+
+def pairs_payload(pairs: Sequence[Pair], *, swapped: bool = False) -> str:
+    """The pairs, numbered from 1; `swapped` puts the newer side of each before the older."""
+    return written({"pairs": [_pair(n, pair, swapped) for n, pair in enumerate(pairs, 1)]})
+
+
+def sources_payload(sources: Sequence[Side]) -> str:
+    """The texts of which one is to be made, in their order."""
+    return written({"memories": [_side(source) for source in sources]})
+
+
+def written(document: object) -> str:
+    """JSON in which no text can look like markup, and no sign is invisible."""
+    return _NOT_SEEN.sub(_escaped, json.dumps(document, ensure_ascii=False))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    """The sign as JSON escapes it: as UTF-16, so that two stand for what is beyond the first."""
+    units = match.group().encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+def _pair(number: int, pair: Pair, swapped: bool) -> dict[str, Any]:
+    sides = [("older", _side(pair.older)), ("newer", _side(pair.newer))]
+    return {"pair": number, **dict(reversed(sides) if swapped else sides)}
+
+
+def _side(side: Side) -> dict[str, str]:
+    return {"recorded_at": side.recorded_at.isoformat(timespec="seconds"), "text": side.text}
+
+
+def request(prompt: Prompt, model: str, payload: str, max_tokens: int) -> Schema:
+    """The arguments of one call: the prompt is cached by the service, the payload is the message.
+
+    The tool is not forced: models that always think refuse that. Who does not call it has given no
+    usable answer.
+    """
+    told = {"type": "text", "text": prompt.text, "cache_control": {"type": "ephemeral"}}
+    return {
+        "model": model,
+        "max_tokens": max_tokens,
+        "system": [told],
+        "tools": [prompt.tool],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+        "messages": [{"role": "user", "content": payload}],
+    }
+
+
+def tokens(text: str) -> int:
+    """At least as many tokens as a text has, in nearly every script."""
+    return len(text.encode()) // BYTES_A_TOKEN + 1
+
+
+def pair_tokens(pair: Pair) -> int:
+    """As `tokens`, of a pair as it stands in a request."""
+    return tokens(pair.older.text) + tokens(pair.newer.text) + ENTRY_TOKENS

@@ -1,0 +1,83 @@
+"""Prompts as files, and the tools that models answer with; each is named by the hash of both."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+import orjson
+
+Schema = dict[str, Any]
+Name = Literal["compare-same", "compare-relation", "compose", "review"]
+
+ANSWERS: Mapping[str, tuple[str, ...]] = {
+    "compare-same": ("same", "different"),
+    "compare-relation": ("same", "update", "compose", "different"),
+    "review": ("same", "different"),
+}
+"""What may be answered to each prompt about pairs."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What a model is told, and the tool that it answers with.
+
+    `id` is the name with the hash of both: verdicts say it, and are remembered by it.
+    """
+
+    name: str
+    text: str
+    tool: Schema = field(hash=False)
+
+    @property
+    def id(self) -> str:
+        """`NAME@sha256:` and 16 hex digits."""
+        told = orjson.dumps([self.text, self.tool], option=orjson.OPT_SORT_KEYS)
+        return f"{self.name}@sha256:{hashlib.sha256(told).hexdigest()[:16]}"
+
+
+@cache
+def prompt(name: Name) -> Prompt:
+    """The prompt of that name, as it is shipped."""
+    path = files("streams.judge.prompts").joinpath(f"{name}.md")
+    tool = _compose() if name == "compose" else _answer(ANSWERS[name])
+    return Prompt(name, path.read_text(encoding="utf-8"), tool)
+
+
+def _answer(allowed: tuple[str, ...]) -> Schema:
+    """A reason stands before its answer, so that the answer follows from it."""
+    entry = {
+        "pair": {"type": "integer", "description": "The number of the pair."},
+        "reason": {"type": "string", "description": "At most fifteen words, quoting nothing."},
+        "answer": {"type": "string", "enum": list(allowed)},
+    }
+    entries = {"type": "array", "items": _object(entry), "description": "One entry for each pair."}
+    return tool("answer", "Give the answers about all pairs.", {"answers": entries})
+
+
+def _compose() -> Schema:
+    text = {"type": "string", "description": "The one memory; empty if none can be made."}
+    return tool("compose", "Give the one memory that is made of all.", {"text": text})
+
+
+def tool(name: str, description: str, properties: Schema) -> Schema:
+    """A tool whose input the service holds against its schema (`strict`)."""
+    return {
+        "name": name,
+        "description": description,
+        "strict": True,
+        "input_schema": _object(properties),
+    }
+
+
+def _object(properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

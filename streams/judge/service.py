@@ -1,0 +1,211 @@
+"""The service behind its own SDK: one request at a time, whatever happens to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from anthropic import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AsyncAnthropic,
+    CredentialsError,
+)
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from contracts.errors import UsageError
+from streams.judge.bucket import TokenBucket
+from streams.judge.budget import Budget, Reserved
+from streams.judge.cost import Cost
+from streams.judge.models import Model, Usage, model
+from streams.judge.packing import ANSWER_TOKENS, answer_limit
+from streams.judge.payload import request, tokens
+from streams.judge.prompts import Prompt
+from streams.judge.settings import JudgeSettings
+
+_log = logging.getLogger(__name__)
+
+SECONDS_A_PAIR = 0.5
+"""How much longer a request may take for each pair in it: its answer is as much longer."""
+REFUSED_AT_FIRST = 3
+"""So many requests refused as wrong, and none ever taken: it is not for what is in them."""
+_NO_CREDIT = "credit balance"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: `given` is the tool's input, `why` says what is wrong where none came.
+
+    `cut`: the model did not come to its end, so a text in it is not whole.
+    """
+
+    outcome: Literal["answered", "unavailable", "unusable"]
+    cost: Cost
+    why: str = ""
+    given: Any = None
+    cut: bool = False
+
+
+class _Block(BaseModel):
+    type: str
+    name: str | None = None
+    input: Any = None
+
+
+class _Message(BaseModel):
+    """What we need of an answer, and no more of it is looked at."""
+
+    model_config = ConfigDict(frozen=True)
+
+    content: list[_Block]
+    usage: Usage
+    stop_reason: str | None = None
+
+
+class Service:
+    """Sends requests, so many at once and so fast as the settings say, within the day's budget.
+
+    Retries, back-off with jitter, `retry-after` and the key are the SDK's business.
+    """
+
+    def __init__(self, settings: JudgeSettings, budget: Budget) -> None:
+        self._settings = settings
+        self._budget = budget
+        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._bucket = TokenBucket(settings.calls_per_second)
+        self._client = _client(settings)
+        self._taken = False
+        self._refused = 0
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        await self._client.__aexit__(kind, error, at)
+
+    async def ask(self, prompt: Prompt, name: str, payload: str, pairs: int = 1) -> Reply:
+        """Put a payload of so many pairs to the model of that name, and return what it gave.
+
+        Raises UsageError for a key, a model or a budget with which no request can succeed.
+        """
+        async with self._slots:
+            reserved = self._budget.reserve(self._expected(prompt, name, payload, pairs))
+            if reserved is None:
+                return Reply("unavailable", Cost(), "the budget of this day is spent")
+            await self._bucket.take()
+            begun = time.monotonic()
+            body = request(prompt, name, payload, answer_limit(pairs, model(name)))
+            try:
+                answer = await self._send(body, pairs)
+            except (APIConnectionError, APIStatusError, TimeoutError) as error:
+                self._budget.give_back(reserved)
+                return self._failed(error, name, Cost(seconds=time.monotonic() - begun))
+            self._taken = True
+            return self._read(answer, prompt, model(name), reserved, time.monotonic() - begun)
+
+    def _expected(self, prompt: Prompt, name: str, payload: str, pairs: int) -> float:
+        """USD that a call may cost: rather too much than too little, until it is known."""
+        sent = tokens(prompt.text) + tokens(payload)
+        usage = Usage(input_tokens=sent, output_tokens=max(ANSWER_TOKENS * pairs, len(payload)))
+        usd = model(name).cost(usage)
+        if usd is None and self._budget.in_money:
+            raise UsageError(
+                f"the price of {name} is not known, so a budget in money cannot be kept:"
+                " set daily_calls instead of daily_usd, or name another model in the policy"
+            )
+        return usd or 0.0
+
+    async def _send(self, body: dict[str, Any], pairs: int) -> bytes:
+        """The body of the service's answer, after retries; late ones are given up."""
+        longer = SECONDS_A_PAIR * pairs
+        try:
+            async with asyncio.timeout(self._settings.patience + longer):
+                sent = self._client.messages.with_raw_response.create(
+                    **body, timeout=self._settings.timeout + longer
+                )
+                body_read: bytes = (await sent).http_response.content
+                return body_read
+        except CredentialsError as error:
+            raise UsageError("the service's SDK found no key that can be used") from error
+
+    def _read(
+        self, answer: bytes, prompt: Prompt, known: Model, reserved: Reserved, seconds: float
+    ) -> Reply:
+        try:
+            message = _Message.model_validate_json(answer)
+        except ValidationError:
+            cost = Cost(usd=reserved.usd if known.tiers else None, seconds=seconds, calls=1)
+            return Reply("unusable", cost, "it is no message")
+        usage = message.usage
+        usd = known.cost(usage)
+        self._budget.settle(reserved, usd or 0.0)
+        return _reply(message, prompt, Cost(usage.read, usage.output_tokens, usd, seconds, 1))
+
+    def _failed(
+        self, error: APIConnectionError | APIStatusError | TimeoutError, name: str, cost: Cost
+    ) -> Reply:
+        match error:
+            case TimeoutError() | APITimeoutError():
+                return Reply("unavailable", cost, "no answer in time")
+            case APIConnectionError():
+                return Reply("unavailable", cost, "no connection")
+            case APIStatusError(status_code=401 | 403):
+                raise UsageError(
+                    f"the service refuses the key (status {error.status_code}): look at"
+                    " ANTHROPIC_API_KEY and what it may be used for"
+                )
+            case APIStatusError(status_code=404):
+                raise UsageError(f"the service has no model {name} (status 404)")
+            case APIStatusError(status_code=402 | 408 | 409 | 429):
+                return Reply("unavailable", cost, f"status {error.status_code}")
+            case APIStatusError() if error.status_code >= 500 or _NO_CREDIT in error.message:
+                return Reply("unavailable", cost, f"status {error.status_code}")
+            case _:
+                return self._refuse(error.status_code, name, cost)
+
+    def _refuse(self, status: int, name: str, cost: Cost) -> Reply:
+        self._refused += 1
+        _log.warning("the judge's service refuses a request as wrong (status %d)", status)
+        if not self._taken and self._refused >= REFUSED_AT_FIRST:
+            raise UsageError(
+                f"the service takes no request at all (status {status}): does {name} use tools?"
+            )
+        return Reply("unusable", cost, f"status {status}")
+
+
+def _reply(message: _Message, prompt: Prompt, cost: Cost) -> Reply:
+    """What a message gives; blocks before the tool's are the model's thinking."""
+    if message.stop_reason == "refusal":
+        return Reply("unusable", cost, "the model refused")
+    calls = [block for block in message.content if block.type == "tool_use"]
+    if len(calls) != 1 or calls[0].name != prompt.tool["name"]:
+        return Reply("unusable", cost, "the model did not answer as it was asked")
+    cut = message.stop_reason not in {"tool_use", "end_turn"}
+    return Reply("answered", cost, given=calls[0].input, cut=cut)
+
+
+def _client(settings: JudgeSettings) -> AsyncAnthropic:
+    """The SDK's client; UsageError where it finds no key. Its traces stay off: nobody asked."""
+    try:
+        client = AsyncAnthropic(
+            base_url=settings.base_url, max_retries=settings.retries, open_telemetry=False
+        )
+    except CredentialsError as error:
+        raise UsageError("the service's SDK found no key that can be used") from error
+    if not (client.api_key or client.auth_token or client.credentials):
+        raise UsageError(
+            "the judge needs a key: set ANTHROPIC_API_KEY"
+            " (`palimpsest demo-judge` shows how to try it without one)"
+        )
+    return client

@@ -23,7 +23,7 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
     if isinstance(pair, Refusal):
         return pair
     older, newer = pair
-    refusal = obstacle(ledger, newer, older) or _forestalled(older, newer)
+    refusal = hindrance_of(ledger, older, newer)
     if refusal is not None:
         return refusal
     if command.face == "text" and not usable(ledger, command.composition, newer.fields.namespace):
@@ -39,6 +39,11 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
         because=command.because,
     )
     return [Joined(**head(command, newer.id, now), data=data)]
+
+
+def hindrance_of(ledger: Ledger, older: Entry, newer: Entry) -> Refusal | None:
+    """Why a batch run may not join two candidates now, if it may not."""
+    return obstacle(ledger, newer, older) or _forestalled(older, newer)
 
 
 def _forestalled(older: Entry, newer: Entry) -> Refusal | None:

@@ -1,0 +1,10 @@
+"""Batch runs over the memories that are there: what `palimpsest dedupe` plans (design section 5).
+
+A rule reads ledgers and asks the judge; what follows from it are requests, and nothing else: the
+owner's one writer decides on each.
+"""
+
+from streams.dedupe.by_tokens import by_tokens
+from streams.dedupe.run import Pairing, Run
+
+__all__ = ["Pairing", "Run", "by_tokens"]

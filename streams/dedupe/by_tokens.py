@@ -1,0 +1,109 @@
+"""The rule `tokens`: the nightly janitor of the design `store-time`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Protocol
+
+from contracts.events import BatchJoin
+from contracts.evidence import BLIND, Answer, Verdict
+from contracts.policy import Policy, TokenDedupe, Zone
+from streams.core.ledger import Ledger
+from streams.dedupe.near import cosine_of, near_pairs
+from streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted
+from streams.judge.pairs import Pair, Side
+
+JOINS: dict[Answer, BatchJoin] = {"same": "llm_reject", "update": "superseded"}
+"""What the judge's answers make of a pair; a text is composed at write time, not by this rule."""
+
+
+class Compares(Protocol):
+    """What the rule needs of a judge."""
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """A verdict for each pair, in their order."""
+
+
+async def by_tokens(
+    ledger: Ledger, policy: Policy, rule: TokenDedupe, judge: Compares, run: Run
+) -> AsyncIterator[list[Proposal]]:
+    """What one owner's memories give, part by part: certain pairs first, then each packed request.
+
+    The zones of the policy's cosine check say which pairs are certain and which the judge is asked
+    about. A memory that was merged takes no further part in the run. When nobody answers, what is
+    left waits for the next run.
+    """
+    near = near_pairs(ledger, policy, rule, run)
+    certain, gray = _split(near, policy)
+    yield list(_joined(certain, policy, run))
+    if not policy.judge.enabled:
+        run.left += len(gray)
+        return
+    while gray := [one for one in gray if not _merged(one, run)]:
+        asked, gray = gray[: policy.judge.most], gray[policy.judge.most :]
+        run.tell("asking the judge", 1 - len(gray) / len(near))
+        verdicts = await judge.compare([_pair(one) for one in asked])
+        yield list(_settled(asked, verdicts, policy, run))
+        if run.unanswered:
+            run.left += len(gray)
+            return
+
+
+def _split(near: list[Near], policy: Policy) -> tuple[list[tuple[Near, BatchJoin]], list[Near]]:
+    """The pairs that need no judge, each with its decision, and those that do."""
+    certain: list[tuple[Near, BatchJoin]] = []
+    gray: list[Near] = []
+    for one in near:
+        zone = _zone(one, policy)
+        stopped = zone.guard and not (one.seen.near_identical and not one.seen.cues)
+        if zone.action == "pending" or stopped or not BLIND.isdisjoint(one.seen.cues):
+            gray.append(one)
+        else:
+            certain.append((one, zone.action))
+    return certain, gray
+
+
+def _zone(near: Near, policy: Policy) -> Zone:
+    check = cosine_of(policy)
+    assert check is not None, "a pair is near by the zones of a check"
+    zones = check.zones_of(near.older.fields.namespace)
+    return next(zone for zone in zones if near.score >= zone.at_least)
+
+
+def _joined(certain: list[tuple[Near, BatchJoin]], policy: Policy, run: Run) -> Iterator[Proposal]:
+    for near, decision in certain:
+        if not _merged(near, run):
+            yield _merge(near, decision, policy, run)
+
+
+def _settled(
+    asked: list[Near], verdicts: list[Verdict], policy: Policy, run: Run
+) -> Iterator[Proposal]:
+    """What the answers come to; those about a memory that was merged meanwhile come to nothing."""
+    for near, verdict in zip(asked, verdicts, strict=True):
+        run.asked[verdict.answer] += 1
+        decision = JOINS.get(verdict.answer)
+        if verdict.answer == "different":
+            yield parted(near, verdict)
+        elif decision is not None and not _merged(near, run):
+            yield _merge(near, decision, policy, run, verdict)
+
+
+def _merge(
+    near: Near, decision: BatchJoin, policy: Policy, run: Run, verdict: Verdict | None = None
+) -> Proposal:
+    run.merged.update(memory.id for memory in near.memories)
+    run.joins.append(pairing(near, decision, verdict))
+    return joined(near, decision, policy.hash, verdict)
+
+
+def _merged(near: Near, run: Run) -> bool:
+    return any(memory.id in run.merged for memory in near.memories)
+
+
+def _pair(near: Near) -> Pair:
+    older, newer = (
+        Side(entry.id, entry.memory.face.text, entry.decided_at)
+        for entry in (near.older, near.newer)
+    )
+    return Pair(older, newer)

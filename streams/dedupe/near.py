@@ -1,0 +1,104 @@
+"""Near pairs of an owner's living memories: those that share key tokens, by their cosine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contracts.evidence import Neighbour
+from contracts.policy import CosineCheck, Policy, TokenDedupe
+from streams.core.combine import hindrance_of
+from streams.core.ledger import Entry, Face, Ledger, Memory
+from streams.dedupe.key_tokens import key_tokens
+from streams.dedupe.run import Near, Run
+from streams.dedupe.sharing import Pairs, sharing
+from streams.guard import Reading, compare, read
+from streams.retrieval import vector_of
+from streams.search.exact import cosines, squared_norms
+from streams.search.hits import DECIMALS
+
+CHUNK = 4096
+"""Pairs whose vectors are multiplied at a time: 25 MB."""
+
+
+def cosine_of(policy: Policy) -> CosineCheck | None:
+    """The check whose zones say what a cosine means."""
+    return next((check for check in policy.checks if isinstance(check, CosineCheck)), None)
+
+
+def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> list[Near]:
+    """The pairs of an owner that reach the lowest zone and that nothing hinders, nearest first.
+
+    Ties go to the earlier memories. Nothing is embedded: vectors are those of the log.
+    """
+    check = cosine_of(policy)
+    if check is None:
+        return []
+    found: list[Near] = []
+    for namespace in ledger.scopes:
+        memories = _comparable(ledger, policy, namespace, check.min_characters)
+        floor = check.zones_of(namespace)[-1].at_least
+        run.memories += len(memories)
+        run.all_pairs += len(memories) * (len(memories) - 1) // 2
+        if len(memories) > 1:
+            found += _in_scope(ledger, memories, floor, rule, run)
+    return sorted(found, key=lambda n: (-n.score, n.older.place, n.newer.place))
+
+
+def _comparable(ledger: Ledger, policy: Policy, namespace: str, fewest: int) -> list[Memory]:
+    """The living memories of a scope with a vector, save what only a person may join."""
+    return [
+        memory
+        for memory in ledger.memories()
+        if memory.namespace == namespace
+        and memory.living
+        and memory.face.vector is not None
+        and len(memory.face.text) >= fewest
+        and not any(e.fields.category in policy.protected_categories for e in memory.members)
+    ]
+
+
+def _in_scope(
+    ledger: Ledger, memories: list[Memory], floor: float, rule: TokenDedupe, run: Run
+) -> Iterator[Near]:
+    pairs = sharing([key_tokens(memory.face.text) for memory in memories], rule.candidates)
+    run.pairs += len(pairs)
+    scores = scored(memories, pairs)
+    for at in np.flatnonzero(scores >= floor):
+        a, b = (memories[place].face.speaker for place in pairs[at])
+        older, newer = sorted((a, b), key=lambda entry: entry.place)
+        if hindrance_of(ledger, older, newer) is None:
+            yield Near(older, newer, _seen(older, newer, float(scores[at])))
+
+
+def _seen(older: Entry, newer: Entry, score: float) -> Neighbour:
+    """The pair as the evidence has it, with what the guard sees."""
+    compared = compare(_reading(older.memory.face), _reading(newer.memory.face))
+    return Neighbour(
+        candidate_id=older.id,
+        cosine=score,
+        near_identical=compared.near_identical,
+        cues=compared.cues,
+    )
+
+
+def _reading(face: Face) -> Reading:
+    vector = face.vector
+    if vector is None:
+        return read(face.text)
+    return read(face.text, truncated=vector.truncated, unknown=vector.unknown)
+
+
+def scored(memories: list[Memory], pairs: Pairs) -> NDArray[np.float64]:
+    """The exact cosines of pairs of memories, rounded to four decimals; shape (len(pairs),)."""
+    vectors = np.stack([vector_of(m.face.vector) for m in memories if m.face.vector is not None])
+    squared = squared_norms(vectors, vectors.astype(np.float64), vectors.shape[1])
+    parts: list[NDArray[np.float64]] = [np.empty(0)]
+    for start in range(0, len(pairs), CHUNK):
+        a, b = pairs[start : start + CHUNK].T
+        dots = np.einsum("ij,ij->i", vectors[a].astype(np.float64), vectors[b].astype(np.float64))
+        parts.append(cosines(dots, squared[a] * squared[b]))
+    exact: NDArray[np.float64] = np.concatenate(parts)
+    return exact.round(DECIMALS)

@@ -1,0 +1,121 @@
+"""A batch run: what it looked at, what it proposes, and what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypedDict
+from uuid import uuid4
+
+from contracts.events import BatchJoin
+from contracts.evidence import Evidence, Neighbour, Verdict
+from contracts.requests import CombineRequest, SeparateRequest
+from streams.core.ledger import Entry, Memory
+
+Proposal = CombineRequest | SeparateRequest
+CHECK = "dedupe"
+"""What the evidence of a batch run's joins calls itself."""
+
+
+class Pairing(TypedDict):
+    """A join that a run proposes, as a person sees it; `older` and `newer` are candidates."""
+
+    owner_id: str
+    decision: str
+    similarity: float
+    older: str
+    newer: str
+    older_text: str
+    newer_text: str
+    reasoning: str | None
+
+
+@dataclass(slots=True)
+class Run:
+    """One run's account. `tell` is told what is being done, and which share of it is done (0-1).
+
+    `pairs` are those whose cosine was computed, `all_pairs` those of all memories of each scope;
+    `asked` counts by the judge's answer. `merged` are memories that take no part any more.
+    """
+
+    tell: Callable[[str, float | None], None]
+    memories: int = 0
+    pairs: int = 0
+    all_pairs: int = 0
+    asked: Counter[str] = field(default_factory=Counter)
+    left: int = 0
+    joins: list[Pairing] = field(default_factory=list)
+    merged: set[str] = field(default_factory=set)
+
+    @property
+    def unanswered(self) -> int:
+        """Pairs that nobody answered about: they wait for the next run."""
+        return self.asked["unavailable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Two memories that are near each other: the candidates that speak for them, and the score."""
+
+    older: Entry
+    newer: Entry
+    seen: Neighbour
+
+    @property
+    def score(self) -> float:
+        """The cosine of their faces."""
+        return self.seen.cosine or 0.0
+
+    @property
+    def memories(self) -> tuple[Memory, Memory]:
+        """The two memories."""
+        return self.older.memory, self.newer.memory
+
+
+def joined(
+    near: Near, decision: BatchJoin, policy: str, verdict: Verdict | None = None
+) -> CombineRequest:
+    """The request that makes one memory of two: the older speaks, or a newer that supersedes it."""
+    evidence = Evidence(
+        policy=policy,
+        check=CHECK,
+        neighbours=(near.seen,),
+        asked=(near.older.id,) if verdict else (),
+        verdicts=(verdict,) if verdict else (),
+    )
+    return CombineRequest(
+        request_id=str(uuid4()),
+        a=near.older.id,
+        b=near.newer.id,
+        decision=decision,
+        face="take" if decision == "superseded" else "keep",
+        evidence=evidence,
+        rank="judge" if verdict else "rule",
+    )
+
+
+def parted(near: Near, verdict: Verdict) -> SeparateRequest:
+    """The request that records the judge's *different*, so that nobody asks again."""
+    return SeparateRequest(
+        request_id=str(uuid4()),
+        a=near.older.id,
+        b=near.newer.id,
+        rank="judge",
+        verdicts=(verdict,),
+        because=CHECK,
+    )
+
+
+def pairing(near: Near, decision: str, verdict: Verdict | None = None) -> Pairing:
+    """What a person sees of a join."""
+    return Pairing(
+        owner_id=near.older.fields.owner_id,
+        decision=decision,
+        similarity=near.score,
+        older=near.older.id,
+        newer=near.newer.id,
+        older_text=near.older.memory.face.text,
+        newer_text=near.newer.memory.face.text,
+        reasoning=verdict.reasoning if verdict else None,
+    )

@@ -1,0 +1,188 @@
+"""The janitor's plan for one owner: what it compares, asks, joins and leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from math import cos, radians, sin
+
+import pytest
+
+from contracts.commands import Admit
+from contracts.evidence import Answer, Verdict
+from contracts.policy import CosineCheck, Policy, TokenDedupe, Zone
+from contracts.requests import CombineRequest, SeparateRequest
+from streams.dedupe import Run, by_tokens
+from streams.dedupe.run import Proposal
+from streams.judge.pairs import Pair
+from streams.policies import load_policy
+from tests.core.spec import History, Step, content, given, merge, policy, retract, say, separate
+
+STORE_TIME = load_policy("store-time")
+RULE = TokenDedupe(rule="tokens")
+STILL = policy(CosineCheck(check="cosine", zones=(Zone(at_least=1.0, action="pending"),)))
+"""While the memories come in, nothing is near: what the janitor finds was there before it."""
+
+
+def at(
+    name: str,
+    text: str,
+    degrees: float,
+    sees: Mapping[str, float] | None = None,
+    *,
+    namespace: str = "default",
+    category: str = "fact",
+) -> Step:
+    """A candidate whose vector points so; 25 degrees are a cosine of .9063, 11 of .9816."""
+
+    def step(history: History) -> Admit:
+        admit = say(name, text, sees, namespace=namespace, category=category)(history)
+        assert isinstance(admit, Admit)
+        vector = (cos(radians(degrees)), sin(radians(degrees)))
+        return Admit(
+            candidate_id=admit.candidate_id,
+            candidate=admit.candidate,
+            content=content(text, vector),
+            digest=admit.digest,
+            neighbours=admit.neighbours,
+        )
+
+    return step
+
+
+class Answers:
+    """A judge of fixed answers; it keeps what it was asked, request by request."""
+
+    def __init__(self, answer: Callable[[Pair], Answer]) -> None:
+        self.asked: list[list[Pair]] = []
+        self._answer = answer
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        self.asked.append([*pairs])
+        return [
+            Verdict(neighbour_id=pair.older.candidate_id, answer=self._answer(pair))
+            for pair in pairs
+        ]
+
+
+def run_of(
+    history: History, answer: Answer = "same", rules: Policy = STORE_TIME
+) -> tuple[Run, list[Proposal], Answers]:
+    judge, run = Answers(lambda pair: answer), Run(lambda what, share: None)
+
+    async def gather() -> list[Proposal]:
+        parts = by_tokens(history.ledger, rules, RULE, judge, run)
+        return [one async for part in parts for one in part]
+
+    return run, asyncio.run(gather()), judge
+
+
+BOATS = (
+    at("a", "Ada has a boat in Bergen", 0),
+    at("b", "a boat that is Ada's lies in Bergen", 25),
+    at("c", "Ben bakes bread", 25),
+)
+
+
+def test_the_judge_is_asked_about_near_pairs_that_share_tokens() -> None:
+    run, [join], judge = run_of(given(*BOATS, policy=STILL))
+    [[pair]] = judge.asked
+    said = ("Ada has a boat in Bergen", "a boat that is Ada's lies in Bergen")
+    assert (pair.older.text, pair.newer.text) == said
+    assert isinstance(join, CombineRequest)
+    assert (join.decision, join.face, join.rank) == ("llm_reject", "keep", "judge")
+    assert join.evidence.neighbours[0].cosine == 0.9063
+    assert join.evidence.verdicts[0].answer == "same"
+    assert (run.memories, run.pairs, run.all_pairs) == (3, 1, 3)
+    assert [one["decision"] for one in run.joins] == ["llm_reject"]
+
+
+def test_what_differs_is_recorded_so_that_nobody_asks_again() -> None:
+    history = given(*BOATS, policy=STILL)
+    _, [apart], _ = run_of(history, "different")
+    assert isinstance(apart, SeparateRequest)
+    assert apart.rank == "judge"
+    history.do(separate("a", "b", rank="judge"))
+    assert run_of(history)[1] == []
+
+
+def test_certain_pairs_need_no_judge() -> None:
+    twins = (at("a", "Ada owns a boat", 0), at("b", "Ada owns the boat", 1))
+    _, [join], judge = run_of(given(*twins, policy=STILL))
+    assert isinstance(join, CombineRequest)
+    assert (join.decision, join.rank, judge.asked) == ("auto_reject", "rule", [])
+    swapped = (at("a", "Ada loves Ben", 0), at("b", "Ben loves Ada", 1))
+    _, _, judge = run_of(given(*swapped, policy=STILL))
+    assert len(judge.asked) == 1
+
+
+def test_a_pair_that_the_model_cannot_tell_apart_is_never_certain() -> None:
+    history = given(at("a", "борщ soup", 0), at("b", "щи soup", 0), policy=STILL)
+    plain = STORE_TIME.checks[0].model_copy(
+        update={"zones": (Zone(at_least=0.9, action="auto_reject"),)}
+    )
+    unguarded = STORE_TIME.model_copy(update={"checks": (plain,)})
+    _, joins, judge = run_of(history, "different", unguarded)
+    assert len(judge.asked) == 1
+    assert not any(isinstance(one, CombineRequest) for one in joins)
+
+
+def test_a_memory_merged_in_a_run_is_not_merged_again_in_it() -> None:
+    three = (at("a", "boat one", 0), at("b", "boat two", 20), at("c", "boat three", 45))
+    run, joins, _ = run_of(given(*three, policy=STILL))
+    assert len(joins) == 1
+    assert len(run.merged) == 2
+    assert run.joins[0]["similarity"] == 0.9397
+
+
+def test_pairs_are_asked_about_in_packed_requests_of_at_most_so_many() -> None:
+    many = [at(str(n), f"kite {n}", 0) for n in range(5)]
+    rules = STORE_TIME.model_copy(update={"judge": STORE_TIME.judge.model_copy(update={"most": 4})})
+    _, _, judge = run_of(given(*many, policy=STILL), "different", rules)
+    assert [len(part) for part in judge.asked] == [4, 4, 2]
+    _, joins, judge = run_of(given(*many, policy=STILL), "same", rules)
+    assert len(joins) == 2
+
+
+def test_when_nobody_answers_the_rest_waits() -> None:
+    many = [at(str(n), f"kite {n}", 0) for n in range(5)]
+    rules = STORE_TIME.model_copy(update={"judge": STORE_TIME.judge.model_copy(update={"most": 4})})
+    run, joins, judge = run_of(given(*many, policy=STILL), "unavailable", rules)
+    assert (joins, len(judge.asked), run.unanswered, run.left) == ([], 1, 4, 6)
+
+
+@pytest.mark.parametrize(("answer", "count"), [("unusable", 0), ("compose", 0), ("update", 1)])
+def test_other_answers(answer: Answer, count: int) -> None:
+    _, joins, _ = run_of(given(*BOATS, policy=STILL), answer)
+    assert len(joins) == count
+    assert all(isinstance(one, CombineRequest) and one.face == "take" for one in joins)
+
+
+def test_a_policy_without_a_judge_leaves_the_gray_zone_alone() -> None:
+    nobody = STORE_TIME.judge.model_copy(update={"enabled": False})
+    run, joins, judge = run_of(
+        given(*BOATS, policy=STILL), rules=STORE_TIME.model_copy(update={"judge": nobody})
+    )
+    assert (joins, judge.asked, run.left) == ([], [], 1)
+
+
+def test_faces_of_living_memories_are_compared_inside_their_scope() -> None:
+    history = given(*BOATS, merge("b", "c", face="c"), policy=STILL)
+    assert run_of(history)[0].memories == 2
+    assert run_of(given(*BOATS, retract("b"), policy=STILL))[1] == []
+    apart = at("b", "a boat that is Ada's lies in Bergen", 25, namespace="work")
+    assert run_of(given(BOATS[0], apart, policy=STILL))[1] == []
+
+
+def test_what_only_a_person_may_join_is_left_out() -> None:
+    rules = STORE_TIME.model_copy(update={"protected_categories": ("gotcha",)})
+    kept = at("b", "a boat that is Ada's lies in Bergen", 25, category="gotcha")
+    assert run_of(given(BOATS[0], kept, policy=STILL), rules=rules)[1] == []
+
+
+def test_an_open_question_is_not_asked_a_second_time() -> None:
+    asking = policy(CosineCheck(check="cosine", zones=(Zone(at_least=0.7, action="pending"),)))
+    seen = at("b", "a boat that is Ada's lies in Bergen", 25, {"a": 0.9})
+    history = given(BOATS[0], seen, policy=asking)
+    assert history.ledger.entries[history.id("b")].pending
+    assert run_of(history)[1] == []

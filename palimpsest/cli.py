@@ -12,6 +12,7 @@ from palimpsest.commands import (
     bulk,
     care,
     cluster,
+    demo_judge,
     doctor,
     ingest,
     letters,
@@ -38,6 +39,7 @@ app.add_typer(policies.app, name="policy")
 app.add_typer(letters.app, name="dead-letters")
 app.add_typer(topics.app, name="topics")
 app.add_typer(cluster.app)
+app.add_typer(demo_judge.app)
 app.add_typer(doctor.app)
 
 

@@ -11,8 +11,8 @@ from types import TracebackType
 from contracts.errors import PalimpsestError
 
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-CHATTY = ("aiokafka", "faust", "mode", "asyncio", "aiohttp")
-"""Libraries that tell every step they take; of these, warnings are enough."""
+CHATTY = ("aiokafka", "faust", "mode", "asyncio", "aiohttp", "anthropic", "httpx2", "httpcore2")
+"""Libraries that tell every step they take, some with what they send: warnings are enough."""
 SPEAKING = (PalimpsestError, OSError)
 """Errors whose messages are sentences without a text in them."""
 

@@ -15,6 +15,7 @@ from pydantic_settings import (
 
 from contracts.errors import UsageError
 from streams.cluster.connection import Connection
+from streams.judge.settings import JudgeSettings
 
 SETTINGS_FILE = "palimpsest.toml"
 DEFAULT_STORE = Path(".palimpsest")
@@ -25,7 +26,8 @@ class Settings(BaseSettings):
 
     `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
     is recorded with what a person says. `kafka` is a cluster, each part of it a variable of its own
-    (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`.
+    (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
+    service is asked.
     """
 
     model_config = SettingsConfigDict(
@@ -43,6 +45,7 @@ class Settings(BaseSettings):
     model: str | None = None
     actor: str | None = None
     kafka: Connection | None = None
+    judge: JudgeSettings = JudgeSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -1,0 +1,68 @@
+"""What the demonstration's judge answers: rules on words in place of a model. Deterministic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from contracts.evidence import STRONG_CUES
+from streams.core.text import normalise
+from streams.guard import compare, read
+
+_WORD = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"(?<=[.!?。])\s+")
+_SMALL = frozenset("a an and are at has have in is it its of on the to was with".split())
+NEARLY = 0.75
+"""Share of common words from which two texts are taken for the same."""
+RELATED = 0.4
+"""Share of common words from which two texts are taken to speak of one fact."""
+
+
+def relation(older: str, newer: str) -> str:
+    """`same`, `update`, `compose` or `different`, by the words that two texts share."""
+    before, after = _words(older), _words(newer)
+    shared = len(before & after) / len(before | after) if before | after else 1.0
+    if normalise(older) == normalise(newer) or (after <= before and shared >= RELATED):
+        return "same"
+    if shared < RELATED:
+        return "different"
+    if STRONG_CUES & set(compare(read(older), read(newer)).cues) or before < after:
+        return "update"
+    return "same" if shared >= NEARLY else "compose"
+
+
+def same(older: str, newer: str) -> str:
+    """`same` or `different`: only what adds and changes nothing is the same."""
+    return "same" if relation(older, newer) == "same" else "different"
+
+
+def compose(texts: Sequence[str]) -> str:
+    """The sentences of all texts, oldest first, each once."""
+    sentences: dict[str, str] = {}
+    for text in texts:
+        for sentence in _SENTENCE.split(text.strip()):
+            sentences.setdefault(normalise(sentence), _ended(sentence))
+    return " ".join(sentence for key, sentence in sentences.items() if key)
+
+
+def answer(tool: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The input of the tool that a request offers, for the payload that it holds."""
+    if tool["name"] == "compose":
+        return {"text": compose([memory["text"] for memory in asked["memories"]])}
+    allowed = tool["input_schema"]["properties"]["answers"]["items"]["properties"]["answer"]["enum"]
+    rule = relation if "update" in allowed else same
+    return {"answers": [_entry(pair, rule) for pair in asked["pairs"]]}
+
+
+def _entry(pair: Mapping[str, Any], rule: Any) -> dict[str, Any]:
+    said = rule(pair["older"]["text"], pair["newer"]["text"])
+    return {"pair": pair["pair"], "reason": f"by shared words: {said}", "answer": said}
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.casefold())) - _SMALL
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1:] in {".", "!", "?", "。"} else f"{sentence}."

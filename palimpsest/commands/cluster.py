@@ -43,6 +43,10 @@ def worker(
         int | None,
         typer.Option(metavar="N", min=1, max=65535, help="Pages on the loopback; else none."),
     ] = None,
+    letters_per_minute: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, help="More dead letters are a flood (100)."),
+    ] = None,
 ) -> None:
     """Decide on what comes in the topics, as one of any number of workers.
 
@@ -60,6 +64,7 @@ def worker(
     with _alone(folder):
         from palimpsest.collector import rest_collector
         from palimpsest.logs import log_to_standard_error
+        from streams.cluster.metrics import LETTERS_PER_MINUTE
         from streams.cluster.worker import WorkerSettings, run
 
         log_to_standard_error()
@@ -74,6 +79,9 @@ def worker(
                 lambda: embedder,
                 instance=instance,
                 web_port=web_port,
+                letters_per_minute=(
+                    LETTERS_PER_MINUTE if letters_per_minute is None else letters_per_minute
+                ),
             ),
             log_level=None,
         )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from streams.cluster.missed import Missed
 from streams.cluster.partition import Interrupted, Opened, PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Record
@@ -46,8 +47,10 @@ class AssignedPartition:
         producer: PartitionProducer,
         writer: PartitionWriter,
         decider: Executor,
+        missed: Missed,
         failed: Callable[[BaseException], Awaitable[object]],
     ) -> None:
+        self._missed = missed
         self.producer = producer
         self.writer = writer
         self._decider = decider
@@ -55,18 +58,29 @@ class AssignedPartition:
         self._batches: deque[_Batch] = deque()
         self._changed = asyncio.Condition()
         self._closing = False
+        self._given_up = asyncio.Event()
         self._task = asyncio.create_task(self._run())
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Take a batch of the candidates topic; waits while enough batches wait already."""
-        if await self._has_room():
-            opened = await self._decide(self.writer.open, [d.record for d in deliveries])
-            await self._take(_Batch(deliveries, opened))
+        async for batch in self._with_missed(deliveries):
+            if await self._has_room():
+                opened = await self._decide(self.writer.open, [one.record for one in batch])
+                await self._take(_Batch(batch, opened))
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
         """Take a batch of the commands topic."""
-        if await self._has_room():
-            await self._take(_Batch(deliveries, None))
+        async for batch in self._with_missed(deliveries):
+            if await self._has_room():
+                await self._take(_Batch(batch, None))
+
+    async def _with_missed(
+        self, deliveries: Sequence[Delivery]
+    ) -> AsyncIterator[Sequence[Delivery]]:
+        """A batch, and what was passed over before it: whose offsets go with those behind them."""
+        async for records in self._missed.before(deliveries[0].record):
+            yield [Delivery(record, lambda: None) for record in records]
+        yield deliveries
 
     async def _has_room(self) -> bool:
         async with self._changed:
@@ -120,14 +134,17 @@ class AssignedPartition:
         return True
 
     async def _is_embedded(self, opened: Opened) -> bool:
-        embeddings = opened.window.embeddings
-        try:
-            if embeddings is not None:
-                await asyncio.wrap_future(embeddings)
-        except asyncio.CancelledError:
-            if embeddings is None or not embeddings.cancelled():
-                raise
+        """Wait for a batch's texts; False where the partition is given up before they come."""
+        if opened.window.embeddings is None:
+            return True
+        embedded = asyncio.wrap_future(opened.window.embeddings)
+        given_up = asyncio.create_task(self._given_up.wait())
+        await asyncio.wait((embedded, given_up), return_when=asyncio.FIRST_COMPLETED)
+        given_up.cancel()
+        if self._closing:
+            embedded.cancel()
             return False
+        await embedded
         return True
 
     async def close(self) -> None:
@@ -139,6 +156,7 @@ class AssignedPartition:
         async with self._changed:
             self._closing = self.writer.ending = True
             self._changed.notify_all()
+        self._given_up.set()
         for batch in self._batches:
             if batch.opened is not None and batch.opened.window.embeddings is not None:
                 batch.opened.window.embeddings.cancel()

@@ -21,7 +21,16 @@ FETCH_BYTES = 16 * 1024 * 1024
 
 Record: TypeAlias = ConsumerRecord[bytes, bytes]
 Records = list[Record]
-__all__ = ["Record", "Records", "TopicPartition", "begin_at", "follow", "read_to_end", "reader"]
+__all__ = [
+    "Record",
+    "Records",
+    "TopicPartition",
+    "begin_at",
+    "follow",
+    "read_range",
+    "read_to_end",
+    "reader",
+]
 
 
 @asynccontextmanager
@@ -73,6 +82,22 @@ async def read_to_end(
         patience.progress(left)
         if records := await _read(consumer):
             yield records, todo - left, todo
+
+
+async def read_range(
+    connection: Connection, at: TopicPartition, start: int, end: int
+) -> AsyncIterator[Records]:
+    """Yield the records of a partition from one offset to before another, which must be there.
+
+    Raises TransientError where the brokers stop answering.
+    """
+    async with reader(connection) as consumer:
+        begin_at(consumer, {at: start})
+        patience = _Patience()
+        while (position := await consumer.position(at)) < end:
+            patience.progress(end - position)
+            if records := [one for one in await _read(consumer) if one.offset < end]:
+                yield records
 
 
 async def follow(

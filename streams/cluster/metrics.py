@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +23,11 @@ Name = Literal[
     "palimpsest_candidates",
     "palimpsest_decisions",
     "palimpsest_dead_letters",
+    "palimpsest_dead_letters_flood",
     "palimpsest_stage_seconds",
+    "palimpsest_event_loop_lag_seconds",
     "palimpsest_lag",
+    "palimpsest_records_held",
     "palimpsest_owners_in_memory",
     "palimpsest_partitions",
     "palimpsest_embedder_queue",
@@ -31,6 +35,8 @@ Name = Literal[
 ]
 Stage = Literal["embed", "publish"]
 SECONDS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
+LETTERS_PER_MINUTE = 100
+MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,12 @@ FIGURES = (
         ("reason",),
     ),
     Figure(
+        "palimpsest_dead_letters_flood",
+        "gauge",
+        "1 while more inputs a minute than `--letters-per-minute` cannot be read, else 0.",
+        "Alarm on 1: a producer is broken. What can be read is decided on all the same.",
+    ),
+    Figure(
         "palimpsest_stage_seconds",
         "histogram",
         "Seconds of a stage: embedding a batch of texts, publishing a transaction.",
@@ -73,11 +85,23 @@ FIGURES = (
         ("stage",),
     ),
     Figure(
+        "palimpsest_event_loop_lag_seconds",
+        "histogram",
+        "How late the event loop, which also sends the heartbeats, comes to what is due.",
+        "Above .1 s for long: the machine has too few cores for what runs on it.",
+    ),
+    Figure(
         "palimpsest_lag",
         "gauge",
         "Records of a partition that wait to be acknowledged.",
         "Alarm when it grows for minutes: start more workers, up to the number of partitions.",
         ("topic", "partition"),
+    ),
+    Figure(
+        "palimpsest_records_held",
+        "gauge",
+        "Records that came from the brokers and are not acknowledged yet.",
+        "Bounded, whatever the lag. High and steady: the worker is at its limit, start more.",
     ),
     Figure(
         "palimpsest_owners_in_memory",
@@ -106,10 +130,28 @@ FIGURES = (
 )
 
 
-class Metrics:
-    """The figures of one worker."""
+class Flood:
+    """Whether more than `most` things came within the last minute by a clock in seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._latest: deque[float] = deque(maxlen=most + 1)
+        self._clock = clock
+
+    def came(self) -> None:
+        """One more came."""
+        self._latest.append(self._clock())
+
+    def is_on(self) -> bool:
+        """Whether they were more."""
+        many = len(self._latest) == self._latest.maxlen
+        return many and self._clock() - self._latest[0] < MINUTE
+
+
+class Metrics:
+    """The figures of one worker; dead letters above a number a minute are a flood."""
+
+    def __init__(self, letters_per_minute: int = LETTERS_PER_MINUTE) -> None:
+        self.flood = Flood(letters_per_minute)
         self.registry = CollectorRegistry()
         self._counters: dict[Name, Counter] = {}
         self._gauges: dict[Name, Gauge] = {}
@@ -139,6 +181,7 @@ class Metrics:
                     self._decision(event.data.decision, "")
                 case Invalid():
                     self._counters["palimpsest_dead_letters"].labels(event.data.reason).inc()
+                    self.flood.came()
                 case _:
                     pass
 
@@ -173,12 +216,17 @@ class Metrics:
         gauge = self._gauges[name]
         (gauge.labels(*labels) if labels else gauge).set(value)
 
+    def late(self, seconds: float) -> None:
+        """The event loop came so late to what was due."""
+        self._histograms["palimpsest_event_loop_lag_seconds"].observe(seconds)
+
     def forget_lag(self) -> None:
         """Before it is told anew: partitions may have gone."""
         self._gauges["palimpsest_lag"].clear()
 
     def text(self) -> bytes:
         """All figures in Prometheus' text form."""
+        self.set("palimpsest_dead_letters_flood", self.flood.is_on())
         return generate_latest(self.registry)
 
 

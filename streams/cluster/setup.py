@@ -144,8 +144,8 @@ def _new(topics: Topics, name: str, replication: int) -> NewTopic:
 async def _make(connection: Connection, new: Sequence[NewTopic]) -> None:
     if not new:
         return
-    async with _admin(connection) as admin:
-        answer = await admin.create_topics(list(new))
+    async with admin(connection) as client:
+        answer = await client.create_topics(list(new))
     for name, code, message in answer.topic_errors:
         if code not in {0, TopicAlreadyExistsError.errno}:
             raise TransientError(f"{name} was not made: {message or for_code(code).__name__}")
@@ -165,8 +165,8 @@ async def _settings(connection: Connection, names: Sequence[str]) -> dict[str, d
     asked = [ConfigResource(ConfigResourceType.TOPIC, name, wanted) for name in names]
     if not asked:
         return {}
-    async with _admin(connection) as admin:
-        answers = await admin.describe_configs(asked)
+    async with admin(connection) as client:
+        answers = await client.describe_configs(asked)
     found = [resource for answer in answers for resource in answer.resources]
     for error, message, _type, name, _entries in found:
         if error != 0:
@@ -175,11 +175,12 @@ async def _settings(connection: Connection, names: Sequence[str]) -> dict[str, d
 
 
 @asynccontextmanager
-async def _admin(connection: Connection) -> AsyncIterator[AIOKafkaAdminClient]:
+async def admin(connection: Connection) -> AsyncIterator[AIOKafkaAdminClient]:
+    """A client of the brokers' administration. TransientError where none answers."""
     async with answering(connection):
-        admin = AIOKafkaAdminClient(**connection.arguments())
+        client = AIOKafkaAdminClient(**connection.arguments())
         try:
-            await admin.start()
-            yield admin
+            await client.start()
+            yield client
         finally:
-            await admin.close()
+            await client.close()

@@ -19,6 +19,7 @@ from streams.cluster.assigned import AssignedPartition, Delivery
 from streams.cluster.connection import Connection
 from streams.cluster.copy import Followed, Publish, PublishedLog
 from streams.cluster.following import Records, read_to_end, reader
+from streams.cluster.missed import Missed, acknowledged, starts
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import inputs_done
@@ -146,6 +147,7 @@ class Station:
             await self._catch_up(partitions, logs)
             most = MOST_CANDIDATES // max(len(partitions), 1)
             inputs = await self._input_ids()
+            missed = await self._all_missed(logs, inputs)
             writers = [await self._writer(producers[p], logs[p], inputs, most) for p in partitions]
         except BaseException as error:
             stopping = (producer.stop() for producer in producers.values())
@@ -158,6 +160,7 @@ class Station:
                 producers[writer.partition],
                 writer,
                 self._decider,
+                missed[writer.partition],
                 partial(self._partition_failed, writer.log),
             )
             for writer in writers
@@ -173,6 +176,16 @@ class Station:
         """The ids of the input topics by their names."""
         names = [self._topics.name(kind) for kind in INPUTS]
         return {name: await topic_id(self._connection, name) for name in names}
+
+    async def _all_missed(
+        self, logs: Mapping[int, PublishedLog], inputs: Mapping[str, str]
+    ) -> dict[int, Missed]:
+        done = await acknowledged(self._connection, self._topics) if logs else {}
+        found: dict[int, Missed] = {}
+        for partition, log in logs.items():
+            begin = await self._on_decider(starts, log, partition, inputs, done)
+            found[partition] = Missed(self._connection, begin)
+        return found
 
     async def _on_decider(self, function: Callable[..., Result], *arguments: object) -> Result:
         loop = asyncio.get_running_loop()

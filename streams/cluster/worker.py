@@ -26,7 +26,12 @@ import faust.transport.drivers.aiokafka as driver  # noqa: E402
 from contracts.policy import Policy  # noqa: E402
 from streams.cluster.assigned import Delivery  # noqa: E402
 from streams.cluster.connection import Connection  # noqa: E402
-from streams.cluster.metrics import CountedEmbedder, Metrics  # noqa: E402
+from streams.cluster.metrics import (  # noqa: E402
+    LETTERS_PER_MINUTE,
+    CountedEmbedder,
+    Metrics,
+)
+from streams.cluster.missed import worker_group  # noqa: E402
 from streams.cluster.pages import Watch, add_pages  # noqa: E402
 from streams.cluster.records import Record  # noqa: E402
 from streams.cluster.station import Station  # noqa: E402
@@ -66,6 +71,7 @@ class WorkerSettings:
     instance: str | None = None
     web_port: int | None = None
     session_seconds: float = SESSION_SECONDS
+    letters_per_minute: int = LETTERS_PER_MINUTE
     effect: Effect = no_effect
 
 
@@ -106,6 +112,30 @@ class WorkerApp(faust.App):
         await super().on_stop()
 
 
+class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
+    """Faust's consumer, which reads only what producers have committed, and goes back to the start.
+
+    After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
+    it had fetched by then would come to nobody.
+    """
+
+    def _create_worker_consumer(self, transport: Any) -> Any:
+        consumer = super()._create_worker_consumer(transport)
+        vars(consumer)["_isolation_level"] = "read_committed"
+        return consumer
+
+    async def seek_to_committed(self) -> Any:
+        """Called by Faust before records flow, and where it fetched some before they may."""
+        found = await super().seek_to_committed()
+        await self.call_thread(self._begin, [at for at, offset in found.items() if not offset])
+        return found
+
+    async def _begin(self, partitions: Sequence[Any]) -> None:
+        consumer = self._ensure_consumer()
+        for at in consumer.assignment() & set(partitions):
+            consumer.seek(at, 0)
+
+
 def build_app(settings: WorkerSettings) -> WorkerApp:
     """The app that `palimpsest worker` runs."""
     settings.folder.mkdir(parents=True, exist_ok=True)
@@ -113,11 +143,12 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     # Faust's choice without tables is aiokafka's round robin over all topics' partitions, which
     # gives the two topics of one partition to different workers.
     vars(driver)["RoundRobinPartitionAssignor"] = app.assignor
+    vars(driver)["AIOKafkaConsumerThread"] = CommittedConsumerThread
 
     async def failed(error: BaseException) -> None:
         await app.crash(error)
 
-    metrics = Metrics()
+    metrics = Metrics(settings.letters_per_minute)
 
     @cache
     def embedder() -> Embedder:
@@ -143,7 +174,7 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
 
 def _app(settings: WorkerSettings) -> WorkerApp:
     return WorkerApp(
-        f"{settings.topics.prefix}palimpsest-worker",
+        worker_group(settings.topics),
         **settings.connection.faust_arguments(),
         value_serializer="raw",
         key_serializer="raw",
@@ -158,6 +189,8 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         broker_heartbeat_interval=min(HEARTBEAT_SECONDS, settings.session_seconds / 3),
         broker_rebalance_timeout=REBALANCE_SECONDS,
         producer_request_timeout=REQUEST_SECONDS,
+        # Batches that are being taken, and as much again: what waits at the brokers costs nothing.
+        stream_buffer_maxsize=2 * TAKEN,
         # What is dropped when partitions are revoked is never acknowledged: Faust would wait for it
         # for ever. The station finishes what it has begun.
         stream_wait_empty=False,
@@ -180,6 +213,7 @@ def _connect(app: faust.App, watch: Watch, station: Station, topics: Topics) -> 
     @app.on_rebalance_complete.connect
     async def ready(*_: Any, **__: Any) -> None:
         generation = app.consumer_generation_id
+        watch.begin()
         is_ready = await station.assign(_mine(app, names))
         if not is_ready and app.consumer_generation_id == generation:
             # Faust would let records flow until the next assignment: they would come to nobody,

@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from streams.cluster import following, station, worker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from streams.embedded import operations
-from streams.embedder import Embedder
+from streams.embedder import Embedder, Embedding
 from streams.policies import load_policy
 from tests.reliability.child import Plan, effect_of, main, take
 from tests.stub_engine import StubEngine
@@ -42,7 +43,8 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     operations.BULK = 3
     _slow_down(plan.get("slow", 0.0))
-    embedder = Embedder(StubEngine())
+    engine = SlowEngine(plan["embedding"]) if "embedding" in plan else StubEngine()
+    embedder = Embedder(engine)
     settings = worker.WorkerSettings(
         connection,
         topics,
@@ -50,6 +52,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         load_policy("standard"),
         lambda: embedder,
         instance=plan["instance"],
+        web_port=plan.get("web_port"),
         session_seconds=SESSION_SECONDS,
         effect=effect_of(plan),
     )
@@ -57,6 +60,18 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         worker.run(settings)
     except SystemExit as ended:
         return int(ended.code or 0)
+
+
+class SlowEngine(StubEngine):
+    """The stub, which takes so many seconds for each batch."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        time.sleep(self._seconds)
+        return super().embed(texts)
 
 
 def _slow_down(seconds: float) -> None:

@@ -48,7 +48,7 @@ def test_under_load_what_is_decided_is_acknowledged(cluster: Cluster) -> None:
     worker = cluster.worker(taken=16)
     with Load(cluster.connection, cluster.topics, pause=0.02):
         eventually(lambda: is_ready(worker), "it is ready")
-        time.sleep(1.5)
+        eventually(lambda: sum(cluster.run(committed(cluster)).values()) > 100, "it has decided")
         assert end(worker) == 0, said(worker)
     told = cluster.run(committed(cluster))
     names = (cluster.topics.name(kind) for kind in ("candidates", "decisions"))

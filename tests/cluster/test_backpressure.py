@@ -1,0 +1,71 @@
+"""A worker behind a slow embedder holds little, keeps its session, and poison does not stop it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.request import urlopen
+
+from infra.broker import free_port
+from streams.cluster.assigned import AHEAD
+from tests.cluster.child import SESSION_SECONDS
+from tests.cluster.load import publish
+from tests.cluster.runtime import PARTITIONS, Cluster, ended, eventually, is_ready, said
+from tests.cluster.verifier import equal_to_embedded, settled
+from tests.reliability.rows import lines, rows
+from tests.streams.embedded.runtime import inputs
+
+Raw = tuple[int, bytes | None, Any, Any]
+TAKEN = 16
+ROWS = 1_500
+POISON = 150
+HELD = (2 + 1) * TAKEN + PARTITIONS * (AHEAD + 1) * TAKEN + TAKEN
+"""Faust's buffer and what is being taken from it; batches that wait; one that is not let in."""
+
+
+def test_behind_a_slow_embedder_little_is_held_and_the_session_goes_on(cluster: Cluster) -> None:
+    port = free_port()
+    cluster.publish(inputs(lines(rows(ROWS, owners=9, seed=3))))
+    poison: list[Raw] = [(3, None, b"poison %d" % number, []) for number in range(POISON)]
+    publish(cluster.connection, cluster.topics, poison)
+    slow = cluster.worker("slow", taken=TAKEN, embedding=1.2 * SESSION_SECONDS, web_port=port)
+    eventually(lambda: is_ready(slow), "it is ready")
+    eventually(lambda: figures(port)["palimpsest_candidates_total"] > 0, "a batch is decided on")
+    told = figures(port)
+    assert 0 < told["palimpsest_records_held"] <= HELD
+    assert sum(n for name, n in told.items() if name.startswith("palimpsest_lag{")) > ROWS // 2
+    assert said(slow).count("ready: partitions") == 1, said(slow)
+
+    quick = cluster.worker("quick")
+    eventually(lambda: is_ready(quick), "another one gets its part while a batch is embedded")
+    assert ended([slow]) == [0], said(slow)
+    settled(cluster)
+    equal_to_embedded(cluster)
+    assert ended([quick]) == [0], said(quick)
+
+
+def test_a_flood_of_poison_raises_the_alarm_and_good_owners_go_on(cluster: Cluster) -> None:
+    port = free_port()
+    worker = cluster.worker(web_port=port)
+    good = inputs(lines(rows(40), []))
+    cluster.publish(good[:20])
+    eventually(cluster.is_decided, "what came before the flood is decided on")
+    assert figures(port)["palimpsest_dead_letters_flood"] == 0
+    poison: list[Raw] = [(n % PARTITIONS, b"ann", b"poison %d" % n, []) for n in range(POISON)]
+    publish(cluster.connection, cluster.topics, poison)
+    cluster.publish(good[20:])
+    eventually(cluster.is_decided, "all is decided on")
+    told = figures(port)
+    assert told["palimpsest_dead_letters_flood"] == 1
+    assert told['palimpsest_dead_letters_total{reason="not_json"}'] == POISON
+    assert told["palimpsest_candidates_total"] == len(good)
+    assert told["palimpsest_event_loop_lag_seconds_count"] > 0
+    settled(cluster)
+    assert ended([worker]) == [0], said(worker)
+
+
+def figures(port: int) -> dict[str, float]:
+    """What /metrics says."""
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+        lines = page.read().decode().splitlines()
+    told = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, _, value in told}

@@ -1,0 +1,124 @@
+"""What the group's consumer passes over is read again; what no producer committed never counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from aiokafka import AIOKafkaProducer
+
+from contracts.events import Decided
+from streams.cluster.assigned import Delivery
+from streams.cluster.connection import Connection
+from streams.cluster.partitions import partition_of
+from streams.cluster.records import Record
+from streams.cluster.station import Station
+from streams.cluster.topics import Topics
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.cluster.load import publish
+from tests.cluster.runtime import PARTITIONS, Cluster, ended, eventually, said
+from tests.cluster.verifier import Record as Read
+from tests.cluster.verifier import events_of, read_topic
+from tests.stub_engine import StubEngine
+
+HOME = partition_of("ann", PARTITIONS)
+NUMBERS = range(30)
+
+
+def row(number: int) -> bytes:
+    said = {"owner_id": "ann", "source": "test", "id": str(number), "text": f"text {number}"}
+    return orjson.dumps(said)
+
+
+def decided(cluster: tuple[Connection, Topics]) -> list[str]:
+    """The ids of the candidates in the order in which they were decided on."""
+    events = asyncio.run(events_of(*cluster)).get("ann", [])
+    return [event.data.candidate.id for event in events if isinstance(event, Decided)]
+
+
+async def bring(
+    folder: Path, connection: Connection, topics: Topics, offsets: Sequence[int]
+) -> list[int]:
+    """Have a station decide on some of the records alone; the offsets that it acknowledged."""
+    done: list[int] = []
+    all_done, embedder = asyncio.Event(), Embedder(StubEngine())
+
+    async def fail(error: BaseException) -> None:
+        raise AssertionError from error
+
+    def acknowledge(offset: int) -> None:
+        done.append(offset)
+        if len(done) == len(offsets):
+            all_done.set()
+
+    def delivery(read: Read) -> Delivery:
+        record = Record(read.topic, read.partition, read.offset, read.value or b"", read.key)
+        return Delivery(record, lambda: acknowledge(read.offset))
+
+    read = (await read_topic(connection, topics.name("candidates"), PARTITIONS))[HOME]
+    station = Station(
+        connection,
+        topics,
+        folder,
+        load_policy("standard"),
+        lambda: embedder,
+        lambda: datetime.now(UTC),
+        fail,
+    )
+    assert await station.assign([HOME])
+    await station.candidates([delivery(read[offset]) for offset in offsets])
+    await asyncio.wait_for(all_done.wait(), 60)
+    await station.close()
+    embedder.close()
+    return done
+
+
+def test_what_was_passed_over_is_decided_before_what_came_after_it(
+    tmp_path: Path, connection: Connection, topics: Topics
+) -> None:
+    publish(connection, topics, [(HOME, b"ann", row(number), []) for number in NUMBERS])
+    assert asyncio.run(bring(tmp_path, connection, topics, range(7))) == [*range(7)]
+    assert asyncio.run(bring(tmp_path, connection, topics, [20, 21])) == [20, 21]
+    assert decided((connection, topics)) == [str(number) for number in range(22)]
+    assert asyncio.run(bring(tmp_path, connection, topics, [3, 22])) == [3, 22]
+    assert decided((connection, topics)) == [str(number) for number in range(23)]
+
+
+def test_records_that_are_no_more_are_not_waited_for(
+    tmp_path: Path, connection: Connection, topics: Topics
+) -> None:
+    """Offsets of markers, and of what a producer gave up: no record has them."""
+    asyncio.run(transactions(connection, topics))
+    read = asyncio.run(read_topic(connection, topics.name("candidates"), PARTITIONS))[HOME]
+    assert [record.offset for record in read] == [0, 2, 7]
+    assert asyncio.run(bring(tmp_path, connection, topics, [2])) == [7]
+    assert decided((connection, topics)) == ["0", "1", "4"]
+
+
+async def transactions(connection: Connection, topics: Topics) -> None:
+    """Two that are committed, one that is given up, and one more."""
+    arguments = connection.arguments()
+    name = f"{topics.prefix}producer"
+    async with AIOKafkaProducer(**arguments, transactional_id=name) as producer:
+        for numbers, is_committed in (([0], True), ([1], True), ([2, 3], False), ([4], True)):
+            await producer.begin_transaction()
+            for number in numbers:
+                topic = topics.name("candidates")
+                await producer.send_and_wait(topic, row(number), b"ann", partition=HOME)
+            await (producer.commit_transaction() if is_committed else producer.abort_transaction())
+
+
+def test_what_a_producer_gave_up_is_never_decided_on(cluster: Cluster) -> None:
+    worker = cluster.worker()
+    asyncio.run(transactions(cluster.connection, cluster.topics))
+    eventually(lambda: len(decided(where(cluster))) == 3, "the others are decided on")
+    assert decided(where(cluster)) == ["0", "1", "4"]
+    assert ended([worker]) == [0], said(worker)
+
+
+def where(cluster: Cluster) -> tuple[Connection, Topics]:
+    return cluster.connection, cluster.topics

@@ -34,15 +34,15 @@ REPEATED = 0.62
 
 def end_to_end(scale: Scale) -> list[Measured]:
     """New texts through everything, divided by the same texts through the embedder alone."""
-    said = _distinct(scale.data, scale.of(256, 4_096, 8_192))
+    said = distinct(scale.data, scale.of(256, 4_096, 8_192))
     count = len(said)
     engine = load_engine()
-    _bare(engine, said[:WINDOW])
+    bare_seconds(engine, said[:WINDOW])
     with scratch_store(engine) as store:
         store.ingest(said[:WINDOW])  # imports LanceDB, which takes over a second, once a process
     bare, whole = [], []
     for _ in range(ROUNDS):
-        bare.append(count / _bare(engine, said))
+        bare.append(count / bare_seconds(engine, said))
         with scratch_store(engine) as store:
             whole.append(count / store.ingest(said))
     note = f"{count} texts, {'real' if scale.data else 'made up'}, bare and whole by turns"
@@ -59,7 +59,7 @@ def end_to_end(scale: Scale) -> list[Measured]:
     ]
 
 
-def _bare(engine: Engine, said: Sequence[Said]) -> float:
+def bare_seconds(engine: Engine, said: Sequence[Said]) -> float:
     """Seconds for the texts, window by window, as the pipeline submits them."""
     embedder = Embedder(engine, remembered=0)
     begun = time.perf_counter()
@@ -69,7 +69,8 @@ def _bare(engine: Engine, said: Sequence[Said]) -> float:
     return time.perf_counter() - begun
 
 
-def _distinct(data: Path | None, count: int) -> list[Said]:
+def distinct(data: Path | None, count: int) -> list[Said]:
+    """Distinct texts with their owners, at most so many: real ones where there are some."""
     if data is None:
         return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
     said: dict[str, str] = {}
@@ -83,16 +84,16 @@ def _distinct(data: Path | None, count: int) -> list[Said]:
 
 def repeats(scale: Scale) -> list[Measured]:
     """Candidates per second where all, or most, are exact repeats under new ids."""
-    distinct = _distinct(None, 2_000)
-    again = random.Random(1).choices(distinct, k=scale.of(2_000, 20_000, 100_000))
+    texts = distinct(None, 2_000)
+    again = random.Random(1).choices(texts, k=scale.of(2_000, 20_000, 100_000))
     rates, busy = [], []
     for number in range(ROUNDS):
         with scratch_store(StubEngine()) as store:
-            store.ingest(distinct)
+            store.ingest(texts)
             before = time.process_time()
             rates.append(len(again) / store.ingest(again, f"again {number}"))
             busy.append((time.process_time() - before) / len(again) * 1e6)
-    note = f"{len(again)} repeats of {len(distinct)} texts of 20 owners"
+    note = f"{len(again)} repeats of {len(texts)} texts of 20 owners"
     pure = Measured(
         "exact repeats, everything included",
         "candidates/s",
@@ -106,7 +107,7 @@ def repeats(scale: Scale) -> list[Measured]:
 
 def _mostly_repeats(scale: Scale) -> Measured:
     chance = random.Random(2)
-    new = iter(_distinct(scale.data, scale.of(200, 2_000, 4_000)))
+    new = iter(distinct(scale.data, scale.of(200, 2_000, 4_000)))
     stream: list[Said] = []
     for one in new:
         stream.append(one)

@@ -6,7 +6,7 @@ import gc
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from bench import deciding, embedding, projecting
+from bench import clustered, deciding, embedding, failing, projecting
 from bench.figure import Measure, Measured, Scale
 from palimpsest.collector import rest_collector
 
@@ -18,6 +18,11 @@ FIGURES: dict[str, Measure] = {
     "rebuild": projecting.rebuild,
     "unmerge": projecting.unmerge,
     "opening": projecting.opening,
+    "worker-stub": clustered.worker_and_stub,
+    "worker": clustered.worker_and_embedder,
+    "latency": clustered.latency,
+    "failover": failing.failover,
+    "worker-memory": failing.memory,
 }
 
 

@@ -1,0 +1,192 @@
+"""A broker with topics for one measurement, its workers, what is published and decided there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from urllib.request import urlopen
+
+import orjson
+from aiokafka import AIOKafkaConsumer
+
+from bench.scratch import Said, inputs
+from infra.broker import Broker, free_port
+from streams.cluster.client import Client
+from streams.cluster.connection import Connection
+from streams.cluster.following import begin_at, reader
+from streams.cluster.setup import create
+from streams.cluster.topics import Topics
+
+PARTITIONS = 6
+PATIENCE = 240.0
+AT_ONCE = 2_000
+POLL_SECONDS = 0.02
+READY = "ready: partitions"
+
+
+class StuckError(Exception):
+    """What was waited for did not happen in time."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker that was started; `log` is what it says."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    web_port: int
+
+    def says(self, words: str) -> bool:
+        """Whether it has said this so far."""
+        return words in self.log.read_text(errors="replace")
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+
+    def resident(self) -> float:
+        """The most megabytes that it ever had in memory (Linux)."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 2**10
+
+    def figures(self) -> dict[str, float]:
+        """Its metrics by name and labels."""
+        with urlopen(f"http://127.0.0.1:{self.web_port}/metrics", timeout=10) as page:
+            lines = page.read().decode().splitlines()
+        told = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+        return {name: float(value) for name, _, value in told}
+
+
+class Installation:
+    """Topics on a broker of one's own, in a folder that is removed afterwards."""
+
+    def __init__(self, folder: Path, broker: Broker) -> None:
+        self.folder = folder
+        self.connection = Connection(bootstrap=broker.bootstrap)
+        self.topics = Topics("", PARTITIONS)
+        self._workers: list[Worker] = []
+        asyncio.run(create(self.connection, PARTITIONS))
+
+    def worker(self, name: str, *, stub: bool) -> Worker:
+        """Start a worker; under the same name it takes up what an earlier one left."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        web_port = free_port()
+        plan = {
+            "bootstrap": self.connection.bootstrap,
+            "partitions": PARTITIONS,
+            "folder": str(folder),
+            "instance": name,
+            "stub": stub,
+            "web_port": web_port,
+        }
+        log = folder / "said"
+        with log.open("wb") as said:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "bench.worker", orjson.dumps(plan).decode()],
+                stdout=said,
+                stderr=said,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )
+        self._workers.append(Worker(process, log, web_port))
+        return self._workers[-1]
+
+    def publish(self, said: Iterable[Said]) -> int:
+        """Publish candidates; returns how many when the brokers have them."""
+        return asyncio.run(self._publish(said))
+
+    async def _publish(self, said: Iterable[Said]) -> int:
+        rows = inputs(said)
+        count = 0
+        async with self.client() as client:
+            while some := list(islice(rows, AT_ONCE)):
+                count += await client.publish(some)
+        return count
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """A producer."""
+        client = Client(self.connection, self.topics)
+        await client.start()
+        try:
+            yield client
+        finally:
+            await client.stop()
+
+    @asynccontextmanager
+    async def decisions(self) -> AsyncIterator[AIOKafkaConsumer]:
+        """A reader of what is decided from now on."""
+        at = [self.topics.at("decisions", partition) for partition in range(PARTITIONS)]
+        async with reader(self.connection) as consumer:
+            begin_at(consumer, await consumer.end_offsets(at))
+            yield consumer
+
+    def decided(self, count: int) -> list[tuple[float, int]]:
+        """Wait until so many more are decided; when each batch could be read, and its size."""
+        return asyncio.run(self._decided(count))
+
+    async def _decided(self, count: int) -> list[tuple[float, int]]:
+        found: list[tuple[float, int]] = []
+        at = [self.topics.at("decisions", partition) for partition in range(PARTITIONS)]
+        deadline = time.perf_counter() + PATIENCE
+        async with reader(self.connection) as consumer:
+            begin_at(consumer, dict.fromkeys(at, 0))
+            while count > 0:
+                if time.perf_counter() > deadline:
+                    raise StuckError(f"{count} decisions are missing")
+                some = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000))
+                new = sum(map(is_decision, (r for records in some.values() for r in records)))
+                if new:
+                    found.append((time.perf_counter(), new))
+                    count -= new
+        return found
+
+    def close(self) -> None:
+        """End the workers that run still."""
+        for worker in self._workers:
+            worker.process.send_signal(signal.SIGKILL)
+            worker.process.wait()
+
+
+def is_decision(record: object) -> bool:
+    """Whether a record is a candidate's decision, and not the policy at the beginning."""
+    return b'"palimpsest.decided.v1"' in (getattr(record, "value", None) or b"")
+
+
+@contextmanager
+def installation() -> Iterator[Installation]:
+    """Topics on a new broker. NotAvailableError where there is no Java."""
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as name:
+        folder = Path(name)
+        with Broker(folder / "broker") as broker:
+            made = Installation(folder, broker)
+            try:
+                yield made
+            finally:
+                made.close()
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Wait until something holds. StuckError where it takes minutes."""
+    deadline = time.perf_counter() + PATIENCE
+    while not holds():
+        if time.perf_counter() > deadline:
+            raise StuckError(what)
+        time.sleep(POLL_SECONDS)
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value under which so great a share of them lies."""
+    return sorted(values)[min(int(len(values) * share), len(values) - 1)]

@@ -1,0 +1,135 @@
+"""How long a worker's partitions wait when it is killed, and what a worker has in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from itertools import count, islice
+
+from bench.brokered import (
+    PARTITIONS,
+    READY,
+    Installation,
+    Worker,
+    installation,
+    is_decision,
+    until,
+)
+from bench.figure import Measured, Scale
+from bench.filling import fill
+from bench.scratch import Said, inputs
+from bench.sentences import sentences
+from streams.cluster.importing import import_lines
+from streams.cluster.partitions import partition_of
+from streams.cluster.worker import SESSION_SECONDS
+from streams.embedded.log import Log
+from streams.policies import load_policy
+
+EACH = 10
+"""Candidates of each owner."""
+PAUSE_SECONDS = 0.05
+
+
+def failover(scale: Scale) -> list[Measured]:
+    """From SIGKILL of a worker until all of its partitions decide again, its session apart."""
+    size = scale.of(2_000, 100_000, 1_000_000)
+    with installation() as made:
+        _import(made, size)
+        begun = time.perf_counter()
+        workers = [made.worker(name, stub=True) for name in ("one", "two")]
+        until(lambda: all(map(_has_half, workers)), "each has half of the partitions")
+        ready = time.perf_counter() - begun
+        new = asyncio.run(_killed(made, workers[0]))
+        again = made.worker("one", stub=True)
+        until(lambda: _has_half(again), "it has its part again")
+        recent = asyncio.run(_killed(made, workers[1]))
+    note = (
+        f"{size} decisions, {PARTITIONS} partitions, two workers; less the session of"
+        f" {SESSION_SECONDS:.0f} s, which ends up to a heartbeat (1 s) earlier"
+    )
+    name = "fail-over after SIGKILL"
+    apart = {"from starting two workers until both are ready, s": ready}
+    return [
+        Measured(f"{name}, copies made anew", "s", [new], 3, at_most=True, note=note, beside=apart),
+        Measured(f"{name}, copies recent", "s", [recent], 3, at_most=True, note=note),
+    ]
+
+
+def _import(made: Installation, size: int) -> None:
+    """Decisions of so many candidates, as an exported log brings them."""
+    folder = made.folder / "imported"
+    folder.mkdir()
+    with Log.create(folder / "log.sqlite") as log:
+        fill(log, _stored(size), load_policy("standard"))
+        lines = (line for _, line in log.lines())
+        asyncio.run(import_lines(made.connection, made.topics, lines, lambda _count: None))
+    shutil.rmtree(folder)
+
+
+def _stored(size: int) -> Iterator[Said]:
+    owners = size // EACH
+    return ((f"owner {n % owners}", text) for n, text in enumerate(islice(sentences(), size)))
+
+
+def _partitions(worker: Worker) -> list[int]:
+    """Those that a worker said last that it has."""
+    told = re.findall(rf"{READY} ([\d, ]+)", worker.log.read_text(errors="replace"))
+    return [int(one) for one in told[-1].split(", ")] if told else []
+
+
+def _has_half(worker: Worker) -> bool:
+    return len(_partitions(worker)) == PARTITIONS // 2
+
+
+async def _killed(made: Installation, worker: Worker) -> float:
+    """Seconds until each of its partitions has a decision, while each is offered new texts."""
+    waiting = set(_partitions(worker))
+    owners = [_owner_of(partition) for partition in waiting]
+    texts = (f"{text} It was {n}." for n, text in enumerate(sentences()))
+    async with made.client() as client, made.decisions() as decisions:
+        worker.kill()
+        begun = time.perf_counter()
+        while waiting:
+            await client.publish([*inputs((owner, next(texts)) for owner in owners)])
+            some = await decisions.getmany(timeout_ms=int(PAUSE_SECONDS * 1000))
+            waiting -= {r.partition for records in some.values() for r in records if is_decision(r)}
+        return time.perf_counter() - begun - SESSION_SECONDS
+
+
+def _owner_of(partition: int) -> str:
+    names = (f"new {number}" for number in count())
+    return next(name for name in names if partition_of(name, PARTITIONS) == partition)
+
+
+def memory(scale: Scale) -> list[Measured]:
+    """What a worker has in memory at most, once it has loaded as many owners as it may."""
+    size = scale.of(2_000, 100_000, 1_000_000)
+    offered = [*islice(_newcomers(size // EACH), scale.of(200, 10_000, 30_000))]
+    with installation() as made:
+        _import(made, size)
+        worker = made.worker("one", stub=True)
+        until(lambda: worker.says(READY), "the worker is ready")
+        made.publish(offered)
+        begun = time.perf_counter()
+        until(lambda: _candidates(worker) >= len(offered), "all is decided")
+        beside = {
+            "owners in memory": worker.figures()["palimpsest_owners_in_memory"],
+            "seconds": time.perf_counter() - begun,
+        }
+        resident = worker.resident()
+    note = f"{size // EACH} owners, {size} candidates; {len(offered)} owners said something new"
+    name = "resident memory of a worker, most"
+    return [Measured(name, "MB", [resident], 1_500, at_most=True, note=note, beside=beside)]
+
+
+def _candidates(worker: Worker) -> float:
+    time.sleep(1)  # looking costs the worker something
+    return worker.figures()["palimpsest_candidates_total"]
+
+
+def _newcomers(owners: int) -> Iterator[Said]:
+    texts = (f"{text} So it was said." for text in sentences())
+    return ((f"owner {n}", text) for n, text in enumerate(islice(texts, owners)))

@@ -1,0 +1,45 @@
+"""A worker as a process of its own, with the stub or the default engine: `python -m bench.worker`.
+
+It is told what to do by one JSON object as its argument.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import orjson
+
+from bench.stub import StubEngine
+from palimpsest.collector import rest_collector
+from streams.cluster.connection import Connection
+from streams.cluster.topics import Topics
+from streams.cluster.worker import WorkerSettings, run
+from streams.embedder import Embedder, Engine, load_engine
+from streams.policies import load_policy
+
+
+def main() -> None:
+    """Be a worker until SIGTERM."""
+    told = orjson.loads(sys.argv[1])
+    engine: Engine = load_engine()
+    engine.embed(["the default engine is in memory, as it is in use"])
+    if told["stub"]:
+        engine = StubEngine()
+    embedder = Embedder(engine)
+    rest_collector()
+    run(
+        WorkerSettings(
+            Connection(bootstrap=told["bootstrap"]),
+            Topics("", told["partitions"]),
+            Path(told["folder"]),
+            load_policy("standard"),
+            lambda: embedder,
+            instance=told["instance"],
+            web_port=told["web_port"],
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""A question to the judge becomes the request that its verdicts make (design section 6).
+
+Nothing here knows where questions come from or where requests go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from contracts import policy
+from contracts.evidence import Answer, Verdict
+from contracts.identity import event_id
+from contracts.questions import AnyQuestion, AskedText, ComposeQuestion, SettleQuestion
+from contracts.requests import ComposeRequest, SettleRequest
+from streams.judge.docket import Asked, Docket
+from streams.judge.pairs import Composed, Pair, Side
+
+JudgeOf = Callable[[policy.Judge], Asked]
+"""The judge that asks by a policy's rules."""
+
+NEXT: frozenset[Answer] = frozenset({"different", "unusable"})
+"""After these the next best neighbour is asked about; any other answer settles."""
+COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
+
+
+class Verifier:
+    """Asks about the best neighbour first, until one is the same."""
+
+    def __init__(self, judge_of: JudgeOf, docket: Docket) -> None:
+        self._judge_of = judge_of
+        self._docket = docket
+
+    async def answer(self, question: AnyQuestion) -> SettleRequest | ComposeRequest | None:
+        """What the judge's answers ask for; None where no text could be composed anew.
+
+        The request's id follows from the question: asked twice, it is carried out once.
+        """
+        if isinstance(question, SettleQuestion):
+            return await self._settle(question)
+        return await self._compose(question)
+
+    async def _settle(self, question: SettleQuestion) -> SettleRequest:
+        verdicts: list[Verdict] = []
+        composed: str | None = None
+        sources: tuple[str, ...] = ()
+        for neighbour in question.asked:
+            older, newer = _side(neighbour.side), _side(question.candidate)
+            verdict = await self._compare(question, Pair(older, newer))
+            if verdict.answer == "compose":
+                texts = [*(_side(source) for source in neighbour.sources), newer]
+                made = await self._made_of(question, texts)
+                verdict = _with(verdict, made)
+                composed, sources = made.text, tuple(text.candidate_id for text in texts)
+            verdicts.append(verdict)
+            if verdict.answer not in NEXT:
+                break
+        return SettleRequest(
+            request_id=request_id(question),
+            candidate_id=question.subject,
+            verdicts=tuple(verdicts),
+            composed=composed,
+            sources=sources if composed else (),
+        )
+
+    async def _compare(self, question: SettleQuestion, pair: Pair) -> Verdict:
+        if not question.rules.enabled:
+            return Verdict(neighbour_id=pair.older.candidate_id, answer="unavailable")
+        judge = self._judge_of(question.rules)
+        return await self._docket.compare(judge, question.owner_id, pair)
+
+    async def _compose(self, question: ComposeQuestion) -> ComposeRequest | None:
+        if not question.rules.enabled:
+            return None
+        made = await self._made_of(question, [_side(source) for source in question.sources])
+        if made.text is None or not made.text.strip():
+            return None
+        return ComposeRequest(
+            request_id=request_id(question),
+            decision_id=question.decision_id,
+            text=made.text,
+            sources=tuple(source.candidate_id for source in question.sources),
+            verdicts=(made.verdict,),
+        )
+
+    async def _made_of(self, question: AnyQuestion, texts: list[Side]) -> Composed:
+        judge = self._judge_of(question.rules)
+        return await self._docket.compose(judge, question.owner_id, texts)
+
+
+def request_id(question: AnyQuestion) -> str:
+    """The id of the request that answers a question: the same whoever answers it, and when.
+
+    A join may be composed anew more than once, each time of other sources.
+    """
+    match question:
+        case SettleQuestion():
+            return event_id(question.subject, "question")
+        case ComposeQuestion():
+            sources = ",".join(source.candidate_id for source in question.sources)
+            return event_id(question.subject, f"question:{sources}")
+
+
+def _side(asked: AskedText) -> Side:
+    return Side(asked.candidate_id, asked.text, asked.recorded_at)
+
+
+def _with(verdict: Verdict, made: Composed) -> Verdict:
+    """The verdict that a text is to be composed, with what became of that and what both cost."""
+    told = made.verdict
+    costs = {name: _sum(getattr(verdict, name), getattr(told, name)) for name in COSTS}
+    said = {
+        "answer": verdict.answer if made.text is not None else told.answer,
+        "reasoning": verdict.reasoning or told.reasoning,
+        "model": verdict.model or told.model,
+        "prompt": verdict.prompt or told.prompt,
+    }
+    return verdict.model_copy(update=costs | said)
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return b if a is None else a if b is None else a + b

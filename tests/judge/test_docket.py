@@ -1,0 +1,221 @@
+"""Many questions at once: packed within an owner, bounded, and patient while nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+
+from contracts.errors import UsageError
+from contracts.evidence import Verdict
+from streams.judge.docket import Docket, Manner
+from streams.judge.pairs import Pair
+from tests.judge.stand_in import StandIn, pair, side
+
+Result = TypeVar("Result")
+QUICK = 0.001
+"""Seconds of the first pause: growing ones are short then, too."""
+
+
+def run(doing: Coroutine[Any, Any, Result]) -> Result:
+    async def bounded() -> Result:
+        async with asyncio.timeout(30):
+            return await doing
+
+    return asyncio.run(bounded())
+
+
+async def until(holds: Any) -> None:
+    while not holds():  # noqa: ASYNC110 - nobody gives word of it
+        await asyncio.sleep(0)
+
+
+def pairs(count: int) -> list[Pair]:
+    return [pair("old", f"new {number}") for number in range(count)]
+
+
+async def all_of(docket: Docket, judge: StandIn, some: list[Pair], owner: str = "ada") -> list[str]:
+    asking = (docket.compare(judge, owner, one) for one in some)
+    return [verdict.answer for verdict in await asyncio.gather(*asking)]
+
+
+def test_a_few_go_alone_and_many_are_packed_into_what_is_free() -> None:
+    async def story() -> None:
+        judge = StandIn()
+        docket = Docket(Manner(at_once=4, packed=8))
+        assert await all_of(docket, judge, pairs(3)) == ["different"] * 3
+        assert [len(asked) for asked in judge.asked] == [1, 1, 1]
+        judge.asked.clear()
+        assert await all_of(docket, judge, pairs(20)) == ["different"] * 20
+        assert [len(asked) for asked in judge.asked] == [5, 5, 5, 5]
+        judge.asked.clear()
+        await all_of(docket, judge, pairs(100))
+        assert max(len(asked) for asked in judge.asked) == 8
+
+    run(story())
+
+
+def test_every_pair_gets_its_own_answer_whatever_it_was_packed_with() -> None:
+    async def story() -> None:
+        judge = StandIn(lambda one: "same" if one.newer.candidate_id in "new 3 new 7" else "update")
+        answers = await all_of(Docket(Manner(at_once=1, packed=4)), judge, pairs(10))
+        assert [n for n, answer in enumerate(answers) if answer == "same"] == [3, 7]
+
+    run(story())
+
+
+def test_texts_of_two_owners_never_go_together() -> None:
+    async def story() -> None:
+        judge = StandIn()
+        docket = Docket(Manner(at_once=1, packed=50))
+        asking = [
+            docket.compare(judge, f"owner {n % 3}", pair(f"{n % 3}", str(n))) for n in range(30)
+        ]
+        await asyncio.gather(*asking)
+        owners = [{older for older, _ in asked} for asked in judge.asked]
+        assert all(len(some) == 1 for some in owners)
+        assert len(judge.asked) < 30
+
+    run(story())
+
+
+def test_no_more_than_may_be_are_under_way() -> None:
+    async def story() -> None:
+        gate = asyncio.Event()
+        judge = StandIn(gate=gate)
+        docket = Docket(Manner(at_once=3, packed=2))
+        asking = asyncio.gather(all_of(docket, judge, pairs(40)), docket.compose(judge, "ada", ()))
+        await until(lambda: judge.under_way == 3)
+        gate.set()
+        with pytest.raises(IndexError):  # nothing to compose of
+            await asking
+        await until(lambda: judge.under_way == 0)
+        assert judge.most_under_way == 3
+
+    run(story())
+
+
+def test_a_slow_answer_holds_up_none_but_those_packed_with_it() -> None:
+    async def story() -> None:
+        slow, quick = StandIn(gate=asyncio.Event()), StandIn()
+        docket = Docket(Manner(at_once=2, packed=4))
+        waiting = asyncio.create_task(docket.compare(slow, "ada", pair("a", "b")))
+        await until(lambda: slow.under_way)
+        assert len(await all_of(docket, quick, pairs(50))) == 50
+        assert not waiting.done()
+        assert slow.gate is not None
+        slow.gate.set()
+        assert (await waiting).answer == "different"
+
+    run(story())
+
+
+def test_an_outage_is_waited_out_with_one_request_at_a_time() -> None:
+    async def story() -> None:
+        judge = StandIn()
+        judge.away = True
+        docket = Docket(Manner(at_once=4, packed=1, first_pause=QUICK))
+        asking = asyncio.create_task(all_of(docket, judge, pairs(12)))
+        await until(lambda: judge.calls >= 8)
+        assert docket.silent
+        first, judge.most_under_way = judge.calls, 0
+        await until(lambda: judge.calls > first + 2)
+        assert judge.most_under_way == 1
+        judge.away = False
+        assert await asking == ["different"] * 12
+        assert not docket.silent
+
+    run(story())
+
+
+def test_one_that_nobody_ever_answers_does_not_hold_up_the_others() -> None:
+    async def story() -> None:
+        judge = StandIn(lambda one: "unavailable" if "new 0" in one.newer.candidate_id else "same")
+        docket = Docket(Manner(at_once=1, packed=1, first_pause=QUICK, patience=1e9))
+        stuck, *others = (docket.compare(judge, "ada", one) for one in pairs(5))
+        waiting = asyncio.create_task(stuck)
+        assert [verdict.answer for verdict in await asyncio.gather(*others)] == ["same"] * 4
+        assert not waiting.done()
+        await docket.close()
+        waiting.cancel()
+
+    run(story())
+
+
+def test_after_patience_the_answer_is_that_nobody_answers() -> None:
+    async def story() -> None:
+        judge = StandIn()
+        judge.away = True
+        docket = Docket(Manner(patience=0.02, first_pause=QUICK))
+        assert await all_of(docket, judge, pairs(3)) == ["unavailable"] * 3
+        assert judge.calls > 3
+        judge.asked.clear()
+        assert await all_of(docket, judge, pairs(5)) == ["unavailable"] * 5
+        assert judge.calls == 5, "the outage has lasted long enough: each is asked once"
+        judge.away = False
+        assert await all_of(docket, judge, pairs(5)) == ["different"] * 5
+
+    run(story())
+
+
+@pytest.mark.parametrize("manner", [Manner(patience=0.0), Manner(is_spent=lambda: True)])
+def test_without_patience_or_budget_it_is_given_up_at_once(manner: Manner) -> None:
+    async def story() -> None:
+        judge = StandIn()
+        judge.away = True
+        assert await all_of(Docket(manner), judge, pairs(4)) == ["unavailable"] * 4
+        assert sum(len(asked) for asked in judge.asked) == 4
+
+    run(story())
+
+
+def test_an_answer_that_was_known_already_says_nothing_of_the_service() -> None:
+    class Remembers(StandIn):
+        async def compare(self, pairs: Any) -> list[Verdict]:
+            found = await super().compare(pairs)
+            known = {"answer": "same", "calls": 0}
+            return [
+                one.model_copy(update=known) if pair.newer.candidate_id == "known" else one
+                for pair, one in zip(pairs, found, strict=True)
+            ]
+
+    async def story() -> None:
+        judge = Remembers()
+        judge.away = True
+        docket = Docket(Manner(packed=1, first_pause=QUICK))
+        asking = asyncio.create_task(docket.compare(judge, "ada", pair("a", "b")))
+        await until(lambda: docket.silent)
+        assert (await docket.compare(judge, "ada", pair("a", "known"))).answer == "same"
+        assert docket.silent
+        judge.away = False
+        await asking
+
+    run(story())
+
+
+def test_what_is_wrong_with_the_settings_ends_it() -> None:
+    class Refuses(StandIn):
+        async def compare(self, pairs: Any) -> list[Verdict]:
+            raise UsageError("the service does not know this key")
+
+    async def story() -> None:
+        docket = Docket(Manner())
+        with pytest.raises(UsageError, match="does not know this key"):
+            await docket.compare(Refuses(), "ada", pair("a", "b"))
+
+    run(story())
+
+
+def test_closing_gives_up_what_is_under_way() -> None:
+    async def story() -> None:
+        judge = StandIn(gate=asyncio.Event())
+        docket = Docket(Manner())
+        asking = asyncio.create_task(docket.compose(judge, "ada", [side("a")]))
+        await until(lambda: judge.under_way)
+        await docket.close()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    run(story())

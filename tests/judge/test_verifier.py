@@ -1,0 +1,170 @@
+"""A question's verdicts: best neighbour first, until one is the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from contracts.evidence import Answer
+from contracts.policy import Judge
+from contracts.questions import (
+    AnyQuestion,
+    AskedNeighbour,
+    AskedText,
+    ComposeQuestion,
+    SettleQuestion,
+)
+from contracts.requests import ComposeRequest, SettleRequest
+from streams.judge.docket import Docket, Manner
+from streams.judge.pairs import Pair
+from streams.judge.verifier import Verifier, request_id
+from tests.judge.stand_in import AT, StandIn
+
+NEWCOMER = "11111111-1111-5111-8111-111111111111"
+JOIN = "22222222-2222-5222-8222-222222222222"
+RULES = Judge()
+
+
+def asked(name: str, text: str | None = None) -> AskedText:
+    return AskedText(candidate_id=name, text=text or name.upper(), recorded_at=AT)
+
+
+def about(*names: str, face: tuple[str, ...] = (), rules: Judge = RULES) -> SettleQuestion:
+    """A question about a newcomer and these neighbours; `face` speaks for each."""
+    return SettleQuestion(
+        owner_id="ada",
+        policy="sha256:0",
+        rules=rules,
+        candidate=asked(NEWCOMER, "NEW"),
+        asked=tuple(
+            AskedNeighbour(side=asked(name), face=tuple(map(asked, face))) for name in names
+        ),
+    )
+
+
+def anew(*sources: str, rules: Judge = RULES) -> ComposeQuestion:
+    return ComposeQuestion(
+        owner_id="ada",
+        policy="sha256:0",
+        rules=rules,
+        decision_id=JOIN,
+        sources=tuple(map(asked, sources)),
+    )
+
+
+def by_name(answers: Mapping[str, Answer]) -> StandIn:
+    def rule(pair: Pair) -> Answer:
+        return answers[pair.older.candidate_id]
+
+    return StandIn(rule)
+
+
+def answered(
+    judge: StandIn, question: AnyQuestion, patience: float = 0.0
+) -> SettleRequest | ComposeRequest | None:
+    verifier = Verifier(lambda _: judge, Docket(Manner(patience=patience)))
+    return asyncio.run(verifier.answer(question))
+
+
+def settled(judge: StandIn, question: SettleQuestion) -> SettleRequest:
+    request = answered(judge, question)
+    assert isinstance(request, SettleRequest)
+    assert request.candidate_id == NEWCOMER
+    return request
+
+
+def told(request: SettleRequest) -> list[tuple[str, str]]:
+    return [(verdict.neighbour_id, verdict.answer) for verdict in request.verdicts]
+
+
+@pytest.mark.parametrize("last", ["same", "update", "unavailable"])
+def test_it_asks_until_one_settles(last: Answer) -> None:
+    judge = by_name({"a": "different", "b": "unusable", "c": last, "d": "same"})
+    request = settled(judge, about("a", "b", "c", "d"))
+    assert told(request) == [("a", "different"), ("b", "unusable"), ("c", last)]
+    assert judge.asked == [[(name, NEWCOMER)] for name in "abc"]
+    assert (request.composed, request.sources) == (None, ())
+
+
+def test_where_none_is_the_same_all_verdicts_are_brought() -> None:
+    request = settled(by_name({"a": "different", "b": "different"}), about("a", "b"))
+    assert told(request) == [("a", "different"), ("b", "different")]
+
+
+def test_a_text_is_composed_of_the_face_and_the_newcomer() -> None:
+    judge = by_name({"a": "different", "b": "compose", "c": "same"})
+    request = settled(judge, about("a", "b", "c", face=("x", "y")))
+    assert told(request) == [("a", "different"), ("b", "compose")]
+    assert request.composed == "X + Y + NEW"
+    assert request.sources == ("x", "y", NEWCOMER)
+    assert judge.composed == [["x", "y", NEWCOMER]]
+    verdict = request.verdicts[-1]
+    assert (verdict.calls, verdict.cost_usd, verdict.input_tokens) == (2, 0.75, 10)
+
+
+def test_a_text_is_composed_of_the_neighbour_where_it_speaks_for_itself() -> None:
+    request = settled(by_name({"b": "compose"}), about("b"))
+    assert (request.composed, request.sources) == ("B + NEW", ("b", NEWCOMER))
+
+
+@pytest.mark.parametrize("failure", ["unavailable", "unusable"])
+def test_a_text_that_could_not_be_composed_is_the_verdict(failure: Answer) -> None:
+    judge = by_name({"b": "compose"})
+    judge.composes = failure
+    request = settled(judge, about("b"))
+    assert told(request) == [("b", failure)]
+    assert (request.composed, request.sources) == (None, ())
+    assert request.verdicts[0].cost_usd == 0.75
+
+
+def test_an_empty_composition_merges_nothing() -> None:
+    judge = by_name({"b": "compose"})
+    judge.empty = True
+    request = settled(judge, about("b"))
+    assert told(request) == [("b", "compose")]
+    assert request.sources == ()
+    assert not request.composed
+
+
+def test_a_join_gets_a_text_anew_of_what_is_left() -> None:
+    judge = StandIn()
+    request = answered(judge, anew("a", "b"))
+    assert isinstance(request, ComposeRequest)
+    assert (request.decision_id, request.text, request.sources) == (JOIN, "A + B", ("a", "b"))
+    assert request.verdicts[0].cost_usd == 0.5
+
+
+def test_a_text_that_could_not_be_made_anew_is_left_for_later() -> None:
+    for empty, answer in ((True, "compose"), (False, "unusable"), (False, "unavailable")):
+        judge = StandIn()
+        judge.empty, judge.composes = empty, answer  # type: ignore[assignment]
+        assert answered(judge, anew("a", "b")) is None
+
+
+def test_a_policy_without_a_judge_asks_nobody() -> None:
+    judge, nobody = StandIn(), Judge(enabled=False)
+    assert told(settled(judge, about("a", "b", rules=nobody))) == [("a", "unavailable")]
+    assert answered(judge, anew("a", "b", rules=nobody)) is None
+    assert judge.calls == 0
+
+
+def test_the_request_has_the_same_id_whenever_it_is_asked() -> None:
+    question = about("a", "b")
+    first = settled(by_name({"a": "same"}), question)
+    again = settled(by_name({"a": "different", "b": "different"}), question)
+    assert first.request_id == again.request_id == request_id(question)
+    assert request_id(anew("a", "b")) != request_id(anew("a", "c"))
+
+
+def test_the_judge_is_the_one_of_the_questions_rules() -> None:
+    strict, asked_with = Judge(ask="same"), []
+
+    def judge_of(rules: Judge) -> StandIn:
+        asked_with.append(rules)
+        return StandIn()
+
+    verifier = Verifier(judge_of, Docket(Manner()))
+    asyncio.run(verifier.answer(about("a", rules=strict)))
+    assert asked_with == [strict]

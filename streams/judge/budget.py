@@ -11,6 +11,9 @@ from typing import Any
 from streams.judge.notes import connect, telling
 from streams.judge.settings import JudgeSettings
 
+SPENT = "the budget of this day is spent"
+"""Why a verdict is `unavailable` that nobody was asked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:

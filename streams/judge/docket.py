@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from contracts.evidence import Verdict
+from streams.judge.budget import SPENT
 from streams.judge.pairs import Composed, Pair, Side
 
 PATIENCE_SECONDS = 3600.0
@@ -55,15 +56,14 @@ class _Matter:
 class Manner:
     """How a docket asks.
 
-    `at_once` requests are under way at once, of up to `packed` pairs each. `patience` in seconds;
-    `is_spent`: whether the day's budget is. Pauses are drawn between a half and a whole of what
-    they may be, so that many verifiers do not come back together.
+    `at_once` requests are under way at once, of up to `packed` pairs each. `patience` in seconds.
+    Pauses are drawn between a half and a whole of what they may be, so that many verifiers do not
+    come back together.
     """
 
     at_once: int = 8
     packed: int = PACKED
     patience: float = PATIENCE_SECONDS
-    is_spent: Callable[[], bool] = lambda: False
     first_pause: float = FIRST_PAUSE_SECONDS
 
 
@@ -155,10 +155,10 @@ class Docket:
     def _hear(self, matter: _Matter, answer: Verdict | Composed) -> None:
         verdict = answer if isinstance(answer, Verdict) else answer.verdict
         if verdict.answer != "unavailable":
-            if verdict.calls != 0:  # else it was known already, which says nothing of the service
+            if verdict.calls:  # else it was known already, which says nothing of the service
                 self._silent_since, self._pauses = None, 0
             _tell(matter.answer, answer)
-        elif self._is_given_up(matter):
+        elif verdict.reasoning == SPENT or self._is_given_up(matter):
             _tell(matter.answer, answer)
         else:
             self._waiting.append(matter)  # last: it may be this one alone that nobody answers
@@ -168,9 +168,6 @@ class Docket:
         now = asyncio.get_running_loop().time()
         matter.since = now if matter.since is None else matter.since
         self._silent_since = now if self._silent_since is None else self._silent_since
-        if self.manner.is_spent():
-            self._silent_since = None  # it is not the service that is silent
-            return True
         return now - min(matter.since, self._silent_since) >= self.manner.patience
 
     def _pause(self) -> None:

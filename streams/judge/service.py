@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from contracts.errors import UsageError
 from streams.judge.bucket import TokenBucket
-from streams.judge.budget import Budget, Reserved
+from streams.judge.budget import SPENT, Budget, Reserved
 from streams.judge.cost import Cost
 from streams.judge.models import Model, Usage, model
 from streams.judge.packing import ANSWER_TOKENS, answer_limit
@@ -102,7 +102,7 @@ class Service:
         async with self._slots:
             reserved = self._budget.reserve(self._expected(prompt, name, payload, pairs))
             if reserved is None:
-                return Reply("unavailable", Cost(), "the budget of this day is spent")
+                return Reply("unavailable", Cost(), SPENT)
             await self._bucket.take()
             begun = time.monotonic()
             body = request(prompt, name, payload, answer_limit(pairs, model(name)))

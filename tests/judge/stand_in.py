@@ -27,7 +27,7 @@ def different(_pair: Pair) -> Answer:
 class StandIn:
     """Answers `rule` of each pair, and joins texts with a plus.
 
-    `away`: nobody answers. `gate`: an answer waits for it, where it is given.
+    `away`: nobody answers, and `why`. `gate`: an answer waits for it, where it is given.
     """
 
     def __init__(
@@ -36,6 +36,7 @@ class StandIn:
         self.rule = rule
         self.gate = gate
         self.away = False
+        self.why: str | None = None
         self.composes: Answer = "compose"
         self.empty = False
         self.asked: list[list[tuple[str, str]]] = []
@@ -57,6 +58,7 @@ class StandIn:
                 {
                     "neighbour_id": pair.older.candidate_id,
                     "answer": answer,
+                    "reasoning": self.why,
                     "model": "stand-in",
                     "prompt": "1",
                     "calls": share,

@@ -10,6 +10,7 @@ import pytest
 
 from contracts.errors import UsageError
 from contracts.evidence import Verdict
+from streams.judge.budget import SPENT
 from streams.judge.docket import Docket, Manner
 from streams.judge.pairs import Pair
 from tests.judge.stand_in import StandIn, pair, side
@@ -160,12 +161,15 @@ def test_after_patience_the_answer_is_that_nobody_answers() -> None:
     run(story())
 
 
-@pytest.mark.parametrize("manner", [Manner(patience=0.0), Manner(is_spent=lambda: True)])
-def test_without_patience_or_budget_it_is_given_up_at_once(manner: Manner) -> None:
+@pytest.mark.parametrize(("patience", "why"), [(0.0, None), (1e9, SPENT)])
+def test_without_patience_or_budget_it_is_given_up_at_once(
+    patience: float, why: str | None
+) -> None:
     async def story() -> None:
         judge = StandIn()
-        judge.away = True
-        assert await all_of(Docket(manner), judge, pairs(4)) == ["unavailable"] * 4
+        judge.away, judge.why = True, why
+        docket = Docket(Manner(patience=patience))
+        assert await all_of(docket, judge, pairs(4)) == ["unavailable"] * 4
         assert sum(len(asked) for asked in judge.asked) == 4
 
     run(story())

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -34,6 +34,7 @@ from streams.embedder import Embedder
 from streams.intake import RawRow, understand
 from streams.intake.parsing import NO_RENAMES
 
+Asked = TypeVar("Asked")
 POLL_SECONDS = 0.02
 """How often an answer is looked for, and whether the writer has gone."""
 
@@ -139,14 +140,22 @@ class FrontDesk:
     def stream(
         self, inputs: Iterator[Input], renames: dict[str, str]
     ) -> Generator[Sequence[Outcome], None, None]:
-        """Decide on many inputs, window by window, and serve others between the windows."""
+        """Decide on many inputs, window by window, and serve others between the windows.
+
+        Where another process writes, windows go to it, until it has let the store go: a verifier
+        has it for moments only, and an ingestion that began in one of them shall not be slower.
+        """
         self._require_own()
-        with self.writing() as session:
-            if session is not None:
-                with between_windows() as check:
-                    yield from run(session.writer, inputs, lambda: (session.serve(), check()))
+        while True:
+            with self.writing() as session:
+                if session is not None:
+                    with between_windows() as check:
+                        yield from run(session.writer, inputs, lambda: (session.serve(), check()))
+                    return
+            sent = next(self._sent(inputs, renames), None)
+            if sent is None:
                 return
-        yield from self._sent(inputs, renames)
+            yield sent
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:
         """Decide on the bytes of a dead letter that came from `origin`."""
@@ -165,19 +174,27 @@ class FrontDesk:
         with self.writing() as session:
             if session is not None:
                 return told(session.request(request))
-        body = request.model_dump_json(exclude_none=True).encode()
-        return told(self._left_in_inbox("request", body))
+        return told(self._left_in_inbox("request", _body(request)))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
-        """Carry out requests that do not depend on each other; they are made visible together."""
+        """Carry out requests that do not depend on each other; they are made visible together.
+
+        Where another process writes, all are left with it before the first answer is waited for.
+        """
         self._require_own()
         with self.writing() as session:
-            carry_out = self.ask if session is None else lambda one: told(session.request(one))
-            return [answer_or_refusal(carry_out, request) for request in requests]
+            if session is not None:
+                carry_out = lambda one: told(session.request(one))  # noqa: E731 - used here alone
+                return [answer_or_refusal(carry_out, request) for request in requests]
+        items = [self._inbox.put("request", "inbox", _body(request)) for request in requests]
+        return [answer_or_refusal(lambda one: told(self._answer_to(one)), item) for item in items]
 
     def _left_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
-        """Leave an item and wait for its answer; serve it here when the writer has gone."""
-        item = self._inbox.put(kind, "inbox", body)
+        """Leave an item and wait for its answer."""
+        return self._answer_to(self._inbox.put(kind, "inbox", body))
+
+    def _answer_to(self, item: int) -> Any:
+        """Wait for the answer to an item; serve it here when the writer has gone."""
         while (answer := self._inbox.take_answer(item)) is None:
             with self.writing() as session:
                 if session is not None:
@@ -218,13 +235,17 @@ class FrontDesk:
 
 
 def answer_or_refusal(
-    carry_out: Callable[[AnyRequest], Answer], request: AnyRequest
+    carry_out: Callable[[Asked], Answer], request: Asked
 ) -> Answer | RefusedError:
     """A request's answer, its refusal returned."""
     try:
         return carry_out(request)
     except RefusedError as refusal:
         return refusal
+
+
+def _body(request: AnyRequest) -> bytes:
+    return request.model_dump_json(exclude_none=True).encode()
 
 
 def told(answer: Answer) -> Answer:

@@ -17,6 +17,8 @@ from streams.cluster.records import Record
 
 AHEAD = 2
 """Batches whose texts are being embedded while one is decided on."""
+TOGETHER = 512
+"""Records that are decided on together at most: what comes meanwhile waits to be so."""
 
 Result = TypeVar("Result")
 
@@ -39,7 +41,8 @@ class AssignedPartition:
     """Decides on batches in the order in which they come, and acknowledges in that order.
 
     Candidates are opened when they come, so that texts are embedded while earlier batches are
-    decided on. `failed` is told once when something goes wrong; nothing is decided after that.
+    decided on. Those that come while enough batches are open are opened together: each batch costs
+    a transaction. `failed` is told when something goes wrong; nothing is decided after that.
     """
 
     def __init__(
@@ -55,18 +58,34 @@ class AssignedPartition:
         self.writer = writer
         self._decider = decider
         self._failed = failed
+        self._arrived: deque[Delivery] = deque()
         self._batches: deque[_Batch] = deque()
         self._changed = asyncio.Condition()
         self._closing = False
         self._given_up = asyncio.Event()
-        self._task = asyncio.create_task(self._run())
+        self._tasks = [asyncio.create_task(self._watched(run())) for run in (self._open, self._run)]
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
-        """Take a batch of the candidates topic; waits while enough batches wait already."""
-        async for batch in self._with_missed(deliveries):
-            if await self._has_room():
-                opened = await self._decide(self.writer.open, [one.record for one in batch])
-                await self._take(_Batch(batch, opened))
+        """Take records of the candidates topic; waits while enough of them wait already."""
+        async for some in self._with_missed(deliveries):
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._closing or not self._is_full())
+                self._arrived.extend(some)
+                self._changed.notify_all()
+
+    def _is_full(self) -> bool:
+        return len(self._arrived) >= TOGETHER
+
+    async def _open(self) -> None:
+        while await self._has_room():
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._closing or bool(self._arrived))
+                count = 0 if self._closing else min(len(self._arrived), TOGETHER)
+                some = [self._arrived.popleft() for _ in range(count)]
+                self._changed.notify_all()
+            if some:
+                opened = await self._decide(self.writer.open, [one.record for one in some])
+                await self._take(_Batch(some, opened))
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
         """Take a batch of the commands topic."""
@@ -102,11 +121,14 @@ class AssignedPartition:
             return None if self._closing else self._batches[0]
 
     async def _run(self) -> None:
+        while (batch := await self._next()) is not None and await self._is_done(batch):
+            async with self._changed:
+                self._batches.popleft()
+                self._changed.notify_all()
+
+    async def _watched(self, running: Awaitable[None]) -> None:
         try:
-            while (batch := await self._next()) is not None and await self._is_done(batch):
-                async with self._changed:
-                    self._batches.popleft()
-                    self._changed.notify_all()
+            await running
         except Exception as error:  # noqa: BLE001 - whoever runs the worker ends it with this
             self._closing = True
             await self._failed(error)
@@ -160,7 +182,7 @@ class AssignedPartition:
         for batch in self._batches:
             if batch.opened is not None and batch.opened.window.embeddings is not None:
                 batch.opened.window.embeddings.cancel()
-        await self._task
+        await asyncio.gather(*self._tasks)
         await self.producer.stop()
         await self._decide(self._drop)
 

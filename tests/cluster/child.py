@@ -14,7 +14,7 @@ from typing import Any
 
 from palimpsest.following import Follower
 from projections import projector
-from streams.cluster import following, station, worker
+from streams.cluster import assigned, following, station, worker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from streams.embedded import operations
@@ -39,7 +39,7 @@ def live(plan: Plan) -> int:
 
 
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
-    worker.TAKEN = plan.get("taken", 64)
+    worker.TAKEN = assigned.TOGETHER = plan.get("taken", 64)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     operations.BULK = 3
     _slow_down(plan.get("slow", 0.0))

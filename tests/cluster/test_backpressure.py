@@ -18,8 +18,9 @@ Raw = tuple[int, bytes | None, Any, Any]
 TAKEN = 16
 ROWS = 1_500
 POISON = 150
-HELD = (2 + 1) * TAKEN + PARTITIONS * (AHEAD + 1) * TAKEN + TAKEN
-"""Faust's buffer and what is being taken from it; batches that wait; one that is not let in."""
+HELD = (2 + 1) * TAKEN + PARTITIONS * (AHEAD + 1 + 2) * TAKEN
+"""Faust's buffer and what is being taken from it; in each partition batches that are open, and what
+waits to be opened: not much more than one batch."""
 
 
 def test_behind_a_slow_embedder_little_is_held_and_the_session_goes_on(cluster: Cluster) -> None:

@@ -12,12 +12,14 @@ from palimpsest.commands import (
     bulk,
     care,
     cluster,
+    dedupe,
     demo_judge,
     doctor,
     ingest,
     letters,
     looking,
     policies,
+    review,
     saying,
     topics,
 )
@@ -34,6 +36,8 @@ app = typer.Typer(
 )
 for group in (ingest, looking, saying, bulk, care):
     app.add_typer(group.app)
+app.add_typer(dedupe.app)
+app.add_typer(review.app, name="review")
 app.add_typer(care.log, name="log")
 app.add_typer(policies.app, name="policy")
 app.add_typer(letters.app, name="dead-letters")

@@ -28,11 +28,11 @@ from contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest import exchange
+from palimpsest.batches import Batches
 from palimpsest.cluster_desk import ClusterDesk
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import IngestProgress, Summary, ingest_files, ingest_letters, to_inputs
 from palimpsest.paths import LOG_FILE, PROJECTIONS
-from palimpsest.reader import Reader
 from streams.cluster.connection import Connection
 from streams.embedded.desk import Answer
 from streams.embedded.inputs import Outcome
@@ -48,7 +48,7 @@ class Said(TypedDict, total=False):
     because: str | None
 
 
-class Palimpsest(Reader):
+class Palimpsest(Batches):
     """A store that is open in this process; used by one thread at a time.
 
     Any number of processes may have it open. Whoever wants to write takes the writer's lock for as

@@ -10,12 +10,15 @@ from typing import Literal
 from contracts.events import (
     AnyEvent,
     Composed,
+    Confirmed,
     Decided,
     Invalid,
     Joined,
     PolicySet,
     Redecided,
     Refused,
+    Reversed,
+    Separated,
     Settled,
 )
 from projections.rows import (
@@ -103,7 +106,7 @@ class Changes:
                 self._facts.append(Fact(position, event, entry))
             case Invalid() | PolicySet():
                 self._facts.append(Fact(position, event, None))
-            case Refused() if event.data.verdicts:
+            case Refused() | Separated() | Confirmed() | Reversed() if event.data.verdicts:
                 self._facts.append(Fact(position, event, None))
             case Composed() if event.data.evidence.verdicts and touched.memories:
                 self._facts.append(Fact(position, event, None))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from contracts.candidate import CandidateFields
 from contracts.events import (
     Composed,
+    Confirmed,
     Decided,
     Invalid,
     InvalidData,
@@ -15,6 +16,8 @@ from contracts.events import (
     Joined,
     Redecided,
     Refused,
+    Reversed,
+    Separated,
     Settled,
 )
 from contracts.evidence import Evidence, Neighbour, Verdict
@@ -183,6 +186,10 @@ def verdict_rows(fact: Fact) -> list[VerdictRow]:
             candidate_id = event.data.candidate_id
         case Composed():
             verdicts, candidate_id = event.data.evidence.verdicts, None
+        case Separated() | Reversed():
+            verdicts, candidate_id = event.data.verdicts or (), event.data.candidate_id
+        case Confirmed():
+            verdicts, candidate_id = event.data.verdicts or (), None
         case _:
             return []
     return [

@@ -14,6 +14,8 @@ from contracts.requests import CombineRequest, SeparateRequest
 from streams.core.ledger import Entry, Memory
 
 Proposal = CombineRequest | SeparateRequest
+Tell = Callable[[str, float | None], None]
+"""Told what is being done, and which share of it is done (0-1; None where that is not known)."""
 CHECK = "dedupe"
 """What the evidence of a batch run's joins calls itself."""
 
@@ -33,13 +35,13 @@ class Pairing(TypedDict):
 
 @dataclass(slots=True)
 class Run:
-    """One run's account. `tell` is told what is being done, and which share of it is done (0-1).
+    """One run's account.
 
     `pairs` are those whose cosine was computed, `all_pairs` those of all memories of each scope;
     `asked` counts by the judge's answer. `merged` are memories that take no part any more.
     """
 
-    tell: Callable[[str, float | None], None]
+    tell: Tell
     memories: int = 0
     pairs: int = 0
     all_pairs: int = 0

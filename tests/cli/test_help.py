@@ -35,7 +35,7 @@ DESIGNED = (
     " restore, unmerge, reverse, rebuild, verify, sql, log export, log import, policy list,"
     " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show,"
     " dead-letters retry, doctor, topics create, topics check, worker, project,"
-    " demo-judge"
+    " demo-judge, dedupe, review run, review next, review same, review different"
 ).split(", ")
 
 

@@ -97,6 +97,7 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
         "confirm": decision,
         "reinstate": decision,
         "unmerge": decision,
+        "review": decision,
     }.get(words[0], "")
     named["ID"] = some
     return [some if UUID.fullmatch(word) else named.get(word, word) for word in words]

@@ -10,16 +10,15 @@ import pytest
 
 from contracts.commands import Admit
 from contracts.evidence import Answer, Verdict
-from contracts.policy import CosineCheck, Policy, TokenDedupe, Zone
+from contracts.policy import CosineCheck, Policy, Zone
 from contracts.requests import CombineRequest, SeparateRequest
-from streams.dedupe import Run, by_tokens
+from streams.dedupe import Run, proposals
 from streams.dedupe.run import Proposal
 from streams.judge.pairs import Pair
 from streams.policies import load_policy
 from tests.core.spec import History, Step, content, given, merge, policy, retract, say, separate
 
 STORE_TIME = load_policy("store-time")
-RULE = TokenDedupe(rule="tokens")
 STILL = policy(CosineCheck(check="cosine", zones=(Zone(at_least=1.0, action="pending"),)))
 """While the memories come in, nothing is near: what the janitor finds was there before it."""
 
@@ -71,7 +70,7 @@ def run_of(
     judge, run = Answers(lambda pair: answer), Run(lambda what, share: None)
 
     async def gather() -> list[Proposal]:
-        parts = by_tokens(history.ledger, rules, RULE, judge, run)
+        parts = proposals(history.ledger, rules, judge, run)
         return [one async for part in parts for one in part]
 
     return run, asyncio.run(gather()), judge

@@ -1,0 +1,97 @@
+"""What is done to many memories at once: batch runs, reviews, and the queue of a person."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+from contracts.requests import (
+    AnyRequest,
+    ConfirmRequest,
+    MergeRequest,
+    SeparateRequest,
+    UnmergeRequest,
+)
+from palimpsest import queueing
+from palimpsest.deduping import dedupe
+from palimpsest.judging import OnDemand
+from palimpsest.reader import Reader
+from palimpsest.reviewing import review
+from streams.dedupe import Tell
+from streams.embedded.desk import Answer
+from streams.judge.settings import JudgeSettings
+
+
+def _untold(_what: str, _share: float | None) -> None:
+    """Nobody watches."""
+
+
+class Batches(Reader):
+    """An open store whose memories are compared, reviewed and asked about.
+
+    Runs that ask the judge have an event loop of their own: call them outside of one.
+    """
+
+    def dedupe(
+        self, *, dry_run: bool = False, judge: JudgeSettings | None = None, progress: Tell = _untold
+    ) -> dict[str, Any]:
+        """Run the policy's batch rules; what was compared, asked and joined.
+
+        With `dry_run` nothing is written, but the judge is asked: the real run finds its answers.
+        RefusedError where the policy has no batch rules; UsageError where the judge cannot be used.
+        """
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge) as asked:
+                return await dedupe(self._desk, asked, dry_run=dry_run, tell=progress)
+
+        return asyncio.run(run())
+
+    def review(
+        self, *, judge: JudgeSettings | None = None, progress: Tell = _untold
+    ) -> dict[str, Any]:
+        """Review every rejection: exact repeats are confirmed, the stronger model sees the rest."""
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge) as asked:
+                return await review(self._desk, asked, progress)
+
+        return asyncio.run(run())
+
+    def _judge(self, settings: JudgeSettings | None) -> OnDemand:
+        rules = self._desk.policy_in_force().judge
+        return OnDemand(self.folder, rules, settings or JudgeSettings())
+
+    def next_review(self) -> dict[str, Any] | None:
+        """What a person is asked next: a pair of texts and what was decided; None for nothing."""
+        return queueing.next_question(self._desk)
+
+    def review_same(
+        self, decision_id: str, *, actor: str | None = None, because: str | None = None
+    ) -> Answer:
+        """A person says that the pair of a waiting decision is the same.
+
+        A pending pair is merged, a join confirmed. RefusedError where nothing waits about it.
+        """
+        row = queueing.question_about(self._desk, decision_id)
+        said: dict[str, Any] = {"request_id": str(uuid4()), "actor": actor, "because": because}
+        request: AnyRequest = (
+            MergeRequest(**said, a=row["existing_id"], b=row["candidate_id"])
+            if row["waits_as"] == "pending"
+            else ConfirmRequest(**said, decision_id=decision_id)
+        )
+        return self._desk.ask(request)
+
+    def review_different(
+        self, decision_id: str, *, actor: str | None = None, because: str | None = None
+    ) -> Answer:
+        """A person says that it is not: a pending pair is separated, a join taken out."""
+        row = queueing.question_about(self._desk, decision_id)
+        said: dict[str, Any] = {"request_id": str(uuid4()), "actor": actor, "because": because}
+        request: AnyRequest = (
+            SeparateRequest(**said, a=row["existing_id"], b=row["candidate_id"])
+            if row["waits_as"] == "pending"
+            else UnmergeRequest(**said, decision_id=decision_id)
+        )
+        return self._desk.ask(request)

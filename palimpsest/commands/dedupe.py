@@ -1,0 +1,55 @@
+"""`dedupe`: the policy's batch rules over the memories that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+
+from palimpsest.commands.drawing import shown
+from palimpsest.commands.invocation import invocation
+
+app = typer.Typer()
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be joined; write no decision.")
+]
+
+
+@app.command(epilog="Example: palimpsest dedupe --dry-run")
+def dedupe(context: typer.Context, dry_run: DryRun = False) -> None:
+    """Compare the memories that are there by the policy's batch rules, and join what is the same.
+
+    The exit status is 1 where the judge did not answer: those pairs wait for the next run.
+    """
+    call = invocation(context)
+    with call.output.progress() as tell, call.store() as store:
+        answer = store.dedupe(dry_run=dry_run, judge=call.settings.judge, progress=tell)
+    call.output.answer(answer, lambda: _drawn(answer))
+    if answer["asked"].get("unavailable"):
+        call.output.remark("the judge did not answer about some pairs: they wait for the next run")
+        raise typer.Exit(1)
+
+
+def _drawn(answer: Mapping[str, Any]) -> RenderableType:
+    share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
+    verb = "would be joined" if answer["dry_run"] else "joined"
+    asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
+    lines = [
+        shown(
+            f"{answer['memories']:,} memories of {answer['owners']:,} owners: {answer['pairs']:,}"
+            f" pairs looked at, {share:.1%} of all"
+        ),
+        shown(f"the judge said of {sum(answer['asked'].values()):,} pairs: {asked or 'nothing'}"),
+        shown(f"{len(answer['joined']):,} {verb}", "bold"),
+    ]
+    for one in answer["joined"]:
+        lines.append(shown(f"  {one['decision']}  {one['similarity']:.4f}  {one['older_text']}"))
+        lines.append(shown(f"{'':>{len(one['decision']) + 10}}{one['newer_text']}", "dim"))
+    lines += [
+        shown(f"  came to nothing: {one['a']} and {one['b']} ({one['reason']})")
+        for one in answer["refused"]
+    ]
+    return Group(*lines)

@@ -1,0 +1,138 @@
+"""Reviews: exact repeats without a model, other rejections by a stronger one (design section 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+from uuid import uuid4
+
+from contracts.errors import RefusedError
+from contracts.evidence import Verdict
+from contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
+from palimpsest.desk import FrontDesk
+from palimpsest.judging import Judging
+from streams.core.expand import EXACT
+from streams.core.ledger import Edge, Ledger
+from streams.dedupe import Tell
+from streams.embedded.owners import fold_owner
+from streams.judge.pairs import Pair, Side
+
+REJECTIONS = frozenset(
+    {"token_reject", "session_reject", "auto_reject", "llm_reject", "fallback_reject"}
+)
+"""Decisions by which a text was taken for a duplicate: what a review looks at."""
+AT_ONCE = 500
+"""How many reviews are handed in together."""
+
+
+@dataclass(slots=True)
+class Reviewed:
+    """What a review did: counts, the decisions reversed, and what was refused, with the reason."""
+
+    exact: int = 0
+    confirmed: int = 0
+    reversed: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    asked: Counter[str] = field(default_factory=Counter)
+
+    def told(self) -> dict[str, Any]:
+        """As the command answers it; `left` are those that nobody could judge."""
+        return {
+            "exact": self.exact,
+            "confirmed": self.confirmed,
+            "reversed": self.reversed,
+            "refused": self.refused,
+            "left": self.asked["unavailable"] + self.asked["unusable"],
+        }
+
+
+async def review(desk: FrontDesk, judge: Judging, tell: Tell) -> dict[str, Any]:
+    """Review every rejection that stands unreviewed.
+
+    Exact repeats are confirmed first, without a model. The stronger model is asked about the rest:
+    *same* confirms, *different* takes the join out, with the rank of a review. Where that is
+    refused, because the text would live twice or a person has said otherwise, it is told.
+    """
+    owners = [owner_id for owner_id in desk.log.owners() if owner_id]
+    done = Reviewed()
+    for number, owner_id in enumerate(owners):
+        tell("reviewing", number / len(owners))
+        ledger = fold_owner(desk.log, owner_id)
+        waiting = list(unreviewed(ledger))
+        _confirm_exact(desk, [edge for edge in waiting if edge.decision in EXACT], done)
+        rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
+        while part := list(islice(rejected, AT_ONCE)):
+            verdicts = await judge.review([_pair(edge) for edge in part])
+            _carry_out(desk, part, verdicts, done)
+        ledger.dissolve()
+    return done.told()
+
+
+def unreviewed(ledger: Ledger) -> Iterator[Edge]:
+    """Standing joins that no person made and nobody has reviewed, in the order of their events."""
+    for edge in ledger.edges.values():
+        if edge.standing and edge.rank in ("rule", "judge") and edge.id not in ledger.reviews:
+            yield edge
+
+
+def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], done: Reviewed) -> None:
+    requests = [_confirm(edge, None) for edge in edges]
+    for start in range(0, len(requests), AT_ONCE):
+        answers = desk.ask_each(requests[start : start + AT_ONCE])
+        done.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
+
+
+def _carry_out(
+    desk: FrontDesk, edges: Sequence[Edge], verdicts: Sequence[Verdict], done: Reviewed
+) -> None:
+    said: list[tuple[Edge, AnyRequest]] = []
+    for edge, verdict in zip(edges, verdicts, strict=True):
+        done.asked[verdict.answer] += 1
+        if verdict.answer == "same":
+            said.append((edge, _confirm(edge, verdict)))
+        elif verdict.answer == "different":
+            said.append((edge, _reverse(edge, verdict)))
+    answers = desk.ask_each([request for _, request in said])
+    for (edge, request), answer in zip(said, answers, strict=True):
+        _note(edge, request, answer, done)
+
+
+def _note(edge: Edge, request: AnyRequest, answer: Any, done: Reviewed) -> None:
+    about = {"decision_id": edge.id, "decision": edge.decision, "similarity": edge.similarity}
+    if isinstance(answer, RefusedError):
+        done.refused.append({**about, "reason": answer.reason, "detail": answer.detail})
+    elif request.request == "confirm":
+        done.confirmed += 1
+    else:
+        reasoning = request.because
+        done.reversed.append({**about, "candidate_id": edge.newer.id, "reasoning": reasoning})
+
+
+def _confirm(edge: Edge, verdict: Verdict | None) -> ConfirmRequest:
+    return ConfirmRequest(
+        request_id=str(uuid4()),
+        decision_id=edge.id,
+        rank="review",
+        because=verdict.reasoning if verdict else "the same text",
+        verdicts=(verdict,) if verdict else None,
+    )
+
+
+def _reverse(edge: Edge, verdict: Verdict) -> UnmergeRequest:
+    return UnmergeRequest(
+        request_id=str(uuid4()),
+        decision_id=edge.id,
+        rank="review",
+        because=verdict.reasoning,
+        verdicts=(verdict,),
+    )
+
+
+def _pair(edge: Edge) -> Pair:
+    older, newer = (
+        Side(entry.id, entry.text, entry.decided_at) for entry in (edge.older, edge.newer)
+    )
+    return Pair(older, newer)

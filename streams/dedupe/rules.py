@@ -1,0 +1,23 @@
+"""The batch rule that a policy names, for one owner."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from contracts.policy import Policy
+from streams.core.ledger import Ledger
+from streams.dedupe.by_tokens import Compares, by_tokens
+from streams.dedupe.run import Proposal, Run
+
+
+def proposals(
+    ledger: Ledger, policy: Policy, judge: Compares, run: Run
+) -> AsyncIterator[list[Proposal]]:
+    """What the policy's batch rule makes of an owner's memories, part by part.
+
+    A part is carried out before the next one is asked for. ValueError for a policy without rules.
+    """
+    rule = policy.dedupe
+    if rule is None:
+        raise ValueError(f"the policy {policy.name} has no batch rules")
+    return by_tokens(ledger, policy, rule, judge, run)

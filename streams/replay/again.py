@@ -1,0 +1,91 @@
+"""The commands that events came of, to be said again where the history is another."""
+
+from __future__ import annotations
+
+from contracts.commands import (
+    Compose,
+    Merge,
+    Operation,
+    Redecide,
+    Reinstate,
+    Restore,
+    Separate,
+    Unmerge,
+)
+from contracts.events import (
+    Composed,
+    Joined,
+    Redecided,
+    Reinstated,
+    Restored,
+    Reversed,
+    Separated,
+)
+from streams.core.ledger import Ledger
+
+
+def merged_again(event: Joined) -> Merge:
+    """What a person said of two candidates."""
+    newer, join = event.data.candidate_id, event.data.join
+    return Merge(
+        command_id=event.id,
+        owner_id=event.owner_id,
+        a=join.to,
+        b=newer,
+        face=newer if join.face == "take" else None,
+    )
+
+
+def redecided_again(event: Redecided) -> Redecide:
+    """A decision that was made anew before."""
+    data = event.data
+    return Redecide(
+        command_id=event.id,
+        owner_id=event.owner_id,
+        candidate_id=data.candidate_id,
+        consequence_of=data.consequence_of,
+        decision=data.decision,
+        join=data.join,
+        composition=data.composition,
+        evidence=data.evidence,
+    )
+
+
+def said_again(
+    event: Reversed | Reinstated | Separated | Composed | Restored, ledger: Ledger
+) -> Operation | None:
+    """An operator's word; None where its decision joined others in this ledger, or nobody."""
+    own, owner = event.id, event.owner_id
+    match event:
+        case Reversed(data=cut):
+            edge = ledger.edges.get(cut.decision_id)
+            if edge is None or edge.older.id != cut.joined_to:
+                return None
+            return Unmerge(
+                command_id=own,
+                owner_id=owner,
+                decision_id=cut.decision_id,
+                rank=cut.rank,
+                consequence_of=cut.consequence_of,
+            )
+        case Reinstated(data=back):
+            return Reinstate(
+                command_id=own, owner_id=owner, decision_id=back.decision_id, rank=back.rank
+            )
+        case Separated(data=pair):
+            return Separate(
+                command_id=own,
+                owner_id=owner,
+                a=pair.candidate_id,
+                b=pair.other_id,
+                rank=pair.rank,
+            )
+        case Composed(data=text):
+            return Compose(
+                command_id=own,
+                owner_id=owner,
+                decision_id=text.decision_id,
+                composition=text.composition,
+            )
+        case Restored(data=one):
+            return Restore(command_id=own, owner_id=owner, candidate_id=one.candidate_id)

@@ -1,0 +1,194 @@
+"""Which later decisions rested on joins that are taken out, and the commands that carry them out.
+
+A candidate has two commands at most: one takes its join out, one decides as it would have been. All
+that go out go first, the latest before the earlier, so that nothing stands in the way of the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from contracts.commands import Redecide, Unmerge
+from contracts.events import AnyEvent, Decided, FirstDecision, Redecided, Settled, Settlement
+from contracts.evidence import Evidence
+from contracts.identity import event_id
+from contracts.policy import Policy
+from contracts.requests import UnmergeRequest
+from streams.core.ledger import Edge, Entry, Ledger
+from streams.core.redecide import arrival_join
+from streams.replay.without import Search, Without
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """A candidate whose decision would have been another: the join that it made, and would make.
+
+    `made` is the decision as it would have been; `asks` are the neighbours that the judge would
+    have been asked about, and was not.
+    """
+
+    candidate: Entry
+    join: Edge | None
+    would_join: Edge | None
+    made: Decided | Settled | Redecided
+    asks: tuple[str, ...]
+
+    @property
+    def decides(self) -> bool:
+        """Whether there is something to decide beside the join that goes out."""
+        return self.would_join is not None or bool(self.asks) or self.candidate.pending
+
+    @property
+    def decision(self) -> FirstDecision | Settlement:
+        """The word for it; what a person took out then, too, is on its own."""
+        return self.made.data.decision if self.would_join or self.asks else "stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Consequences by arrival, and the ids of what was said later and could not have been then."""
+
+    consequences: tuple[Consequence, ...]
+    overtaken: tuple[str, ...] = ()
+
+
+def plan(
+    ledger: Ledger,
+    events: Iterable[AnyEvent],
+    out: Sequence[str],
+    policies: Mapping[str, Policy],
+    search: Search,
+) -> Plan:
+    """What differs between a ledger, where the joins `out` are reversed, and its history without.
+
+    `events` are those before the reversals. Where no later decision was made by a policy with
+    `search: memories`, none rested on a merge, and nothing is told again.
+    """
+    recorded = list(events)
+    if not (out and _searched_memories(recorded, policies)):
+        return Plan(())
+    history = Without(ledger.owner_id, frozenset(out), policies, search)
+    history.tell(recorded)
+    pairs = ((ledger.entries[then.id], then) for then in history.other.entries.values())
+    return Plan(
+        tuple(_consequence(history, now, then) for now, then in pairs if _differ(now, then)),
+        tuple(history.overtaken),
+    )
+
+
+def _searched_memories(events: Sequence[AnyEvent], policies: Mapping[str, Policy]) -> bool:
+    hashes = {event.data.evidence.policy for event in events if isinstance(event, Decided)}
+    return any(policies[one].search == "memories" for one in hashes if one in policies)
+
+
+def _differ(now: Entry, then: Entry) -> bool:
+    if now.pending != then.pending or _asked(now) != _asked(then):
+        return True
+    made, would_make = arrival_join(now), arrival_join(then)
+    if made is None or would_make is None:
+        return made is not would_make
+    return _says(made) != _says(would_make)
+
+
+def _asked(entry: Entry) -> list[str]:
+    return [neighbour.candidate_id for neighbour in entry.asked]
+
+
+def _says(edge: Edge) -> tuple[str, str, list[str]]:
+    """Whom a join names, who wins the face, and the texts that were composed for it."""
+    return edge.older.id, edge.face, [text.content.hash for text in edge.texts[:1]]
+
+
+def _consequence(history: Without, now: Entry, then: Entry) -> Consequence:
+    return Consequence(
+        candidate=now,
+        join=arrival_join(now),
+        would_join=arrival_join(then),
+        made=history.made[then.id],
+        asks=tuple(_asked(then)) if then.pending else (),
+    )
+
+
+def commands(
+    ledger: Ledger, request: UnmergeRequest, out: Sequence[str], found: Plan
+) -> list[Unmerge | Redecide]:
+    """What carries a plan out, in order; the same request gives the same ids."""
+    joins = [one.join for one in found.consequences if one.join is not None]
+    joins.sort(key=lambda edge: -edge.place)
+    taken = [_taken_out(ledger, request, out[0], edge) for edge in joins]
+    return [
+        *taken,
+        *(_decided(ledger, request, out[0], one) for one in found.consequences if one.decides),
+    ]
+
+
+def _taken_out(ledger: Ledger, request: UnmergeRequest, cause: str, edge: Edge) -> Unmerge:
+    return Unmerge(
+        command_id=event_id(request.request_id, edge.id),
+        owner_id=ledger.owner_id,
+        actor=request.actor,
+        because=request.because,
+        decision_id=edge.id,
+        rank="rule",
+        consequence_of=cause,
+    )
+
+
+def _decided(ledger: Ledger, request: UnmergeRequest, cause: str, one: Consequence) -> Redecide:
+    data, joins = one.made.data, one.would_join is not None
+    return Redecide(
+        command_id=event_id(request.request_id, one.candidate.id),
+        owner_id=ledger.owner_id,
+        actor=request.actor,
+        because=request.because,
+        candidate_id=one.candidate.id,
+        consequence_of=cause,
+        decision=one.decision,
+        join=data.join if joins else None,
+        composition=data.composition if joins else None,
+        evidence=data.evidence if joins or one.asks else Evidence(policy=data.evidence.policy),
+        rank="rule" if isinstance(one.made, Decided) else one.made.data.rank,
+    )
+
+
+class JoinTold(TypedDict):
+    """A decision and whom it joins, if anybody."""
+
+    decision: str
+    joined_to: str | None
+
+
+class ConsequenceTold(TypedDict):
+    """A consequence as plain values; `asks`: pairs that the judge was never asked about."""
+
+    candidate_id: str
+    text: str
+    decision_id: str | None
+    was: JoinTold
+    would_be: JoinTold
+    asks: list[str]
+
+
+def told(one: Consequence) -> ConsequenceTold:
+    """A consequence for an answer."""
+    was, join = one.join, one.would_join
+    return {
+        "candidate_id": one.candidate.id,
+        "text": one.candidate.text,
+        "decision_id": was.id if was else None,
+        "was": {
+            "decision": was.decision if was else _alone(one.candidate),
+            "joined_to": was.older.id if was else None,
+        },
+        "would_be": {
+            "decision": one.decision,
+            "joined_to": join.older.id if join else None,
+        },
+        "asks": list(one.asks),
+    }
+
+
+def _alone(entry: Entry) -> str:
+    return "pending" if entry.pending else "stored"

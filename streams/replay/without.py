@@ -1,0 +1,288 @@
+"""An owner's history without some of its joins: later candidates decided on anew where need be.
+
+Vectors and verdicts are those of the log; no model is asked. A decision whose question is the same
+as it was stays as it was recorded: nothing changes because the code did. What people said later is
+said again, as far as it can be; a batch run's join stands where its pair is two memories still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from contracts.candidate import Candidate
+from contracts.commands import (
+    Admit,
+    Operation,
+    Settle,
+)
+from contracts.events import (
+    AnyEvent,
+    Composed,
+    Confirmed,
+    Decided,
+    Joined,
+    Redecided,
+    Refused,
+    Reinstated,
+    Restored,
+    Reversed,
+    Separated,
+    SeparatedData,
+    Settled,
+)
+from contracts.evidence import Neighbour, Verdict
+from contracts.identity import event_id
+from contracts.model import unchecked
+from contracts.policy import Policy
+from streams.core.combine import hindrance_of
+from streams.core.decide import decide, execute
+from streams.core.evolve import evolve
+from streams.core.ledger import Entry, Ledger
+from streams.core.redecide import redecide
+from streams.core.refusal import Refusal
+from streams.replay.again import merged_again, redecided_again, said_again
+
+Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
+"""A newcomer's neighbours in a ledger under a policy."""
+
+Cut = TypeVar("Cut", Decided, Settled)
+
+
+class Without:
+    """The same owner twice: `real` as recorded, and `other` without the joins `out`.
+
+    `policies` are those of the log by their hashes. `overtaken` are the ids of events that could
+    not be in the other history: what people or batch runs said there of other memories. `made` is
+    the latest decision of each candidate in it.
+    """
+
+    def __init__(
+        self, owner_id: str, out: frozenset[str], policies: Mapping[str, Policy], search: Search
+    ) -> None:
+        self.real = Ledger(owner_id)
+        self.other = Ledger(owner_id)
+        self.overtaken: list[str] = []
+        self.made: dict[str, Decided | Settled | Redecided] = {}
+        self._out = out
+        self._policies = policies
+        self._search = search
+        self._parted = False
+        self._in_force = next(iter(policies.values()))
+
+    def tell(self, events: Iterable[AnyEvent]) -> None:
+        """Tell the whole history, in order."""
+        for event in events:
+            self._parted = self._parted or event.id in self._out
+            if self._parted:
+                self._tell_other(event)
+            else:
+                self._evolve(event)
+            evolve(self.real, event)
+
+    def _evolve(self, event: AnyEvent) -> None:
+        """Fold an event into the other history."""
+        evolve(self.other, event)
+        self._note(event)
+
+    def _note(self, event: AnyEvent) -> None:
+        if isinstance(event, Decided | Settled | Redecided):
+            self.made[event.subject] = event
+
+    def _tell_other(self, event: AnyEvent) -> None:
+        match event:
+            case Decided() | Settled() | Joined() | Redecided() if event.id in self._out:
+                self._take_out(event)
+            case Decided():
+                self._arrive(event)
+            case Settled():
+                self._hear_verdicts(event, event.data.evidence.verdicts)
+            case Refused():
+                if event.data.verdicts:
+                    self._hear_verdicts(event, event.data.verdicts)
+            case Joined() | Redecided():
+                self._join(event)
+            case Reversed() | Reinstated() | Separated() | Composed() | Restored():
+                self._say_again(event)
+            case Confirmed() if event.data.decision_id not in self.other.decisions:
+                self.overtaken.append(event.id)
+            case _:
+                self._evolve(event)
+
+    # -- the joins themselves --------------------------------------------------------------------
+
+    def _take_out(self, event: Decided | Settled | Joined | Redecided) -> None:
+        """The newcomer stays on its own, and the pair is separated, as by an un-merge."""
+        match event:
+            case Decided():
+                self._evolve(_on_its_own(event, "stored"))
+            case Settled():
+                self._evolve(_on_its_own(event, "llm_keep"))
+            case _:
+                pass
+        join = event.data.join
+        assert join is not None, "only joins are taken out"
+        self._separate(event, join.to)
+
+    def _separate(self, event: AnyEvent, other_id: str) -> None:
+        data = SeparatedData(candidate_id=event.subject, other_id=other_id, rank="person")
+        self._evolve(
+            Separated(
+                id=event_id(event.id, "apart"),
+                subject=event.subject,
+                time=event.time,
+                partitionkey=event.owner_id,
+                data=data,
+            ),
+        )
+
+    # -- arrivals --------------------------------------------------------------------------------
+
+    def _arrive(self, event: Decided) -> None:
+        policy = self._policies.get(event.data.evidence.policy)
+        if policy is None or event.data.evidence.down:
+            self._evolve(event)
+            return
+        self._in_force, admit = policy, self._admit(event)
+        target = _target(self.other, event)
+        neighbours = () if target else self._search(self.other, admit, policy)
+        if self._is_the_same(event, target, neighbours):
+            self._evolve(event)
+            return
+        seeing = replace(admit, neighbours=neighbours)
+        for anew in decide(seeing, self.other, policy, event.time):
+            self._evolve(anew)
+
+    def _admit(self, event: Decided) -> Admit:
+        """The candidate as it came; a repeat of what no longer speaks has its twin's vector."""
+        content, fields = event.data.content, event.data.candidate
+        if content.vector is None:
+            twin = self.real.distinct(fields.namespace, content.hash)
+            vector = twin.vector if twin else None
+            content = content.model_copy(update={"vector": vector})
+        candidate = unchecked(Candidate, **fields.__dict__, text=content.text)
+        return Admit(event.subject, candidate, content, digest="")
+
+    def _is_the_same(
+        self, event: Decided, target: Entry | None, found: Iterable[Neighbour]
+    ) -> bool:
+        """Whether the newcomer meets in both histories what it met."""
+        join = event.data.join
+        if target is not None:
+            return join is not None and (join.to, join.face) == (target.id, "repeat")
+        if join is not None and join.face == "repeat":
+            return False
+        recorded = {_scores(n) for n in event.data.evidence.neighbours}
+        return recorded == {_scores(n) for n in found} and all(
+            self._asks_the_same(candidate_id) for candidate_id, *_ in recorded
+        )
+
+    def _asks_the_same(self, candidate_id: str) -> bool:
+        """Whether a candidate is compared as the same text in both histories."""
+        here, there = self.real.entries[candidate_id], self.other.entries[candidate_id]
+        by_itself = self._in_force.search == "candidates"
+        same_text = by_itself or here.memory.face.hash == there.memory.face.hash
+        return same_text and here.living == there.living
+
+    # -- verdicts --------------------------------------------------------------------------------
+
+    def _hear_verdicts(self, event: Settled | Refused, verdicts: tuple[Verdict, ...]) -> None:
+        """Settle by what the judge said then, if it is asked in the other history what it was."""
+        entry = self.other.entries.get(event.data.candidate_id or "")
+        if entry is None or not entry.pending or not verdicts:
+            return
+        answers = self._answers(entry, verdicts)
+        if answers is None:
+            return
+        data = event.data
+        settle = Settle(
+            command_id=event.id,
+            owner_id=event.owner_id,
+            actor=data.actor,
+            because=data.because,
+            candidate_id=entry.id,
+            verdicts=answers,
+            composition=data.composition,
+            rank=data.rank or "judge",
+        )
+        for told in decide(settle, self.other, self._in_force, event.time):
+            self._evolve(told.model_copy(update={"id": event.id}))
+
+    def _answers(self, entry: Entry, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...] | None:
+        """The verdicts that hold there: on pairs asked about, of the same texts; None: too few.
+
+        Nobody there is nobody for any question.
+        """
+        asked = [neighbour.candidate_id for neighbour in entry.asked]
+        known = {v.neighbour_id: v for v in verdicts if self._asks_the_same(v.neighbour_id)}
+        if all(v.neighbour_id in asked and v.neighbour_id in known for v in verdicts):
+            return verdicts
+        nobody = next((v for v in verdicts if v.answer == "unavailable"), None)
+        answers: list[Verdict] = []
+        for candidate_id in asked:
+            verdict = known.get(candidate_id)
+            if verdict is None and nobody is not None:
+                verdict = nobody.model_copy(update={"neighbour_id": candidate_id})
+            if verdict is None:
+                return None
+            answers.append(verdict)
+            if verdict.answer in ("same", "update", "compose", "unavailable"):
+                break
+        return tuple(answers)
+
+    # -- what people and batch runs said ---------------------------------------------------------
+
+    def _join(self, event: Joined | Redecided) -> None:
+        if isinstance(event, Redecided):
+            found = redecide(redecided_again(event), self.other, event.time)
+            stands = not isinstance(found, Refusal)
+        elif event.data.rank == "person":
+            stands = self._would_stand(merged_again(event), event)
+        else:
+            newer = self.other.entries[event.data.candidate_id]
+            older = self.other.entries[event.data.join.to]
+            stands = hindrance_of(self.other, older, newer) is None
+        if stands:
+            self._evolve(event)
+        else:
+            self.overtaken.append(event.id)
+
+    def _would_stand(self, command: Operation, event: AnyEvent) -> bool:
+        told = decide(command, self.other, self._in_force, event.time)
+        return not any(isinstance(one, Refused) for one in told)
+
+    def _say_again(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
+        """An operator's word in the other history, with what waited for it; or it is overtaken."""
+        command = said_again(event, self.other)
+        if command is None or not self._would_stand(command, event):
+            self.overtaken.append(event.id)
+            if isinstance(event, Reversed) and event.data.separates:
+                self._separate_if_apart(event)
+            return
+        for told, _ in execute(command, self.other, self._in_force, event.time):
+            self._note(told)
+
+    def _separate_if_apart(self, event: Reversed) -> None:
+        """A person said that two differ, who never were one there."""
+        newer = self.other.entries[event.data.candidate_id]
+        older = self.other.entries[event.data.joined_to]
+        if newer.memory is not older.memory:
+            told = event.model_copy(update={"subject": newer.id})
+            self._separate(told, older.id)
+
+
+def _on_its_own(event: Cut, decision: str) -> Cut:
+    """The event without its join."""
+    alone = {"decision": decision, "join": None, "composition": None}
+    return event.model_copy(update={"data": event.data.model_copy(update=alone)})
+
+
+def _target(ledger: Ledger, event: Decided) -> Entry | None:
+    """Whom the newcomer repeats, if anybody."""
+    found = ledger.distinct(event.data.candidate.namespace, event.data.content.hash)
+    return found.target if found else None
+
+
+def _scores(neighbour: Neighbour) -> tuple[str, float | None, float | None]:
+    return neighbour.candidate_id, neighbour.cosine, neighbour.jaccard

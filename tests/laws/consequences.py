@@ -1,0 +1,189 @@
+"""Un-merging with consequences, as a check: the history without the join is told by its own means.
+
+The same commands in the same order, in a world where the join is not made. The judge says of a
+question what it said of the same one; of others it says nothing, and the candidate waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from uuid import UUID, uuid5
+
+from hypothesis import assume
+
+from contracts.commands import Admit, Merge, Reinstate, Settle, Unmerge
+from contracts.events import AnyEvent, Composition, Decided, Settled
+from contracts.evidence import Answer, Neighbour, Verdict
+from contracts.identity import NAMESPACE
+from contracts.policy import Policy
+from contracts.requests import UnmergeRequest
+from streams.core.ledger import Ledger
+from streams.replay.consequences import Plan, commands, plan
+from tests.laws.checks import EXACT, _start_without, accepted, join_of, separated, unmerged
+from tests.laws.histories import Act, Told, tell
+from tests.laws.world import POINTS, Command, World, by_brute_force, content_at, picture
+
+ENDS = ("same", "update", "compose", "unavailable")
+"""Answers after which the judge asks no further."""
+
+
+def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answer]) -> None:
+    """With consequences, members, faces and ids are those of the history without the join.
+
+    And so they are when the verdicts have come that only that history needs.
+    """
+    told = tell(policy, story)
+    number, join = _chosen(told, which)
+    real, other = _both(policy, [command for command, _ in told.steps], number, join)
+    recorded = list(real.log)
+    assume(accepted(unmerged(real, join.id)))
+    apart = {(a.id, b.id) for a, b in separated(real.ledger)}
+    assume(accepted(carry_out(real, recorded, join.id)))
+    assert {(a.id, b.id) for a, b in separated(real.ledger)} == apart, "nobody said so"
+    assert picture(real.ledger) == picture(other.ledger)
+    assert open_questions(real.ledger) == open_questions(other.ledger)
+    for command in _verdicts(real.ledger, late):
+        here, there = real.run(command), other.run(command)
+        assume(accepted(here) == accepted(there))
+    assert picture(real.ledger) == picture(other.ledger)
+
+
+def _chosen(told: Told, which: int) -> tuple[int, Decided | Settled]:
+    joins = [
+        (number, event)
+        for number, (_, events) in enumerate(told.steps)
+        for event in events[:1]
+        if isinstance(event, Decided | Settled) and join_of(event)
+        if event.data.decision not in EXACT
+    ]
+    assume(joins)
+    return joins[which % len(joins)]
+
+
+def carry_out(world: World, recorded: list[AnyEvent], decision_id: str) -> list[AnyEvent]:
+    """What an un-merge with consequences does beside taking the join out, and once only."""
+    request = UnmergeRequest(
+        request_id=str(uuid5(UUID(decision_id), "request")), decision_id=decision_id
+    )
+    found = planned(world, recorded, decision_id)
+    done: list[AnyEvent] = []
+    for command in commands(world.ledger, request, [decision_id], found):
+        done += world.run(command, seconds=0)
+        assert world.run(command, seconds=0) == []
+    return done
+
+
+def planned(world: World, recorded: list[AnyEvent], decision_id: str) -> Plan:
+    """The plan of a world, its join out already."""
+    retrieve = by_brute_force(world.policy)
+
+    def search(ledger: Ledger, admit: Admit, _: Policy) -> tuple[Neighbour, ...]:
+        return retrieve(ledger, admit)
+
+    policies = {world.policy.hash: world.policy}
+    return plan(world.ledger, recorded, [decision_id], policies, search)
+
+
+def open_questions(ledger: Ledger) -> Mapping[str, list[str]]:
+    """Who waits for the judge, and about whom."""
+    waiting = (entry for entry in ledger.entries.values() if entry.pending)
+    return {entry.id: [n.candidate_id for n in entry.asked] for entry in waiting}
+
+
+# -- the history without the join ----------------------------------------------------------------
+
+
+def _both(
+    policy: Policy, told: list[Command], number: int, join: Decided | Settled
+) -> tuple[World, World]:
+    """The history as it was, and without; what people said of memories of one alone is left out."""
+    start, rest = told[: number + 1], told[number + 1 :]
+    while True:
+        real, other = World(policy), World(policy)
+        for command in start:
+            real.run(command)
+        _start_without(other, start, join)
+        kept = [command for command in rest if _means_the_same(real, other, command)]
+        if len(kept) == len(rest):
+            return real, other
+        rest = kept
+
+
+def _means_the_same(real: World, other: World, command: Command) -> bool:
+    if isinstance(command, Admit):
+        real.run(command)
+        other.run(command)
+        return True
+    if isinstance(command, Settle):
+        again = _heard_there(real, other, command)
+        real.run(command)
+        if again is not None:
+            other.run(again)
+        return True
+    if isinstance(command, Merge) and _waiting(real, command) != _waiting(other, command):
+        return False
+    if isinstance(command, Unmerge | Reinstate) and _pair(real, command) != _pair(other, command):
+        return False
+    return accepted(real.run(command)) == accepted(other.run(command))
+
+
+def _waiting(world: World, command: Merge) -> list[bool]:
+    entries = (world.ledger.entries[one] for one in (command.a, command.b))
+    return [entry.pending for entry in entries]
+
+
+def _pair(world: World, command: Unmerge | Reinstate) -> tuple[str, str] | None:
+    """Of whom it is said: a decision may have joined another there."""
+    edge = world.ledger.edges.get(command.decision_id)
+    return (edge.newer.id, edge.older.id) if edge else None
+
+
+def _heard_there(real: World, other: World, command: Settle) -> Settle | None:
+    """The verdicts as far as the same was asked; None where that does not settle it."""
+    entry = other.ledger.entries[command.candidate_id]
+    asked = [neighbour.candidate_id for neighbour in entry.asked]
+    same = {
+        verdict.neighbour_id: verdict
+        for verdict in command.verdicts
+        if _face(real, verdict.neighbour_id) == _face(other, verdict.neighbour_id)
+    }
+    if len(same) == len(command.verdicts) and set(same) <= set(asked):
+        return command
+    verdicts: list[Verdict] = []
+    away = [v for v in command.verdicts if v.answer == "unavailable"]
+    for one in asked:
+        if one not in same and not away:
+            return None
+        verdicts.append(same.get(one) or Verdict(neighbour_id=one, answer="unavailable"))
+        if verdicts[-1].answer in ENDS:
+            break
+    return command.model_copy(update={"verdicts": tuple(verdicts)}) if verdicts else None
+
+
+def _face(world: World, candidate_id: str) -> str:
+    return world.ledger.entries[candidate_id].memory.face.hash
+
+
+def _verdicts(ledger: Ledger, late: list[Answer]) -> list[Settle]:
+    """Answers to all open questions: drawn, and the same for the same pair."""
+    found = []
+    for number, (candidate_id, asked) in enumerate(open_questions(ledger).items()):
+        answer = late[number % len(late)]
+        point = number % POINTS
+        verdict = Verdict(neighbour_id=asked[0], answer=answer)
+        found.append(
+            Settle(
+                command_id=str(uuid5(NAMESPACE, f"late {candidate_id}")),
+                owner_id=ledger.owner_id,
+                candidate_id=candidate_id,
+                verdicts=(verdict,),
+                composition=_text(ledger, candidate_id, asked[0], point),
+            )
+        )
+    return found
+
+
+def _text(ledger: Ledger, candidate_id: str, other_id: str, point: int) -> Composition:
+    face = ledger.entries[other_id].memory.face
+    sources = face.composition.sources if face.composition else (face.speaker.id,)
+    return Composition(content=content_at(point, "?"), sources=(*sources, candidate_id))

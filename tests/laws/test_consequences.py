@@ -1,0 +1,120 @@
+"""Under the published presets, un-merging with consequences leaves nothing of the join behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.commands import Unmerge
+from contracts.events import Redecided
+from contracts.evidence import Answer
+from contracts.policy import Policy
+from streams.core import evolve, graph, operate
+from streams.core.ledger import Ledger
+from streams.core.touched import Touched
+from streams.replay.without import Without
+from tests.laws import consequences
+from tests.laws.histories import COSINES, Act, answers, judges, policies, says, stories
+from tests.laws.test_breaks import search
+
+lates = st.lists(answers, min_size=1, max_size=4)
+numbers = st.integers(0, 15)
+asked = st.lists(st.one_of(says, judges), min_size=6, max_size=20)
+"""Short stories of candidates and verdicts alone."""
+
+
+@st.composite
+def presets(draw: st.DrawFn) -> Policy:
+    """`replace-or-merge` and `store-time` as they are published, but for their thresholds."""
+    lower, upper = sorted(draw(st.sets(st.sampled_from(COSINES), min_size=2, max_size=2)))
+    store_time = draw(st.booleans())
+    above = {"at_least": upper, "action": "superseded"}
+    if store_time:
+        above = {"at_least": upper, "action": "auto_reject", "guard": draw(st.booleans())}
+    zones = [above, {"at_least": lower, "action": "pending"}]
+    return Policy.model_validate(
+        {
+            "name": "drawn",
+            "model": "grid",
+            "search": "memories",
+            "checks": [{"check": "cosine", "zones": zones, "top": 5 if store_time else 1}],
+            "judge": {
+                "neighbours": 3 if store_time else 1,
+                "ask": "same" if store_time else "compose",
+                "unavailable": "reject" if store_time else "supersede",
+            },
+        }
+    )
+
+
+@given(presets(), stories, numbers, lates)
+def test_with_consequences_equals_the_history_without(
+    policy: Policy, story: list[Act], which: int, late: list[Answer]
+) -> None:
+    consequences.equals_without(policy, story, which, late)
+
+
+@given(policies(search="memories"), stories, numbers, lates)
+def test_so_under_any_policy_that_searches_memories(
+    policy: Policy, story: list[Act], which: int, late: list[Answer]
+) -> None:
+    consequences.equals_without(policy, story, which, late)
+
+
+# -- the law can fail ----------------------------------------------------------------------------
+
+
+def what_is_decided_anew_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A join made anew is folded at its own position, as a person's, not at the arrival."""
+    redecided = evolve._redecided
+
+    def broken(ledger: Ledger, event: Redecided, touched: Touched) -> None:
+        redecided(ledger, event, touched)
+        if event.id in ledger.edges:
+            ledger.edges[event.id].place = ledger.seen
+            graph.refold(ledger.entries[event.subject].memory)
+
+    monkeypatch.setattr(evolve, "_redecided", broken)
+
+
+def later_decisions_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later decision is held to have met what it met."""
+    monkeypatch.setattr(Without, "_is_the_same", lambda self, event, target, found: True)
+
+
+def any_verdict_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the judge said of one text is taken as said of another."""
+    monkeypatch.setattr(Without, "_asks_the_same", lambda self, candidate_id: True)
+
+
+def a_consequence_separates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A join that goes out as a consequence counts as a person's word against the pair."""
+    unmerge = operate.unmerge
+
+    def broken(command: Unmerge, ledger: Ledger, now: datetime) -> operate.Result:
+        alone = command.model_copy(update={"consequence_of": None, "rank": "person"})
+        return unmerge(alone, ledger, now)
+
+    monkeypatch.setattr(operate, "unmerge", broken)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        what_is_decided_anew_comes_last,
+        later_decisions_stay,
+        any_verdict_will_do,
+        a_consequence_separates,
+    ],
+    ids=lambda broken: broken.__name__,
+)
+def test_a_break_is_found(
+    broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    with pytest.raises((AssertionError, KeyError)):
+        search(consequences.equals_without, presets(), asked, numbers, lates)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -52,7 +53,8 @@ class JudgeServer:
     """The server, running from entering to leaving it; on any free port, unless one is named.
 
     `delay` seconds pass before each answer. Faults of `fail` are used up one a request; that of
-    `always` stays until it is None again. `calls` counts requests, `requests` keeps what they said.
+    `always` stays until it is None again. `calls` counts requests, `most_at_once` those under
+    way together, and `requests` keeps what they said.
     """
 
     def __init__(self, port: int = 0, delay: float = 0.0, *, keep: bool = True) -> None:
@@ -60,6 +62,8 @@ class JudgeServer:
         self.always: Fault | None = None
         self.requests: deque[dict[str, Any]] = deque(maxlen=None if keep else 0)
         self.calls = 0
+        self.most_at_once = 0
+        self._under_way = 0
         self._next: deque[Fault] = deque()
         self._lock = threading.Lock()
         self._port = port
@@ -101,14 +105,20 @@ class JudgeServer:
     ) -> None:
         self.stop()
 
-    def took(self, request: dict[str, Any]) -> Fault:
-        """Note a request and say what goes wrong with it; an empty fault is none."""
+    @contextmanager
+    def took(self, request: dict[str, Any]) -> Iterator[Fault]:
+        """Note a request while it is answered; gives what goes wrong: an empty fault is nothing."""
         with self._lock:
             self.calls += 1
+            self._under_way += 1
+            self.most_at_once = max(self.most_at_once, self._under_way)
             self.requests.append(request)
-            if self._next:
-                return self._next.popleft()
-            return self.always or Fault()
+            fault = self._next.popleft() if self._next else self.always or Fault()
+        try:
+            yield fault
+        finally:
+            with self._lock:
+                self._under_way -= 1
 
 
 class _Server(ThreadingHTTPServer):
@@ -152,8 +162,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path != MESSAGES:
             self._send(404, _error("not_found_error", f"there is no {self.path}"))
             return
-        fault = self.server.judge.took(request)
-        time.sleep(fault.delay or self.server.judge.delay)
+        with self.server.judge.took(request) as fault:
+            time.sleep(fault.delay or self.server.judge.delay)
         self._answer(request, fault)
 
     def _answer(self, request: dict[str, Any], fault: Fault) -> None:

@@ -75,8 +75,7 @@ class Judge:
             raise UsageError(
                 "the judge needs more packages: pip install 'palimpsest[judge]'"
             ) from None
-        self._entered.callback(self._cache.close)
-        self._entered.callback(self.budget.close)
+        self._entered.callback(self.close)
         service = Service(self._settings, self.budget)
         self._service = await self._entered.enter_async_context(service)
         return self
@@ -89,6 +88,11 @@ class Judge:
     ) -> None:
         self._service = None
         await self._entered.aclose()
+
+    def close(self) -> None:
+        """Let the files go; whoever entered it need not."""
+        self._cache.close()
+        self.budget.close()
 
     @property
     def service(self) -> Service:

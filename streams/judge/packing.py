@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contracts import policy
 from streams.judge.models import Model
 from streams.judge.pairs import Pair
-from streams.judge.payload import pair_tokens, tokens
+from streams.judge.payload import NO_PAIRS, pair_tokens, tokens
 from streams.judge.prompts import Prompt
 
 THINKING_TOKENS = 4_000
@@ -23,7 +23,7 @@ def pack(pairs: Sequence[Pair], prompt: Prompt, model: Model, rules: policy.Judg
     expected with it, and `rules.most` pairs.
     """
     most = min(rules.most, max(1, (model.answer - THINKING_TOKENS) // ANSWER_TOKENS))
-    room = rules.share * model.context - tokens(prompt.text) - THINKING_TOKENS
+    room = rules.share * model.context - tokens(prompt.text) - tokens(NO_PAIRS) - THINKING_TOKENS
     packed: list[range] = []
     begin, used = 0, 0
     for place, pair in enumerate(pairs):

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from streams.judge.pairs import Pair, Side
 from streams.judge.prompts import Prompt, Schema
 
-_NOT_SEEN = re.compile(
-    r"[<>\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff"
-    r"\ufe00-\ufe0f\U000e0000-\U000e0fff]"
-)
-"""Angle brackets, and what is read by a model and not seen by people: both stand as escapes."""
+NO_PAIRS = '{"pairs": []}'
+MOST_PAIRS = 500
+"""In one request, by any policy."""
 BYTES_A_TOKEN = 2
 """A token is longer in nearly every script: texts are rather taken for too long than too short."""
-ENTRY_TOKENS = 60
-"""Of a pair's own braces, numbers and times."""
 
 
 def pairs_payload(pairs: Sequence[Pair], *, swapped: bool = False) -> str:
@@ -33,12 +28,33 @@ def sources_payload(sources: Sequence[Side]) -> str:
 
 def written(document: object) -> str:
     """JSON in which no text can look like markup, and no sign is invisible."""
-    return _NOT_SEEN.sub(_escaped, json.dumps(document, ensure_ascii=False))
+    return json.dumps(document, ensure_ascii=False).translate(_SIGNS)
 
 
-def _escaped(match: re.Match[str]) -> str:
-    """The sign as JSON escapes it: as UTF-16, so that two stand for what is beyond the first."""
-    units = match.group().encode("utf-16-be")
+class _Signs(dict[int, str]):
+    """Signs as they are written, each looked at once.
+
+    Angle brackets stand as escapes, and so does what a model reads and people do not see.
+    """
+
+    def __missing__(self, point: int) -> str:
+        sign = chr(point)
+        seen = sign.isprintable() and sign not in "<>" and not _selects_a_form(point)
+        self[point] = sign if seen else _escaped(sign)
+        return self[point]
+
+
+_SIGNS = _Signs()
+
+
+def _selects_a_form(point: int) -> bool:
+    """Variation selectors count as printable, and can carry any message unseen."""
+    return 0xFE00 <= point <= 0xFE0F or 0xE0100 <= point <= 0xE01EF
+
+
+def _escaped(sign: str) -> str:
+    """A sign as JSON escapes it: as UTF-16, so that two stand for what is beyond the first."""
+    units = sign.encode("utf-16-be")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
@@ -74,5 +90,5 @@ def tokens(text: str) -> int:
 
 
 def pair_tokens(pair: Pair) -> int:
-    """As `tokens`, of a pair as it stands in a request."""
-    return tokens(pair.older.text) + tokens(pair.newer.text) + ENTRY_TOKENS
+    """As `tokens`, of a pair as it stands in a request, whatever its number is."""
+    return tokens(written(_pair(MOST_PAIRS, pair, swapped=False)) + ", ")

@@ -35,6 +35,10 @@ SECONDS_A_PAIR = 0.5
 REFUSED_AT_FIRST = 3
 """So many requests refused as wrong, and none ever taken: it is not for what is in them."""
 _NO_CREDIT = "credit balance"
+_NO_KEY = (
+    "the judge needs a key that can be used: set ANTHROPIC_API_KEY"
+    " (`palimpsest demo-judge` is to try it without one)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +140,8 @@ class Service:
                 )
                 body_read: bytes = (await sent).http_response.content
                 return body_read
-        except CredentialsError as error:
-            raise UsageError("the service's SDK found no key that can be used") from error
+        except CredentialsError:
+            raise UsageError(_NO_KEY) from None
 
     def _read(
         self, answer: bytes, prompt: Prompt, known: Model, reserved: Reserved, seconds: float
@@ -201,11 +205,8 @@ def _client(settings: JudgeSettings) -> AsyncAnthropic:
         client = AsyncAnthropic(
             base_url=settings.base_url, max_retries=settings.retries, open_telemetry=False
         )
-    except CredentialsError as error:
-        raise UsageError("the service's SDK found no key that can be used") from error
+    except CredentialsError:
+        raise UsageError(_NO_KEY) from None
     if not (client.api_key or client.auth_token or client.credentials):
-        raise UsageError(
-            "the judge needs a key: set ANTHROPIC_API_KEY"
-            " (`palimpsest demo-judge` shows how to try it without one)"
-        )
+        raise UsageError(_NO_KEY)
     return client

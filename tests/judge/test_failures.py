@@ -1,0 +1,288 @@
+"""Whatever happens to the service becomes an answer, and never the wrong one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contracts.errors import UsageError
+from palimpsest.demo_judge import Fault, JudgeServer
+from tests.judge.asking import RETRIES, Asking, pair, side
+
+SAME = pair("Ada has a big dog.", "ada has a big dog")
+APART = pair("Ada has a dog.", "The build runs at night.")
+SOON = {"retry-after": "0.01"}
+
+Message = dict[str, Any]
+
+
+def given(entries: list[Message]) -> Fault:
+    """Another input of the tool than the right one."""
+    return Fault(change=lambda message: _with(message, input={"answers": entries}))
+
+
+def entry(number: Any, answer: Any = "same") -> Message:
+    return {"pair": number, "reason": "said so", "answer": answer}
+
+
+def _with(message: Message, **block: Any) -> Message:
+    return message | {"content": [message["content"][0] | block]}
+
+
+# -- unavailable: the service, not the pair ------------------------------------------------------
+
+AWAY = {
+    "rate limit": Fault(429, "rate_limit_error", headers=SOON),
+    "overloaded": Fault(529, "overloaded_error"),
+    "internal error": Fault(500),
+    "bad gateway": Fault(502, body=b"<html>"),
+    "service unavailable": Fault(503),
+    "request time-out": Fault(408),
+    "conflict": Fault(409),
+    "hung up": Fault(hang_up=True),
+}
+
+
+@pytest.mark.parametrize("fault", AWAY.values(), ids=AWAY)
+def test_an_outage_is_tried_again_and_then_an_answer(asking: Asking, fault: Fault) -> None:
+    asking.server.always = fault
+    (verdict,) = asking.compare(SAME)
+    assert verdict.answer == "unavailable"
+    assert verdict.reasoning
+    assert (verdict.calls, verdict.cost_usd, verdict.input_tokens) == (0, 0, 0)
+    assert asking.server.calls == 1 + RETRIES
+
+
+@pytest.mark.parametrize("fault", AWAY.values(), ids=AWAY)
+def test_a_short_outage_is_not_noticed(asking: Asking, fault: Fault) -> None:
+    asking.server.fail(*[fault] * RETRIES)
+    (verdict,) = asking.compare(SAME)
+    assert (verdict.answer, verdict.calls) == ("same", 1)
+
+
+def test_a_refused_connection_is_an_answer(asking: Asking) -> None:
+    asking.server.stop()
+    assert asking.answers(SAME, APART) == ["unavailable", "unavailable"]
+
+
+def test_a_server_that_is_back_is_asked_again(asking: Asking) -> None:
+    asking.server.stop()
+    assert asking.answers(SAME) == ["unavailable"]
+    asking.server.start()
+    assert asking.answers(SAME) == ["same"]
+
+
+def test_a_slow_answer_is_given_up(asking: Asking) -> None:
+    asking.server.always = Fault(delay=5.0)
+    asking.set(timeout=0.05, retries=0)
+    asking.settings = asking.settings.model_copy(update={"patience": 10.0})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streams.judge.service.SECONDS_A_PAIR", 0.0)
+        assert asking.answers(SAME) == ["unavailable"]
+
+
+def test_a_trickle_that_does_not_end_is_given_up(asking: Asking) -> None:
+    """Each byte comes in time, so that no time-out of the connection ever strikes."""
+    asking.server.always = Fault(dribble=0.01)
+    asking.set(timeout=5.0, patience=0.2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streams.judge.service.SECONDS_A_PAIR", 0.0)
+        (verdict,) = asking.compare(SAME)
+    assert (verdict.answer, verdict.reasoning) == ("unavailable", "no answer in time")
+    assert asking.server.calls == 1
+
+
+def test_a_long_wait_that_the_service_asks_for_is_not_waited_out(asking: Asking) -> None:
+    asking.server.always = Fault(429, headers={"retry-after": "3600"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streams.judge.service.SECONDS_A_PAIR", 0.0)
+        assert asking.set(patience=0.2).answers(SAME) == ["unavailable"]
+
+
+def test_no_credit_is_as_a_spent_budget(asking: Asking) -> None:
+    message = "Your credit balance is too low to access the API."
+    asking.server.always = Fault(400, "invalid_request_error", message)
+    assert asking.answers(SAME) == ["unavailable"]
+
+
+def test_no_answer_is_not_remembered(asking: Asking) -> None:
+    asking.server.fail(*[Fault(500)] * (1 + RETRIES))
+    assert asking.answers(SAME) == ["unavailable"]
+    assert asking.answers(SAME) == ["same"]
+
+
+def test_half_of_the_requests_may_fail_alone(asking: Asking) -> None:
+    asking.ruled(most=1).set(concurrency=1, retries=0)
+    asking.server.fail(Fault(), Fault(500))
+    assert asking.answers(SAME, pair("One thing.", "one thing"), APART) == [
+        "same",
+        "unavailable",
+        "different",
+    ]
+
+
+# -- unusable: what came back --------------------------------------------------------------------
+
+WRONG = {
+    "refusal": Fault(change=lambda m: m | {"stop_reason": "refusal", "content": []}),
+    "refusal beside a call": Fault(change=lambda m: m | {"stop_reason": "refusal"}),
+    "prose": Fault(
+        change=lambda m: m | {"content": [{"type": "text", "text": '{"answer":"same"}'}]}
+    ),
+    "another tool": Fault(change=lambda m: _with(m, name="delete_memories")),
+    "two calls": Fault(change=lambda m: m | {"content": m["content"] * 2}),
+    "nothing": Fault(change=lambda m: m | {"content": []}),
+    "an input that is text": Fault(change=lambda m: _with(m, input='{"answers": [{"pair": 1')),
+    "an input that is a list": Fault(change=lambda m: _with(m, input=[entry(1)])),
+    "no input": Fault(change=lambda m: _with(m, input=None)),
+    "no list of answers": Fault(change=lambda m: _with(m, input={"answers": {"1": "same"}})),
+    "no entry": given([]),
+    "an entry that is a word": Fault(change=lambda m: _with(m, input={"answers": ["same"]})),
+    "a word that was not offered": given([entry(1, "identical")]),
+    "a word of another prompt": given([entry(1, "update")]),
+    "a word in capitals": given([entry(1, "SAME")]),
+    "no word": given([entry(1, None)]),
+    "two words": given([entry(1, ["same", "different"])]),
+    "answered twice": given([entry(1), entry(1)]),
+    "numbered from 0": given([entry(0)]),
+    "a number beyond": given([entry(1), entry(2)]),
+    "a number as text": given([entry("1")]),
+    "true for a number": given([entry(True)]),
+    "no JSON": Fault(body=b'{"id": "msg", "content": [{"type": "tool_use", "inp'),
+    "no UTF-8": Fault(body=b'"\xff\xfe"'),
+    "no message": Fault(body=b'{"hello": "world"}'),
+    "no object": Fault(body=b"[1, 2]"),
+    "nothing at all": Fault(body=b" "),
+    "tokens below zero": Fault(change=lambda m: m | {"usage": {"output_tokens": -1}}),
+    "a request that is wrong": Fault(400, "invalid_request_error"),
+    "a request that is too large": Fault(413, "request_too_large"),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG.values(), ids=WRONG)
+def test_an_unusable_answer_is_told_and_not_remembered(asking: Asking, fault: Fault) -> None:
+    asking.server.fail(fault)
+    (verdict,) = asking.compare(SAME)
+    assert verdict.answer == "unusable"
+    assert verdict.reasoning
+    assert asking.server.calls == 1
+    assert asking.answers(SAME) == ["same"]
+
+
+def test_half_an_answer_holds_for_the_pairs_that_it_names(asking: Asking) -> None:
+    asking.server.fail(Fault(change=lambda m: _with(m, input={"answers": [entry(2, "different")]})))
+    assert asking.answers(SAME, APART, pair("a b", "a b c")) == [
+        "unusable",
+        "different",
+        "unusable",
+    ]
+
+
+def test_answers_count_by_their_numbers_and_not_by_their_order(asking: Asking) -> None:
+    asking.server.fail(given([entry(3), entry(1), entry(2, "different")]))
+    assert asking.answers(SAME, APART, pair("a b", "a b c")) == ["same", "different", "same"]
+
+
+def test_one_number_too_many_spoils_all(asking: Asking) -> None:
+    """Numbered from 0, every answer would be that of the pair before."""
+    asking.server.fail(given([entry(0), entry(1)]))
+    assert asking.answers(SAME, APART) == ["unusable", "unusable"]
+
+
+def test_a_text_that_was_cut_off_is_not_a_text(asking: Asking) -> None:
+    asking.server.fail(Fault(change=lambda m: m | {"stop_reason": "max_tokens"}))
+    composed = asking.compose(side("It runs at night."), side("It runs on two.", "b", 1))
+    assert (composed.text, composed.verdict.answer) == (None, "unusable")
+
+
+@pytest.mark.parametrize("text", [None, 7, ["a"], "a\0b", "x" * (32 * 1024 + 1), "\ud800"])
+def test_what_no_memory_may_be_is_not_composed(asking: Asking, text: Any) -> None:
+    asking.server.fail(Fault(change=lambda m: _with(m, input={"text": text}), body=None))
+    if text == "\ud800":
+        asking.server._next.clear()
+        asking.server.fail(Fault(body=_lone_surrogate()))
+    composed = asking.compose(side("It runs at night."), side("It runs on two.", "b", 1))
+    assert (composed.text, composed.verdict.answer) == (None, "unusable")
+
+
+def _lone_surrogate() -> bytes:
+    call = '{"type": "tool_use", "name": "compose", "input": {"text": "\\ud800"}}'
+    usage = '{"input_tokens": 1, "output_tokens": 1}'
+    return f'{{"content": [{call}], "stop_reason": "tool_use", "usage": {usage}}}'.encode()
+
+
+def test_a_composition_fails_as_a_comparison_does(asking: Asking) -> None:
+    asking.server.always = Fault(529)
+    composed = asking.compose(side("It runs at night."), side("It runs on two.", "b", 1))
+    assert (composed.text, composed.verdict.answer) == (None, "unavailable")
+
+
+def test_nothing_composed_is_an_empty_text(asking: Asking) -> None:
+    asking.server.fail(Fault(change=lambda m: _with(m, input={"text": " \n"})))
+    composed = asking.compose(side("It runs at night."), side("Use tabs.", "b", 1))
+    assert (composed.text, composed.verdict.answer) == ("", "compose")
+
+
+# -- what no waiting mends: the run ends, and says why -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (Fault(401, "authentication_error"), "ANTHROPIC_API_KEY"),
+        (Fault(403, "permission_error"), "ANTHROPIC_API_KEY"),
+        (Fault(404, "not_found_error"), "no model claude-haiku-5-5"),
+    ],
+)
+def test_a_wrong_key_or_model_ends_the_run(asking: Asking, fault: Fault, told: str) -> None:
+    asking.server.always = fault
+    with pytest.raises(UsageError, match=told):
+        asking.ruled(most=1).compare(SAME, APART)
+
+
+@pytest.mark.parametrize("settings", ["HOME", "ANTHROPIC_CONFIG_DIR"])
+def test_without_a_key_the_run_ends_before_it_begins(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch, settings: str
+) -> None:
+    """Where the SDK looks for other credentials there are none."""
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv(settings, str(asking.folder))
+    with pytest.raises(UsageError, match="set ANTHROPIC_API_KEY"):
+        asking.compare(SAME)
+    assert asking.server.calls == 0
+
+
+def test_a_service_that_takes_nothing_ends_the_run(asking: Asking) -> None:
+    asking.server.always = Fault(400, "invalid_request_error", "tools.0.strict: not permitted")
+    asking.ruled(most=1).set(concurrency=1)
+    pairs = [pair(f"Ada has {n} dogs.", f"ada has {n} dogs") for n in range(5)]
+    with pytest.raises(UsageError, match="takes no request at all"):
+        asking.compare(*pairs)
+    assert asking.server.calls == 3
+
+
+def test_a_service_that_took_one_may_refuse_others(asking: Asking) -> None:
+    asking.ruled(most=1).set(concurrency=1)
+    asking.server.fail(Fault(), *[Fault(400, "invalid_request_error")] * 4)
+    pairs = [pair(f"Ada has {n} dogs.", f"ada has {n} dogs") for n in range(5)]
+    assert asking.answers(*pairs) == ["same", *["unusable"] * 4]
+
+
+def test_no_error_quotes_a_memory(asking: Asking, caplog: pytest.LogCaptureFixture) -> None:
+    secret = "xylophone"
+    asking.server.always = Fault(400, "invalid_request_error", f"cannot read {secret}")
+    asking.ruled(most=1).set(concurrency=1)
+    pairs = [pair(f"{secret} {n}", f"my {secret} {n}") for n in range(4)]
+    with pytest.raises(UsageError) as raised:
+        asking.compare(*pairs)
+    assert secret not in str(raised.value)
+    ours = [record for record in caplog.records if record.name.startswith("streams")]
+    assert ours
+    assert not any(secret in record.getMessage() for record in ours)
+
+
+def test_the_server_itself_is_left_by_what_goes_wrong(server: JudgeServer) -> None:
+    """Stopped twice, or before it runs, it says nothing."""
+    server.stop()
+    server.stop()

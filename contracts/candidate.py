@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    JsonValue,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
+from contracts.identity import session_of
 from contracts.model import Model, Timestamp, WireTime, unchecked
 
 MAX_TEXT_BYTES = 32 * 1024
@@ -89,13 +99,24 @@ class CandidateFields(Model):
     metadata: dict[str, JsonValue] = {}
 
 
+_MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
+
+
+def _moment(value: Any) -> datetime:
+    try:
+        return _MOMENT.validate_python(value)
+    except ValidationError:
+        raise ValueError("session_began_at is not an ISO 8601 time") from None
+
+
 _FIELDS = frozenset(CandidateFields.model_fields) | {"text"}
 
 
 class Candidate(CandidateFields):
     """One text that a producer offers as a memory; immutable.
 
-    `created_at` is accepted for `occurred_at`; fields that are not known are kept in `metadata`.
+    `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first
+    message, names a session without an id. Fields that are not known are kept in `metadata`.
     """
 
     owner_id: Name
@@ -121,6 +142,9 @@ class Candidate(CandidateFields):
         created = row.pop("created_at", None)
         if created is not None and row.get("occurred_at") is None:
             row["occurred_at"] = created
+        began = row.pop("session_began_at", None)
+        if began is not None and row.get("session_id") is None:
+            row["session_id"] = session_of(_moment(began))
         if None in row.values():
             for name in _FIELDS - {"owner_id", "text"}:
                 if row.get(name, name) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 from uuid import UUID
 
 import orjson
@@ -29,6 +30,15 @@ def decision_id_of(candidate: str) -> str:
 def digest(data: bytes) -> str:
     """SHA-256 in hex, for bytes that could not be read and for rows without an id."""
     return hashlib.sha256(data).hexdigest()
+
+
+def session_of(first_message: datetime) -> str:
+    """The id of a session without one: half a SHA-256, in hex, of its first message's time.
+
+    The moment counts, in UTC and to the microsecond, not how it was written.
+    """
+    moment = first_message.astimezone(UTC).isoformat(timespec="microseconds")
+    return digest(moment.encode())[:32]
 
 
 def invalid_id(digest_of_bytes: str) -> str:

@@ -74,6 +74,8 @@ def candidate_row() -> Schema:
     fields["text"] |= {"minLength": 1, "maxLength": MAX_TEXT_BYTES, "pattern": _NOT_BLANK}
     fields["text"]["description"] = f"At most {MAX_TEXT_BYTES} bytes of UTF-8."
     fields["created_at"] = fields["occurred_at"] | {"description": "Another name of occurred_at."}
+    began = "Time of the session's first message, which names a session without a session_id."
+    fields["session_began_at"] = fields["occurred_at"] | {"description": began}
     required = {"required": ["owner_id", "text"], "additionalProperties": True}
     return schema | {"properties": fields} | required
 

@@ -21,6 +21,7 @@ from palimpsest.commands import (
     policies,
     review,
     saying,
+    session,
     topics,
 )
 from palimpsest.commands.invocation import Invocation
@@ -38,6 +39,7 @@ for group in (ingest, looking, saying, bulk, care):
     app.add_typer(group.app)
 app.add_typer(dedupe.app)
 app.add_typer(review.app, name="review")
+app.add_typer(session.app, name="session")
 app.add_typer(care.log, name="log")
 app.add_typer(policies.app, name="policy")
 app.add_typer(letters.app, name="dead-letters")

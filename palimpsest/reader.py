@@ -42,16 +42,30 @@ class Reader:
         k: int = 5,
         namespace: str | None = None,
         as_of: int | None = None,
+        session_id: str | None = None,
     ) -> list[dict[str, Any]]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
-        `as_of` a log position answers as it was then.
+        `as_of` a log position answers as it was then. For a session that asks, memories that only
+        it has said since its conversation was last compacted are left out.
         """
-        return viewing.recall(self._desk, owner_id, query, k=k, namespace=namespace, as_of=as_of)
+        return viewing.recall(
+            self._desk,
+            owner_id,
+            query,
+            k=k,
+            namespace=namespace,
+            as_of=as_of,
+            session_id=session_id,
+        )
 
     def status(self) -> dict[str, Any]:
         """Counts, the log's position, and how far each projection lags behind it."""
         return viewing.status(self._desk)
+
+    def owners_of_session(self, session_id: str) -> list[str]:
+        """Who has spoken in a session: most often one owner."""
+        return viewing.owners_of_session(self._desk, session_id)
 
     def show(self, memory_id: str) -> dict[str, Any]:
         """A memory with every member, its join and its evidence; any member's id will do."""

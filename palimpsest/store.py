@@ -132,6 +132,17 @@ class Palimpsest(Batches):
             )
         )
 
+    def compact_session(self, owner_id: str, session_id: str) -> Answer:
+        """Note that a session's conversation was compacted: what it said may be recalled again."""
+        return self._desk.ask(
+            SessionRequest(
+                request_id=_fresh(),
+                request="compact",
+                owner_id=owner_id,
+                session_id=session_id,
+            )
+        )
+
     # -- what people say -------------------------------------------------------------------------
 
     def merge(

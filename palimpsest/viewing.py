@@ -16,6 +16,7 @@ from palimpsest.desk import FrontDesk
 from projections.analysts import query, views_file
 from projections.recall import recall as recall_now
 from projections.recall import recall_as_of
+from projections.sessions import own_memories
 from streams.core.ledger import Edge, Entry, Ledger
 from streams.embedded.owners import fold_owner
 
@@ -28,15 +29,31 @@ def recall(
     k: int,
     namespace: str | None,
     as_of: int | None,
+    session_id: str | None,
 ) -> list[dict[str, Any]]:
-    """The nearest memories, from the projections, or by folding the log up to a position."""
+    """The nearest memories, from the projections, or by folding the log up to a position.
+
+    Those that only the session said since its last compaction are left out.
+    """
     embedding = desk.embedder().submit([question]).result()[0]
     vector = embedding.vector.astype(np.float32)
     if as_of is not None:
-        then = recall_as_of(desk.log, owner_id, vector, k, namespace, as_of)
+        then = recall_as_of(desk.log, owner_id, vector, k, namespace, as_of, session_id)
         return [dict(found) for found in then]
     desk.refresh()
-    return [dict(found) for found in recall_now(desk.projections, owner_id, vector, k, namespace)]
+    own: list[str] = []
+    if session_id is not None:
+        compacted = desk.log.compacted_at(owner_id, session_id)
+        own = own_memories(desk.projections, owner_id, session_id, compacted)
+    now = recall_now(desk.projections, owner_id, vector, k, namespace, without=own)
+    return [dict(found) for found in now]
+
+
+def owners_of_session(desk: FrontDesk, session_id: str) -> list[str]:
+    """The owners of candidates of a session."""
+    desk.refresh()
+    text = "SELECT DISTINCT owner_id FROM candidates WHERE session_id = ? ORDER BY 1"
+    return [row["owner_id"] for row in query(desk.projections, text, [session_id])]
 
 
 def sql_file(desk: FrontDesk) -> Path:

@@ -6,7 +6,7 @@ A memory is found by any of its wordings, and returns its face.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from contracts.errors import StoreError, TransientError
 from contracts.events import Vector
 from projections.lance import FOLDER, read_state
+from projections.sessions import own_of
 from projections.source import EventSource
 from projections.vectors import decoded
 from streams.core.evolve import evolve
@@ -50,16 +51,25 @@ class Recalled(TypedDict):
 
 
 def recall(
-    folder: Path, owner_id: str, vector: Query, k: int, namespace: str | None = None
+    folder: Path,
+    owner_id: str,
+    vector: Query,
+    k: int,
+    namespace: str | None = None,
+    *,
+    without: Sequence[str] = (),
 ) -> list[Recalled]:
     """The `k` nearest living memories of an owner, best first; ties go to the older memory.
 
-    `vector` has the model's dimension. Both tables are read at one position. TransientError where
+    `vector` has the model's dimension; memories `without` are left out. Both tables are read at one
+    position. TransientError where
     the projection is being replaced for longer than a second, StoreError where it is damaged.
     """
     where = f"owner_id = {_literal(owner_id)}"
     if namespace is not None:
         where += f" AND namespace = {_literal(namespace)}"
+    if without:
+        where += f" AND memory_id NOT IN ({', '.join(map(_literal, without))})"
     for _ in range(TRIES):
         tables = _tables(folder / FOLDER)
         if tables is not None:
@@ -177,12 +187,14 @@ def recall_as_of(
     k: int,
     namespace: str | None,
     position: int,
+    session_id: str | None = None,
 ) -> list[Recalled]:
     """What `recall` returned when the log's head was `position`, by folding it up to there."""
     ledger = Ledger(owner_id)
     for recorded in source.of_owner(owner_id, upto=position):
         evolve(ledger, recorded.event)
-    found = _all_found(ledger, vector, namespace)
+    own = own_of(ledger, session_id) if session_id is not None else set()
+    found = [one for one in _all_found(ledger, vector, namespace) if one.memory.id not in own]
     found.sort(key=lambda f: (-f.score, f.memory.members[0].decided_at, f.memory.id))
     return [
         Recalled(

@@ -42,11 +42,17 @@ def recall(
         int | None,
         typer.Option(min=0, metavar="P", help="Answer as it was at this position of the log."),
     ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(metavar="S", help="The session that asks: leave out what it has just said."),
+    ] = None,
 ) -> None:
     """Find memories by meaning, best first: the face, the score (cosine) and the members."""
     call = invocation(context)
     with call.store() as store:
-        found = store.recall(owner, query, k=k, namespace=namespace, as_of=as_of)
+        found = store.recall(
+            owner, query, k=k, namespace=namespace, as_of=as_of, session_id=session
+        )
     call.output.answer(found, lambda: drawing.recalled(found))
 
 

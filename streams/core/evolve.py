@@ -91,7 +91,9 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             _refused(ledger, event)
         case Erased():
             _erased(ledger, event, touched)
-        case SessionEnded() | Compacted() | Invalid() | PolicySet():
+        case Compacted():
+            ledger.compacted[event.data.session_id] = ledger.seen
+        case SessionEnded() | Invalid() | PolicySet():
             pass
         case _:
             assert_never(event)

@@ -207,7 +207,8 @@ class Scope:
 class Ledger:
     """All that the log says of one owner.
 
-    `kept` are verdicts that may settle a pending candidate yet, in the order in which they came.
+    `kept` are verdicts that may settle a pending candidate yet, in the order in which they came;
+    `compacted` is where a session's conversation was last compacted, as places are counted.
     """
 
     owner_id: str
@@ -218,6 +219,7 @@ class Ledger:
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     reviews: dict[str, Review] = field(default_factory=dict)
     kept: list[KeptVerdicts] = field(default_factory=list)
+    compacted: dict[str, int] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0
     last_time: datetime | None = None

@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from contracts.errors import StoreError, UsageError
-from contracts.events import AnyEvent, PolicySet
+from contracts.events import AnyEvent, Compacted, PolicySet
+from contracts.policy import Policy
 from contracts.wire import Recorded, decode, encode
 from streams.embedded.database import DamagedError, Database, Row
 from streams.embedded.verifications import TOLD_OF, Verifications
@@ -141,6 +142,17 @@ class Log(Database):
             count = len(chunk)
             after = chunk[-1][0] if chunk else after
 
+    def compacted_at(self, owner_id: str, session_id: str) -> int:
+        """The position of the last compaction of an owner's session; 0 where there is none."""
+        number = self._owner_number(owner_id)
+        where = "WHERE owner_no = ? AND instr(line, ?) ORDER BY position DESC"
+        kind = b'"palimpsest.compacted.v1"'
+        for position, line in self._read(where, (number, kind), None):
+            event = decode(line, position)
+            if isinstance(event, Compacted) and event.data.session_id == session_id:
+                return position
+        return 0
+
     def owners(self, after: str = "") -> Iterator[str]:
         """The ids of owners with events, in the order of their bytes; `""` is not among them."""
         sql = "SELECT owner_id FROM owners WHERE owner_id > ? ORDER BY owner_id LIMIT ?"
@@ -178,6 +190,16 @@ class Log(Database):
         event = _decoded(found)[0].event
         assert isinstance(event, PolicySet)
         return event
+
+    def policies(self) -> dict[str, Policy]:
+        """Every policy that was ever in force, by the hash that decisions name it by."""
+        found = self._read("WHERE position IN (SELECT position FROM policies)", (), None)
+        events = (one.event for one in _decoded(found))
+        return {
+            event.data.hash: Policy.model_validate(event.data.policy)
+            for event in events
+            if isinstance(event, PolicySet)
+        }
 
     def import_lines(
         self, lines: Iterable[bytes], progress: Callable[[int], object] | None = None

@@ -35,7 +35,8 @@ DESIGNED = (
     " restore, unmerge, reverse, rebuild, verify, sql, log export, log import, policy list,"
     " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show,"
     " dead-letters retry, doctor, topics create, topics check, worker, project,"
-    " demo-judge, dedupe, review run, review next, review same, review different"
+    " demo-judge, dedupe, review run, review next, review same, review different,"
+    " session id, session end, session compacted"
 ).split(", ")
 
 

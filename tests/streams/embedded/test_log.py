@@ -18,7 +18,9 @@ from contracts.errors import StoreError, UsageError
 from contracts.events import (
     Accessed,
     AnyEvent,
+    Compacted,
     OnCandidateData,
+    OnSessionData,
     PolicySet,
     PolicySetData,
 )
@@ -46,6 +48,12 @@ def policy_set(name: str) -> PolicySet:
     data = PolicySetData(hash=name, policy={"name": name})
     event = event_id(candidate_id("", "policy", name), "set")
     return PolicySet(id=event, subject=name, time=AT, partitionkey="", data=data)
+
+
+def compacted(session: str, owner_id: str = "ann", number: int = 0) -> Compacted:
+    event = event_id(candidate_id(owner_id, session, str(number)), "compacted")
+    data = OnSessionData(session_id=session)
+    return Compacted(id=event, subject=session, time=AT, partitionkey=owner_id, data=data)
 
 
 def append(log: Log, *events: AnyEvent) -> list[int]:
@@ -130,6 +138,16 @@ def test_an_id_that_is_not_there_is_not_found(log: Log, event_id: str) -> None:
     append(log, accessed(1))
     assert log.find(event_id) is None
     assert log.owner_of(event_id) is None
+
+
+def test_the_last_compaction_of_an_owners_session_is_found(log: Log) -> None:
+    quoted = accessed(1, because='"palimpsest.compacted.v1"')
+    append(log, compacted("s"), quoted, compacted("s", number=1), compacted("t"))
+    append(log, compacted("s", "bob"), accessed(2))
+    assert log.compacted_at("ann", "s") == 3
+    assert log.compacted_at("ann", "t") == 4
+    assert log.compacted_at("bob", "t") == 0
+    assert log.compacted_at("nobody", "s") == 0
 
 
 def test_the_last_policy_is_found(log: Log) -> None:

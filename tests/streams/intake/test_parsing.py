@@ -16,7 +16,7 @@ from contracts.commands import Access, Compact, EndSession
 from contracts.errors import InvalidInputError, InvalidReason
 from contracts.events import Content, Decided, DecidedData
 from contracts.evidence import Evidence
-from contracts.identity import candidate_id, decision_id_of
+from contracts.identity import candidate_id, decision_id_of, session_of
 from contracts.wire import decode, encode
 from streams.intake import (
     MAX_KEPT_BYTES,
@@ -238,6 +238,17 @@ def test_times_are_read_as_utc(field: str, told: str, meant: datetime) -> None:
 def test_occurred_at_goes_before_created_at() -> None:
     parsed = candidate(row(occurred_at="2025-01-01", created_at="2026-01-01"))
     assert parsed.occurred_at == datetime(2025, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("told", ["2026-03-01T13:00:00+01:00", "2026-03-01T12:00:00.000000Z"])
+def test_a_session_without_an_id_is_named_by_its_first_messages_time(told: str) -> None:
+    named = session_of(datetime(2026, 3, 1, 12, tzinfo=UTC))
+    assert len(named) == 32
+    assert candidate(row(session_began_at=told)).session_id == named
+    assert candidate(row(session_began_at=told, session_id="given")).session_id == "given"
+    assert candidate(row(session_began_at="2026-03-02")).session_id != named
+    with pytest.raises(InvalidInputError, match="session_began_at"):
+        candidate(row(session_began_at="some day"))
 
 
 def test_the_last_of_equal_keys_holds() -> None:

@@ -259,7 +259,7 @@ def test_a_service_that_takes_nothing_ends_the_run(asking: Asking) -> None:
     pairs = [pair(f"Ada has {n} dogs.", f"ada has {n} dogs") for n in range(5)]
     with pytest.raises(UsageError, match="takes no request at all"):
         asking.compare(*pairs)
-    assert asking.server.calls == 3
+    assert asking.server.calls in {3, 4}  # the next may have begun while the third was read
 
 
 def test_a_service_that_took_one_may_refuse_others(asking: Asking) -> None:

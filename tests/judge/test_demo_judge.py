@@ -1,0 +1,90 @@
+"""The stand-in of the service: its rules, how it is started and stopped, its command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from palimpsest import demo_rules
+from palimpsest.cli import app
+from palimpsest.demo_judge import JudgeServer
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "said"),
+    [
+        ("Ada has a big dog.", "ADA has a  big dog", "same"),
+        ("Ada has a dog called Rex.", "Ada has a dog.", "same"),
+        ("Ada has a dog.", "Ada has a dog called Rex.", "update"),
+        ("The timeout is 30 s.", "The timeout is 60 s.", "update"),
+        ("The big job runs at night.", "The big job runs there.", "compose"),
+        ("Ada has a dog.", "The build runs at night.", "different"),
+        ("", "", "same"),
+    ],
+)
+def test_relations_are_by_shared_words_and_cues(older: str, newer: str, said: str) -> None:
+    assert demo_rules.relation(older, newer) == said
+    assert demo_rules.same(older, newer) == ("same" if said == "same" else "different")
+
+
+def test_sentences_are_composed_each_once() -> None:
+    texts = ["Ada has a dog. It is big.", "ada has a  dog. It is called Rex", "Rex is old!"]
+    assert demo_rules.compose(texts) == "Ada has a dog. It is big. It is called Rex. Rex is old!"
+
+
+def test_another_path_is_not_there(server: JudgeServer) -> None:
+    request = urllib.request.Request(f"{server.url}/v1/complete", b"{}")
+    with pytest.raises(urllib.error.HTTPError) as raised:
+        urllib.request.urlopen(request)
+    assert raised.value.code == 404
+    raised.value.close()
+
+
+def test_it_is_stopped_twice_and_started_again_where_it_was(server: JudgeServer) -> None:
+    url = server.url
+    server.stop()
+    server.stop()
+    server.start()
+    assert server.url == url
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with JudgeServer() as running:
+        port = running.url.rpartition(":")[2]
+        ran = CliRunner().invoke(app, ["--json", "demo-judge", "--port", port])
+    assert ran.exit_code == 2
+    assert f"port {port} cannot be had" in json.loads(ran.stdout)["error"]["detail"]
+
+
+def test_the_command_answers_until_it_is_told_to_end(tmp_path: Path) -> None:
+    run = "from palimpsest.cli import main; main()"
+    command = [sys.executable, "-c", run, "--json", "demo-judge", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ) as ran:
+        assert ran.stdout is not None
+        url = json.loads(ran.stdout.readline())["url"]
+        answer = _ask(url)
+        ran.send_signal(signal.SIGTERM)
+        assert ran.wait(30) == 0
+    assert answer["content"][0]["input"] == {"text": "One. Two."}
+
+
+def _ask(url: str) -> Any:
+    payload = {"memories": [{"text": "One."}, {"text": "Two."}]}
+    body = {
+        "model": "m",
+        "system": [],
+        "tools": [{"name": "compose"}],
+        "messages": [{"role": "user", "content": json.dumps(payload)}],
+    }
+    request = urllib.request.Request(f"{url}/v1/messages", json.dumps(body).encode())
+    with urllib.request.urlopen(request) as answered:
+        return json.load(answered)

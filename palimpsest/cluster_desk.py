@@ -147,6 +147,7 @@ def _events_of(request: AnyRequest, answer: Answer) -> list[str]:
     """The ids of the events that an answer tells of, as far as they follow from it."""
     targets = [target for name in IN_BULK for target in answer.get(name, ())]
     events = [event_id(event_id(request.request_id, target), "0") for target in targets]
+    events += answer.get("carried_out", ())
     if request.request == "merge" and "decision_id" in answer:
         events.append(answer["decision_id"])
     return events

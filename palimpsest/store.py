@@ -174,18 +174,22 @@ class Palimpsest(Batches):
         candidate_id: str | None = None,
         memory_id: str | None = None,
         dry_run: bool = False,
+        with_consequences: bool = False,
         **said: Unpack[Said],
     ) -> Answer:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
 
         Returns the reversed decisions and the memories that there are then; with `dry_run` those
-        that there would be, and nothing is written. Raises RefusedError where it cannot be.
+        that there would be, the later decisions that would have been others, and nothing is
+        written. `with_consequences` carries these out, too. RefusedError where it cannot be.
         """
         request = UnmergeRequest(
             request_id=_fresh(),
             decision_id=decision_id,
             candidate_id=candidate_id,
             memory_id=memory_id,
+            dry_run=dry_run,
+            with_consequences=with_consequences,
             **said,
         )
         return self._do(request, dry_run)

@@ -86,6 +86,13 @@ def unmerge(
         str | None, typer.Option(metavar="M", help="All of its joins but exact repeats.")
     ] = None,
     dry_run: DryRun = False,
+    with_consequences: Annotated[
+        bool,
+        typer.Option(
+            "--with-consequences",
+            help="Make later decisions that rested on it as they would have been.",
+        ),
+    ] = False,
     because: Because = None,
 ) -> None:
     """Take a join out; show the memories that there are then. Name exactly one of the three."""
@@ -98,6 +105,7 @@ def unmerge(
             candidate_id=candidate,
             memory_id=memory,
             dry_run=dry_run,
+            with_consequences=with_consequences,
             actor=call.settings.actor,
             because=because,
         )

@@ -129,7 +129,25 @@ def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
         shown(f"refused: {one['decision_id']}: {one['detail']} ({one['reason']})", "yellow")
         for one in answer.get("refused", [])
     ]
-    return Group(*head, *refused, *(_after(memory) for memory in answer.get("memories", [])))
+    trees = (_after(memory) for memory in answer.get("memories", []))
+    rested = [_rested(one) for one in answer.get("consequences", [])]
+    mark = "carried out" if "carried_out" in answer else "without it, later decisions would be"
+    title = [shown(f"{mark}:", "yellow")] if rested else []
+    return Group(*head, *refused, *trees, *title, *rested)
+
+
+def _rested(one: Mapping[str, Any]) -> Tree:
+    """A later decision that would have been another."""
+    was, then = one["was"], one["would_be"]
+    asks = f", never asked about {', '.join(one['asks'])}" if one["asks"] else ""
+    line = f"{_to(was)} would be {_to(then)}{asks}"
+    tree = Tree(Group(shown(one["text"]), shown(one["candidate_id"], "dim")))
+    tree.add(shown(line))
+    return tree
+
+
+def _to(told: Mapping[str, Any]) -> str:
+    return f"{told['decision']} {told['joined_to']}" if told["joined_to"] else str(told["decision"])
 
 
 def _after(memory: Mapping[str, Any]) -> Tree:

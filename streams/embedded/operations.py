@@ -17,10 +17,8 @@ from contracts.commands import (
     Separate,
     Unmerge,
 )
-from contracts.errors import RefusedError
 from contracts.events import (
     Joined,
-    Refused,
 )
 from contracts.requests import (
     AccessRequest,
@@ -44,7 +42,6 @@ from streams.core.expand import (
     restore_commands,
     retract_commands,
     reverse_commands,
-    unmerge_commands,
 )
 from streams.core.ledger import Ledger
 from streams.embedded.addressing import (
@@ -56,6 +53,7 @@ from streams.embedded.addressing import (
 )
 from streams.embedded.desk import Answer, Desk
 from streams.embedded.judged import combined, judged
+from streams.embedded.unmerging import refusals, unmerged
 
 BULK = 500
 """How many commands of a bulk request are committed together."""
@@ -74,7 +72,7 @@ def carry_out(desk: Desk, request: AnyRequest) -> Answer:
         case ConfirmRequest() | ReinstateRequest():
             return _on_decision(desk, request)
         case UnmergeRequest():
-            return _unmerge(desk, request)
+            return unmerged(desk, request)
         case ReverseRequest() | RetractRequest() | RestoreRequest():
             return _in_bulk(desk, request)
         case SettleRequest() | ComposeRequest():
@@ -115,38 +113,6 @@ def _on_decision(desk: Desk, request: ConfirmRequest | ReinstateRequest) -> Answ
     return {"decision_id": request.decision_id, "memories": changed}
 
 
-def _unmerge(desk: Desk, request: UnmergeRequest) -> Answer:
-    owner_id = (
-        owner_of_decision(desk, request.decision_id)
-        if request.decision_id
-        else owner_of_candidate(desk, request.candidate_id or request.memory_id or "")
-    )
-    commands = unmerge_commands(desk.ledger(owner_id), request)
-    if not commands:
-        raise RefusedError("not_a_join", "it holds no join that can be taken out")
-    answer = _take_out(desk, owner_id, commands)
-    if not answer["reversed"]:
-        first = answer["refused"][0]
-        raise RefusedError(first["reason"], first["detail"])
-    return answer
-
-
-def _take_out(desk: Desk, owner_id: str, commands: list[Unmerge]) -> Answer:
-    refused: list[dict[str, str]] = []
-    for command in commands:
-        events = desk.run(command)
-        refused += [_why(command.decision_id, e) for e in events if isinstance(e, Refused)]
-    ledger = desk.ledger(owner_id)
-    not_done = {one["decision_id"] for one in refused}
-    ids = [c.decision_id for c in commands if c.decision_id not in not_done]
-    ends = [e for i in ids for e in (ledger.edges[i].older, ledger.edges[i].newer)]
-    return {"reversed": ids, "refused": refused, "memories": memories(ends)}
-
-
-def _why(target: str, event: Refused) -> dict[str, str]:
-    return {"decision_id": target, "reason": event.data.reason, "detail": event.data.detail}
-
-
 def _in_bulk(desk: Desk, request: ReverseRequest | RetractRequest | RestoreRequest) -> Answer:
     """One command per owner and join or candidate, committed in parts; nothing is done twice."""
     done: list[str] = []
@@ -158,9 +124,9 @@ def _in_bulk(desk: Desk, request: ReverseRequest | RetractRequest | RestoreReque
         owners += bool(commands)
         for command in commands:
             target = command.decision_id if isinstance(command, Unmerge) else command.candidate_id
-            refusals = [_why(target, e) for e in desk.run(command) if isinstance(e, Refused)]
-            refused += refusals
-            if not refusals:
+            why = refusals(target, desk.run(command))
+            refused += why
+            if not why:
                 done.append(target)
             since_commit += 1
         if since_commit >= BULK:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from contracts.events import AnyEvent, Decided, Erased, Joined, Refused, Settled
+from contracts.events import AnyEvent, Decided, Erased, Joined, Redecided, Refused, Settled
 from streams.embedded.database import Database
 
 Kind = Literal["settle", "compose"]
@@ -18,6 +18,7 @@ TOLD_OF = (
     '"decision":"pending"',
     "palimpsest.settled.v1",
     "palimpsest.joined.v1",
+    "palimpsest.redecided.v1",
     "palimpsest.refused.v1",
     "palimpsest.erased.v1",
 )
@@ -46,9 +47,8 @@ class Verifications:
         Only inside the transaction that appends them.
         """
         for position, owner_no, event in events:
-            if isinstance(event, Decided):
-                if event.data.decision == "pending":
-                    self.add("settle", event.subject, owner_no, position)
+            if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
+                self.add("settle", event.subject, owner_no, position)
             else:
                 for candidate_id in _answered(event):
                     self.remove("settle", candidate_id)
@@ -93,7 +93,7 @@ def _answered(event: AnyEvent) -> Iterator[str]:
     pairs that nobody asked about answer nothing.
     """
     match event:
-        case Settled():
+        case Settled() | Redecided():
             yield event.data.candidate_id
         case Joined() if event.data.rank == "person":
             yield from (event.data.candidate_id, event.data.join.to)

@@ -1,0 +1,140 @@
+"""Un-merging at a desk: joins out, and what would have been decided otherwise (design 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from contracts.commands import Admit, Redecide, Unmerge
+from contracts.errors import RefusedError
+from contracts.events import AnyEvent, Refused
+from contracts.evidence import Neighbour
+from contracts.identity import event_id
+from contracts.policy import Policy
+from contracts.requests import UnmergeRequest
+from streams.core.expand import unmerge_commands
+from streams.core.ledger import Ledger
+from streams.embedded.addressing import memories, owner_of_candidate, owner_of_decision
+from streams.embedded.desk import Answer, Desk
+from streams.replay.consequences import Plan, commands, plan, told
+from streams.retrieval import ScopeIndex
+
+
+def unmerged(desk: Desk, request: UnmergeRequest) -> Answer:
+    """What an un-merge did: joins out, memories that there are then; RefusedError if none can be.
+
+    With `dry_run` or `with_consequences` also which later decisions rested on the joins, and with
+    the latter these are carried out as well.
+    """
+    owner_id = (
+        owner_of_decision(desk, request.decision_id)
+        if request.decision_id
+        else owner_of_candidate(desk, request.candidate_id or request.memory_id or "")
+    )
+    asked_for = unmerge_commands(desk.ledger(owner_id), request)
+    if not asked_for:
+        raise RefusedError("not_a_join", "it holds no join that can be taken out")
+    recorded = _before(desk, owner_id, asked_for) if _looks_further(request) else []
+    answer = taken_out(desk, owner_id, asked_for)
+    if not answer["reversed"]:
+        first = answer["refused"][0]
+        raise RefusedError(first["reason"], first["detail"])
+    if _looks_further(request):
+        _look_further(desk, request, recorded, answer, desk.ledger(owner_id))
+    return answer
+
+
+def taken_out(desk: Desk, owner_id: str, asked_for: Iterable[Unmerge]) -> Answer:
+    """Take joins out, each on its own, and say what could not be."""
+    refused: list[dict[str, str]] = []
+    done: list[str] = []
+    for command in asked_for:
+        why = refusals(command.decision_id, desk.run(command))
+        refused += why
+        if not why:
+            done.append(command.decision_id)
+    edges = desk.ledger(owner_id).edges
+    ends = [entry for one in done for entry in (edges[one].older, edges[one].newer)]
+    return {"reversed": done, "refused": refused, "memories": memories(ends)}
+
+
+def refusals(target: str, events: Iterable[AnyEvent]) -> list[dict[str, str]]:
+    """Why a command about a decision or candidate could not be, if it could not."""
+    return [
+        {"decision_id": target, "reason": event.data.reason, "detail": event.data.detail}
+        for event in events
+        if isinstance(event, Refused)
+    ]
+
+
+# -- consequences --------------------------------------------------------------------------------
+
+
+def _looks_further(request: UnmergeRequest) -> bool:
+    return request.dry_run or request.with_consequences
+
+
+def _before(desk: Desk, owner_id: str, asked_for: Sequence[Unmerge]) -> list[AnyEvent]:
+    """The owner's log as the request found it, also where it is delivered again."""
+    own = {event_id(command.command_id, "0") for command in asked_for}
+    events: list[AnyEvent] = []
+    for recorded in desk.log.of_owner(owner_id):
+        if recorded.event.id in own:
+            break
+        events.append(recorded.event)
+    return events
+
+
+def _look_further(
+    desk: Desk,
+    request: UnmergeRequest,
+    recorded: Sequence[AnyEvent],
+    answer: Answer,
+    ledger: Ledger,
+) -> None:
+    out = answer["reversed"]
+    found = plan(ledger, recorded, out, desk.log.policies(), _Indexes().neighbours)
+    answer["consequences"] = [told(one) for one in found.consequences]
+    answer["overtaken"] = list(found.overtaken)
+    if request.with_consequences:
+        asked_for = commands(ledger, request, out, found)
+        _carry_out(desk, ledger.owner_id, asked_for, found, answer)
+
+
+def _carry_out(
+    desk: Desk, owner_id: str, asked_for: Iterable[Unmerge | Redecide], found: Plan, answer: Answer
+) -> None:
+    events: list[str] = []
+    for command in asked_for:
+        target = command.decision_id if isinstance(command, Unmerge) else command.candidate_id
+        why = refusals(target, desk.run(command))
+        answer["refused"] += why
+        if not why:
+            events.append(event_id(command.command_id, "0"))
+    answer["carried_out"] = events
+    candidates = [*_members(answer["memories"]), *(one.candidate.id for one in found.consequences)]
+    entries = desk.ledger(owner_id).entries
+    answer["memories"] = memories([entries[one] for one in candidates])
+
+
+def _members(pictures: Iterable[Any]) -> Iterator[str]:
+    return (member["candidate_id"] for memory in pictures for member in memory["members"])
+
+
+class _Indexes:
+    """Search indexes over one ledger, made when first asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], ScopeIndex] = {}
+
+    def neighbours(self, ledger: Ledger, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
+        """A newcomer's neighbours, as a writer finds them."""
+        vector, namespace = admit.content.vector, admit.candidate.namespace
+        if vector is None:
+            return ()
+        key = (namespace, policy.hash)
+        index = self._made.get(key)
+        if index is None:
+            scope = ledger.scope(namespace)
+            index = self._made[key] = ScopeIndex(scope, policy, vector.dimension)
+        return index.neighbours(ledger, admit)

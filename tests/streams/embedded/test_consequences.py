@@ -1,0 +1,146 @@
+"""Un-merging at a desk: what a later decision rested on, shown, carried out, and once only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from contracts.events import Redecided, Reversed
+from contracts.evidence import Verdict
+from contracts.requests import SettleRequest, UnmergeRequest
+from contracts.wire import decode
+from streams.embedded.desk import Rehearsal, WriterDesk
+from streams.embedded.operations import carry_out
+from streams.embedded.verifications import Verifications
+from streams.policies import load_policy
+from tests.streams.embedded.runtime import AT, Runtime, pictures
+
+WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
+WORDS += "india lima mike oscar papa romeo".split()
+
+
+def text(*changed: str, end: str = "romeo") -> str:
+    """Twenty words of which those at the front are others: nineteen shared are .95."""
+    return " ".join([*changed, *WORDS[len(changed) : -1], end])
+
+
+FIRST = text()
+NEWER = text(end="kilo")
+BESIDE = text("sierra", "tango")
+"""Near the first text alone: .90, and .85 to the newer."""
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Iterator[Runtime]:
+    with Runtime(tmp_path / "log.sqlite", policy=load_policy("replace-or-merge")) as running:
+        yield running
+
+
+def say(runtime: Runtime, *texts: str) -> list[Any]:
+    rows = (
+        {"owner_id": "ann", "source": "test", "id": str(number), "text": one}
+        for number, one in enumerate(texts)
+    )
+    return runtime.submit(*rows)
+
+
+def unmerge(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
+    request = UnmergeRequest(request_id=str(uuid4()), decision_id=decision_id, **how)
+    answer = carry_out(WriterDesk(runtime.writer), request)
+    runtime.writer.commit()
+    assert runtime.ledger_matches_log()
+    return answer
+
+
+def rehearse(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
+    request = UnmergeRequest(request_id=str(uuid4()), decision_id=decision_id, dry_run=True, **how)
+    return carry_out(Rehearsal(runtime.log, runtime.writer.policy, lambda: AT), request)
+
+
+def faces(runtime: Runtime) -> list[str]:
+    return [one["face"] for one in pictures(runtime.writer.owners.get("ann").ledger)]
+
+
+def test_a_dry_run_names_what_rested_on_the_join(runtime: Runtime) -> None:
+    _, newer, beside, repeat = say(runtime, FIRST, NEWER, BESIDE, NEWER)
+    lines = runtime.lines()
+    answer = rehearse(runtime, newer.decision_id)
+    assert [one["candidate_id"] for one in answer["consequences"]] == [beside.candidate_id]
+    assert repeat.decision == "hash_exact"
+    assert runtime.lines() == lines
+
+
+def test_what_would_have_joined_another_is_named_and_carried_out(runtime: Runtime) -> None:
+    """The newer text displaced the first one, so a text near the first alone was stored."""
+    first, newer, stored = say(runtime, FIRST, NEWER, BESIDE)
+    assert stored.decision == "stored"
+    [one] = rehearse(runtime, newer.decision_id)["consequences"]
+    assert one == {
+        "candidate_id": stored.candidate_id,
+        "text": BESIDE,
+        "decision_id": None,
+        "was": {"decision": "stored", "joined_to": None},
+        "would_be": {"decision": "pending", "joined_to": None},
+        "asks": [first.candidate_id],
+    }
+    before = len(runtime.lines())
+    answer = unmerge(runtime, newer.decision_id, with_consequences=True)
+    events = [decode(line) for line in runtime.lines()[before:]]
+    assert [type(event) for event in events] == [Reversed, Redecided]
+    assert answer["carried_out"] == [events[1].id]
+    assert [one.subject for one in Verifications(runtime.log).waiting(9)] == [stored.candidate_id]
+
+
+def test_without_being_asked_for_they_stay(runtime: Runtime) -> None:
+    _, newer, _ = say(runtime, FIRST, NEWER, BESIDE)
+    answer = unmerge(runtime, newer.decision_id)
+    assert "consequences" not in answer
+    assert not any(isinstance(decode(line), Redecided) for line in runtime.lines())
+
+
+def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runtime) -> None:
+    """At .90 to the newer nobody answered, so it replaced that; it is at .95 to the first."""
+    first, newer, later = say(runtime, FIRST, NEWER, text("sierra"))
+    assert (later.decision, later.joined_to) == ("pending", None)
+    verdict = Verdict(neighbour_id=newer.candidate_id, answer="unavailable")
+    settle = SettleRequest(
+        request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(verdict,)
+    )
+    settled = carry_out(WriterDesk(runtime.writer), settle)
+    runtime.writer.commit()
+    assert faces(runtime) == [text("sierra")]
+    [one] = rehearse(runtime, newer.decision_id)["consequences"]
+    assert one["decision_id"] == settled["decision_id"]
+    assert one["was"] == {"decision": "fallback_supersede", "joined_to": newer.candidate_id}
+    assert one["would_be"] == {"decision": "superseded", "joined_to": first.candidate_id}
+    shown = rehearse(runtime, newer.decision_id, with_consequences=True)
+    done = unmerge(runtime, newer.decision_id, with_consequences=True)
+    assert done["memories"] == shown["memories"]
+    assert faces(runtime) == [text("sierra"), NEWER]
+    assert done["refused"] == []
+
+
+def test_a_request_delivered_again_adds_nothing(runtime: Runtime) -> None:
+    _, newer, _ = say(runtime, FIRST, NEWER, BESIDE)
+    request = UnmergeRequest(
+        request_id=str(uuid4()), decision_id=newer.decision_id, with_consequences=True
+    )
+    carry_out(WriterDesk(runtime.writer), request)
+    runtime.writer.commit()
+    lines = runtime.lines()
+    carry_out(WriterDesk(runtime.writer), request)
+    runtime.writer.commit()
+    assert runtime.lines() == lines
+    assert sum(isinstance(decode(line), Redecided) for line in runtime.lines()) == 1
+
+
+def test_under_search_candidates_nothing_rests_on_a_merge(tmp_path: Path) -> None:
+    with Runtime(tmp_path / "log.sqlite") as standard:
+        _, same = say(standard, "Ada has a big dog.", "Ada has a big dog!")
+        answer = rehearse(standard, same.decision_id)
+        assert answer["reversed"] == [same.decision_id]
+        assert answer["consequences"] == []

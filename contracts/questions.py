@@ -46,9 +46,13 @@ class _Question(Model):
 
 
 class SettleQuestion(_Question):
-    """Is the pending candidate the same as one of its gray neighbours? `asked`: best first."""
+    """Is the pending candidate the same as one of its gray neighbours? `asked`: best first.
+
+    `decision_id` is the decision that made it pending.
+    """
 
     question: Literal["settle"] = "settle"
+    decision_id: str
     candidate: AskedText
     asked: Annotated[tuple[AskedNeighbour, ...], Field(min_length=1)]
 

@@ -23,6 +23,7 @@ from palimpsest.commands import (
     saying,
     session,
     topics,
+    verifier,
 )
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
@@ -45,6 +46,7 @@ app.add_typer(policies.app, name="policy")
 app.add_typer(letters.app, name="dead-letters")
 app.add_typer(topics.app, name="topics")
 app.add_typer(cluster.app)
+app.add_typer(verifier.app)
 app.add_typer(demo_judge.app)
 app.add_typer(doctor.app)
 

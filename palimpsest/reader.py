@@ -19,6 +19,11 @@ class Reader:
         self.folder = folder
         self._desk = desk
 
+    @property
+    def desk(self) -> FrontDesk:
+        """The door to the store, for what works beside the facade."""
+        return self._desk
+
     def close(self) -> None:
         """End the threads and let the files go."""
         self._desk.close()

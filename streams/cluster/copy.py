@@ -36,6 +36,14 @@ they did not tell.
 """
 
 
+Asking = Callable[[Sequence[AnyEvent]], Sequence[Outgoing]]
+"""The questions to the judge that events lead to."""
+
+
+def _nothing_to_ask(_events: Sequence[AnyEvent]) -> Sequence[Outgoing]:
+    return ()
+
+
 class Copy(Log):
     """A log that follows topics; how far is in the same transaction as the lines."""
 
@@ -99,7 +107,12 @@ class PublishedLog(Copy):
         # What else the transaction publishes, and which inputs it is done with.
         self.others: list[Outgoing] = []
         self.done: list[Done] = []
+        self._asking: Asking = _nothing_to_ask
         super().__init__(path, create=create, read_only=read_only)
+
+    def ask_with(self, asking: Asking) -> None:
+        """From here on publish, with events, what they have the judge asked."""
+        self._asking = asking
 
     def publish_with(self, publish: Publish, topic: Followed) -> None:
         """From here on what is appended is new: send it to this topic's partition first."""
@@ -125,7 +138,8 @@ class PublishedLog(Copy):
     def _send(self) -> None:
         if self._publish is None or self._topic is None or not (self._lines or self.others):
             return
-        next_offset = self._publish(self._lines, self.others, self.done)
+        others = [*self.others, *self._asking(self.appended)]
+        next_offset = self._publish(self._lines, others, self.done)
         if next_offset is not None:
             topic = self._topic
             self.follow(Followed(topic.topic, topic.partition, topic.topic_id, next_offset))

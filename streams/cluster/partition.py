@@ -11,14 +11,16 @@ import orjson
 from pydantic import ValidationError
 
 from contracts.errors import InvalidInputError, RefusedError, TransientError, UsageError
-from contracts.events import AnyEvent, Invalid
+from contracts.events import AnyEvent, Decided, Invalid, Redecided
 from contracts.policy import Policy
 from contracts.requests import REQUEST, AnyRequest, SessionRequest
 from streams.cluster.copy import PublishedLog
 from streams.cluster.partitions import partition_of
+from streams.cluster.questions import question_record
 from streams.cluster.records import Done, Outgoing, Record, letter_record, read
 from streams.cluster.topics import Topics
 from streams.core.ledger import Ledger
+from streams.core.questions import settle_question
 from streams.core.touched import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inputs import Input, Outcome
@@ -91,6 +93,7 @@ class PartitionWriter:
         self.ending = False
         self.partition = partition
         self._topics = topics
+        log.ask_with(self._questions)
         self._inputs = inputs
         self._clock = clock
 
@@ -129,6 +132,18 @@ class PartitionWriter:
                 rejected.discard(outcome.decision_id)
         for record in records[-1:]:
             self.log.done.append(self._done(record))
+
+    def _questions(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
+        """What the judge is asked about the candidates that became pending."""
+        topic = self._topics.name("verifications")
+        asked = []
+        for event in events:
+            if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
+                ledger = self.writer.owners.get(event.owner_id).ledger
+                question = settle_question(ledger, event.subject, self.writer.policy)
+                record = question_record(topic, question) if question is not None else None
+                asked += [record] if record is not None else []
+        return asked
 
     # -- what people say ---------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ TOPICS = (
     TopicSpec("decisions", "The log: what everything else is made from.", "owner", ours=True),
     TopicSpec("answers", "What became of operators' requests.", "request", DAY, ours=True),
     TopicSpec("dead_letters", "What could not be read, byte for byte.", "owner", ours=True),
-    TopicSpec("verifications", "Questions to the judge.", "owner", 7 * DAY),
+    TopicSpec("verifications", "Questions to the judge.", "owner", 7 * DAY, ours=True),
     TopicSpec("policies", "The policy in force.", "policy", compacted=True, one_partition=True),
 )
 

@@ -114,6 +114,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         distinct=distinct,
         fingerprint=data.content.fingerprint,
         asked=_asked(data.evidence),
+        asked_by=event.id,
         pending=data.decision == "pending",
     )
     ledger.entries[entry.id] = entry
@@ -255,6 +256,7 @@ def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
     entry = ledger.entries[data.candidate_id]
     _no_longer_pending(ledger, entry)
     entry.pending, entry.asked = data.decision == "pending", _asked(data.evidence)
+    entry.asked_by = event.id
     ledger.decisions[event.id] = entry.id
     touched.entries[entry.id] = entry
     if data.join is None:

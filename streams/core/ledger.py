@@ -63,7 +63,8 @@ class KeptVerdicts:
 class Entry:
     """One candidate. `place` is its arrival in the owner's log, the order of everything.
 
-    `asked` are the neighbours that the judge was handed, while it is pending.
+    `asked` are the neighbours that the judge was handed, while it is pending; `asked_by` is the
+    decision that handed them over.
     """
 
     id: str
@@ -76,6 +77,7 @@ class Entry:
     distinct: Distinct
     fingerprint: str | None
     asked: tuple[Neighbour, ...] = ()
+    asked_by: str = ""
     memory: Memory = field(init=False)
     edges: list[Edge] = field(default_factory=list)
     living: bool = True

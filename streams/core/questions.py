@@ -25,6 +25,7 @@ def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> Settle
         owner_id=ledger.owner_id,
         policy=policy.hash,
         rules=policy.judge,
+        decision_id=entry.asked_by,
         candidate=_own(entry),
         asked=tuple(asked),
     )

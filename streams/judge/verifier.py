@@ -94,10 +94,10 @@ def request_id(question: AnyQuestion) -> str:
     """
     match question:
         case SettleQuestion():
-            return event_id(question.subject, "question")
+            return event_id(question.decision_id, "question")
         case ComposeQuestion():
             sources = ",".join(source.candidate_id for source in question.sources)
-            return event_id(question.subject, f"question:{sources}")
+            return event_id(question.decision_id, f"question:{sources}")
 
 
 def _side(asked: AskedText) -> Side:

@@ -34,7 +34,7 @@ DESIGNED = (
     "ingest, status, recall, show, decisions, merge, separate, confirm, reinstate, retract,"
     " restore, unmerge, reverse, rebuild, verify, sql, log export, log import, policy list,"
     " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show,"
-    " dead-letters retry, doctor, topics create, topics check, worker, project,"
+    " dead-letters retry, doctor, topics create, topics check, worker, project, verifier,"
     " demo-judge, dedupe, review run, review next, review same, review different,"
     " session id, session end, session compacted"
 ).split(", ")

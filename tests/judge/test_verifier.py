@@ -31,12 +31,15 @@ def asked(name: str, text: str | None = None) -> AskedText:
     return AskedText(candidate_id=name, text=text or name.upper(), recorded_at=AT)
 
 
-def about(*names: str, face: tuple[str, ...] = (), rules: Judge = RULES) -> SettleQuestion:
+def about(
+    *names: str, face: tuple[str, ...] = (), rules: Judge = RULES, decided: str = NEWCOMER
+) -> SettleQuestion:
     """A question about a newcomer and these neighbours; `face` speaks for each."""
     return SettleQuestion(
         owner_id="ada",
         policy="sha256:0",
         rules=rules,
+        decision_id=decided,
         candidate=asked(NEWCOMER, "NEW"),
         asked=tuple(
             AskedNeighbour(side=asked(name), face=tuple(map(asked, face))) for name in names
@@ -156,6 +159,10 @@ def test_the_request_has_the_same_id_whenever_it_is_asked() -> None:
     again = settled(by_name({"a": "different", "b": "different"}), question)
     assert first.request_id == again.request_id == request_id(question)
     assert request_id(anew("a", "b")) != request_id(anew("a", "c"))
+
+
+def test_what_became_pending_anew_is_another_question() -> None:
+    assert request_id(about("a")) != request_id(about("a", decided=JOIN))
 
 
 def test_the_judge_is_the_one_of_the_questions_rules() -> None:

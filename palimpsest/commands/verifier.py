@@ -1,0 +1,176 @@
+"""`verifier`: the process that asks the judge, of a store or of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palimpsest.commands import drawing
+from palimpsest.commands.invocation import Invocation, invocation
+from palimpsest.commands.reaching import reach
+
+if TYPE_CHECKING:
+    from palimpsest.desk import FrontDesk
+    from streams.judge.docket import Docket
+    from streams.judge.verifying import Questions, Tally
+
+app = typer.Typer()
+
+VERIFIER_FOLDER = Path(".palimpsest-verifier")
+PATIENCE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """How a verifier was started."""
+
+    once: bool
+    patience: float
+    data: Path
+    from_store: bool
+
+
+@app.command(epilog="Example: palimpsest --store memories verifier --once")
+def verifier(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="End when nothing waits any more.")] = False,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="How long an outage lasts before the policy's fallback.",
+        ),
+    ] = PATIENCE_SECONDS,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For verdicts and budget; else the store, or .palimpsest-verifier.",
+        ),
+    ] = None,
+    from_store: Annotated[
+        bool,
+        typer.Option("--from-store", help="Of a cluster: what waits in the store that follows it."),
+    ] = False,
+) -> None:
+    """Ask the judge about what is pending, many questions at once, and bring its verdicts.
+
+    Runs beside whoever is writing, until SIGTERM or Ctrl-C, and ends
+    with 0 then. While the judge's service is away it waits and goes on.
+    """
+    call = invocation(context)
+    in_topics = call.settings.kafka is not None and not from_store
+    folder = data or (VERIFIER_FOLDER if in_topics else call.settings.store)
+    wanted = _Wanted(once, patience, folder, from_store)
+    from palimpsest.logs import log_to_standard_error
+
+    log_to_standard_error()
+    tally, waiting = asyncio.run(_verified(call, wanted, in_topics=in_topics))
+    document = _document(tally, waiting)
+    call.output.answer(document, lambda: drawing.fields(_drawn(document)))
+
+
+def _document(tally: Tally, waiting: int | None) -> dict[str, Any]:
+    return {
+        "questions": tally.questions,
+        "answers": dict(tally.answers),
+        "outcomes": dict(tally.outcomes),
+        "known": tally.known,
+        "calls": round(tally.calls, 2),
+        "usd": round(tally.usd, 6),
+        "waiting": waiting,
+    }
+
+
+def _drawn(document: dict[str, Any]) -> dict[str, Any]:
+    """Counts by kind as one line each."""
+    return {
+        name: ", ".join(f"{count} {kind}" for kind, count in value.items()) or "none"
+        if isinstance(value, dict)
+        else value
+        for name, value in document.items()
+        if value is not None
+    }
+
+
+async def _verified(
+    call: Invocation, wanted: _Wanted, *, in_topics: bool
+) -> tuple[Tally, int | None]:
+    """Run until told to end; what was done, and how many wait in the store, if there is one."""
+    from streams.judge.docket import Docket, Manner
+    from streams.judge.judge import Judge
+    from streams.judge.verifier import Verifier
+    from streams.judge.verifying import Verifying
+
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    wanted.data.mkdir(parents=True, exist_ok=True)
+    settings = call.settings.judge
+    async with AsyncExitStack() as stack:
+        questions = await (_of_topics if in_topics else _of_store)(call, stack)
+        judge = await stack.enter_async_context(
+            Judge.beside(wanted.data, _no_rules(), settings, lambda: datetime.now(UTC))
+        )
+        docket = Docket(Manner(at_once=settings.concurrency, patience=wanted.patience))
+        stack.push_async_callback(docket.close)
+        with call.output.progress() as tell:
+            verifying = Verifying(questions, Verifier(cache(judge.by), docket), _told(tell, docket))
+            tally = await verifying.run(stop, once=wanted.once)
+        return tally, await _waiting(questions)
+
+
+def _no_rules() -> Any:
+    """Those of no policy: each question brings its own."""
+    from contracts.policy import Judge
+
+    return Judge()
+
+
+def _told(tell: Callable[[str, float | None], None], docket: Docket) -> Callable[[Tally], None]:
+    def told(tally: Tally) -> None:
+        away = ", the service does not answer" if docket.silent else ""
+        done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, ${tally.usd:.4f}"
+        tell(f"{done}{away}", None)
+
+    return told
+
+
+async def _of_store(call: Invocation, stack: AsyncExitStack) -> Questions:
+    from palimpsest.store_questions import StoreQuestions
+
+    def opened() -> FrontDesk:
+        from palimpsest.store import Palimpsest
+
+        settings = call.settings
+        store = Palimpsest.open(
+            settings.store, create=False, cluster=settings.kafka, **settings.opening()
+        )
+        return store.desk
+
+    return await stack.enter_async_context(StoreQuestions(opened))
+
+
+async def _of_topics(call: Invocation, stack: AsyncExitStack) -> Questions:
+    connection = reach(call)
+    from streams.cluster.questions import TopicQuestions
+    from streams.cluster.topics import read_topics
+
+    topics = await read_topics(connection)
+    return await stack.enter_async_context(TopicQuestions(connection, topics))
+
+
+async def _waiting(questions: Questions) -> int | None:
+    from palimpsest.store_questions import StoreQuestions
+
+    return await questions.waiting() if isinstance(questions, StoreQuestions) else None

@@ -1,0 +1,143 @@
+"""What waits for the judge in a store, read while another process may be writing to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from contracts.errors import RefusedError
+from contracts.policy import Policy
+from contracts.questions import AnyQuestion
+from palimpsest.desk import FrontDesk
+from streams.core.questions import compose_question, settle_question
+from streams.embedded.owners import Owners
+from streams.embedded.verifications import Waiting
+from streams.judge.verifier import request_id
+from streams.judge.verifying import Answered, Taken
+
+Result = TypeVar("Result")
+ROWS = 256
+"""Read from the table at once."""
+
+
+class StoreQuestions:
+    """The questions of one store; what is answered goes the way of everybody's requests.
+
+    `opened` opens the store's desk, on a thread of its own: its files belong to that one.
+    """
+
+    def __init__(self, opened: Callable[[], FrontDesk]) -> None:
+        self._opened = opened
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="questions")
+        self._desk: FrontDesk | None = None
+
+    async def __aenter__(self) -> StoreQuestions:
+        self._reading = await self._off_loop(self._open)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._desk is not None:
+            await self._off_loop(self._desk.close)
+        self._thread.shutdown()
+
+    async def take(self, most: int) -> list[Taken]:
+        """Up to `most` questions that are not in hand, the oldest first."""
+        return await self._off_loop(self._reading.take, most) if most else []
+
+    async def at_end(self) -> bool:
+        """Whether the table was read to its end."""
+        return self._reading.is_at_end
+
+    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+        """Have them carried out here, or by whoever is writing; those that were refused, by why."""
+        return await self._off_loop(self._reading.bring, answered)
+
+    async def waiting(self) -> int:
+        """How many wait in the store, those in hand too."""
+        return await self._off_loop(self._reading.count)
+
+    def _open(self) -> Reading:
+        self._desk = self._opened()
+        return Reading(self._desk)
+
+    async def _off_loop(self, function: Callable[..., Result], *arguments: object) -> Result:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, function, *arguments)
+
+
+class Reading:
+    """The table, read from its beginning to its end, and again when the log has grown."""
+
+    def __init__(self, desk: FrontDesk) -> None:
+        self._desk = desk
+        self._owners = Owners(desk.log)
+        self._last: Waiting | None = None
+        self._read_at = -1
+        self._in_hand: set[tuple[str, str]] = set()
+        # What was answered and waits all the same, by its request's id: not asked again in a loop.
+        self._left: set[str] = set()
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the table was read to its end, and not begun anew."""
+        return self._last is None and self._read_at >= 0
+
+    def count(self) -> int:
+        """How many wait."""
+        return self._desk.log.verifications.count()
+
+    def take(self, most: int) -> list[Taken]:
+        """Up to `most` questions that are not in hand."""
+        head = self._desk.log.head()
+        if self._last is None and head == self._read_at:
+            return []
+        self._owners.catch_up()
+        policy = self._desk.policy_in_force()
+        found: list[Taken] = []
+        while len(found) < most:
+            rows = self._desk.log.verifications.waiting(ROWS, self._last)
+            found += self._asked(rows, policy, most - len(found))
+            if not rows:
+                self._last, self._read_at = None, head
+                break
+        self._owners.trim()
+        return found
+
+    def _asked(self, rows: Sequence[Waiting], policy: Policy, most: int) -> list[Taken]:
+        """The questions of rows, up to where no more may be taken."""
+        found: list[Taken] = []
+        for row in rows:
+            if len(found) == most:
+                break
+            self._last = row
+            key = (row.kind, row.subject)
+            question = None if key in self._in_hand else self._question(row, policy)
+            if question is not None and request_id(question) not in self._left:
+                self._in_hand.add(key)
+                found.append(Taken(question, key))
+        return found
+
+    def _question(self, row: Waiting, policy: Policy) -> AnyQuestion | None:
+        ledger = self._owners.get(row.owner_id).ledger
+        if row.kind == "settle":
+            return settle_question(ledger, row.subject, policy)
+        return compose_question(ledger, row.subject, policy)
+
+    def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+        """Have them carried out; the reasons of refusals are counted, and what was settled."""
+        requests = [one.request for one in answered if one.request is not None]
+        refusals = [
+            answer.reason if isinstance(answer, RefusedError) else None
+            for answer in self._desk.ask_each(requests)
+        ]
+        carried_out = {
+            request.request_id
+            for request, refusal in zip(requests, refusals, strict=True)
+            if refusal is None
+        }
+        self._left |= {request_id(one.taken.question) for one in answered} - carried_out
+        self._in_hand -= {one.taken.origin for one in answered}
+        return Counter(f"refused: {refusal}" if refusal else "settled" for refusal in refusals)

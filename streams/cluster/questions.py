@@ -1,0 +1,215 @@
+"""Questions to the judge in `memory.verifications`: published by workers, taken by verifiers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from aiokafka import (
+    AIOKafkaConsumer,
+    AIOKafkaProducer,
+    ConsumerRebalanceListener,
+    ConsumerRecord,
+    TopicPartition,
+)
+from aiokafka.errors import KafkaError
+from pydantic import ValidationError
+
+from contracts.errors import TransientError
+from contracts.questions import QUESTION, AnyQuestion, SettleQuestion
+from streams.cluster.connection import Connection
+from streams.cluster.partitions import partition_of
+from streams.cluster.publishing import REQUEST_BYTES
+from streams.cluster.records import Outgoing
+from streams.cluster.topics import LARGEST, Topics
+from streams.judge.verifying import Answered, Taken
+
+_log = logging.getLogger(__name__)
+
+MOST_BYTES = LARGEST // 2
+"""Of one question; what a broker counts besides has room."""
+POLL_SECONDS = 0.1
+IDLE_SECONDS = 24 * 60 * 60
+"""A verifier that waits for the judge reads nothing meanwhile, and keeps its partitions."""
+FETCH_BYTES = LARGEST
+
+
+def question_record(topic: str, question: AnyQuestion) -> Outgoing | None:
+    """A question as a record under its owner's key; None where not even its first part has room."""
+    value = question.model_dump_json().encode()
+    while len(value) > MOST_BYTES:
+        if not isinstance(question, SettleQuestion) or len(question.asked) == 1:
+            _log.warning("a question about %s is too large to be asked", question.subject)
+            return None
+        question = question.model_copy(update={"asked": question.asked[:-1]})
+        value = question.model_dump_json().encode()
+    return Outgoing(topic, value, question.owner_id.encode())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Where a question came from, in one assignment of its partition."""
+
+    at: TopicPartition
+    offset: int
+
+
+@dataclass(slots=True)
+class _Progress:
+    """The questions of a partition that are in hand, in order, and those of them that are done."""
+
+    places: deque[_Place] = field(default_factory=deque)
+    done: set[_Place] = field(default_factory=set)
+
+    def committable(self) -> int | None:
+        """The offset after the last one up to which all are done; None where it has not moved."""
+        last: int | None = None
+        while self.places and self.places[0] in self.done:
+            place = self.places.popleft()
+            self.done.discard(place)
+            last = place.offset + 1
+        return last
+
+
+class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
+    """A member of the verifiers' group, and a producer of commands.
+
+    An offset is committed only once the brokers have the requests of all questions up to it: what
+    was under way in a crash is asked again, and carried out once, for its request has the same id.
+    """
+
+    def __init__(self, connection: Connection, topics: Topics) -> None:
+        self._topics = topics
+        self._progress: dict[TopicPartition, _Progress] = {}
+        self.unreadable = 0
+        self._consumer = AIOKafkaConsumer(
+            **connection.arguments(),
+            group_id=f"{topics.prefix}palimpsest-verifier",
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=FETCH_BYTES,
+            max_poll_interval_ms=IDLE_SECONDS * 1000,
+        )
+        self._producer = AIOKafkaProducer(
+            **connection.arguments(),
+            acks="all",
+            enable_idempotence=True,
+            max_request_size=REQUEST_BYTES,
+        )
+
+    async def __aenter__(self) -> TopicQuestions:
+        await self._producer.start()
+        try:
+            self._consumer.subscribe([self._topics.name("verifications")], listener=self)
+            await self._consumer.start()
+        except BaseException:
+            await self._producer.stop()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        # aiokafka ends a task here that raises CancelledError if it never ran.
+        await asyncio.sleep(0)
+        await self._consumer.stop()
+        await self._producer.stop()
+
+    # -- what aiokafka calls in a rebalance --------------------------------------------------------
+
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        """What is in hand of these is another's from now on; it is harmless to answer it here."""
+        for at in revoked:
+            self._progress.pop(at, None)
+
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        """Their questions come from the offset that was committed last."""
+        for at in assigned:
+            self._progress[at] = _Progress()
+
+    # -- questions, and what they lead to ----------------------------------------------------------
+
+    async def take(self, most: int) -> list[Taken]:
+        """Up to `most` questions that came. TransientError where the brokers are away."""
+        if not most:
+            return []
+        try:
+            found = await self._consumer.getmany(
+                timeout_ms=int(POLL_SECONDS * 1000), max_records=most
+            )
+        except KafkaError as error:
+            raise _away(error) from error
+        taken = [self._taken(record) for records in found.values() for record in records]
+        if None in taken:
+            await self._commit()
+        return [one for one in taken if one is not None]
+
+    def _taken(self, record: ConsumerRecord[bytes, bytes]) -> Taken | None:
+        place = _Place(TopicPartition(record.topic, record.partition), record.offset)
+        progress = self._progress.setdefault(place.at, _Progress())
+        progress.places.append(place)
+        try:
+            return Taken(QUESTION.validate_json(record.value or b""), place)
+        except ValidationError as error:
+            self.unreadable += 1
+            _log.warning(
+                "the question at %s/%d/%d cannot be read (%d errors), and is passed over",
+                record.topic,
+                record.partition,
+                record.offset,
+                error.error_count(),
+            )
+            progress.done.add(place)
+            return None
+
+    async def at_end(self) -> bool:
+        """Whether all was taken that is in the partitions of this member; it may wait for some."""
+        at = list(self._consumer.assignment())
+        try:
+            ends = await self._consumer.end_offsets(at)
+            positions = {one: await self._consumer.position(one) for one in at}
+        except KafkaError as error:
+            raise _away(error) from error
+        return bool(at) and all(positions[one] >= ends[one] for one in at)
+
+    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+        """Publish the requests, then commit how far all is answered."""
+        try:
+            await self._publish(answered)
+        except KafkaError as error:
+            raise _away(error) from error
+        for one in answered:
+            place: _Place = one.taken.origin
+            progress = self._progress.get(place.at)
+            if progress is not None:
+                progress.done.add(place)
+        await self._commit()
+        return Counter(published=sum(one.request is not None for one in answered))
+
+    async def _publish(self, answered: Sequence[Answered]) -> None:
+        topic = self._topics.name("commands")
+        sent = []
+        for one in answered:
+            if one.request is not None:
+                body = one.request.model_dump_json(exclude_none=True).encode()
+                key = one.request.request_id.encode()
+                owner = partition_of(one.taken.question.owner_id, self._topics.partitions)
+                sent.append(await self._producer.send(topic, body, key, partition=owner))
+        await asyncio.gather(*sent)
+
+    async def _commit(self) -> None:
+        moved = {at: one.committable() for at, one in self._progress.items()}
+        offsets = {at: offset for at, offset in moved.items() if offset is not None}
+        if not offsets:
+            return
+        try:
+            await self._consumer.commit(offsets)
+        except KafkaError as error:
+            # They come again, here or to whoever has the partition by then: nothing is done twice.
+            _log.warning("how far questions are answered was not noted: %s", type(error).__name__)
+
+
+def _away(error: KafkaError) -> TransientError:
+    return TransientError(f"the brokers did not take it ({type(error).__name__})")

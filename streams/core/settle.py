@@ -16,8 +16,8 @@ from contracts.events import (
     SettledData,
     Settlement,
 )
-from contracts.evidence import BLIND, Evidence, Verdict
-from contracts.policy import Fallback, Policy
+from contracts.evidence import BLIND, Evidence, Neighbour, Verdict
+from contracts.policy import CosineCheck, Fallback, Policy
 from streams.core.envelope import head
 from streams.core.graph import separated_pair
 from streams.core.ledger import Entry, Ledger
@@ -98,11 +98,23 @@ def _meaning(
 
 
 def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:
-    """What the policy says; but a pair that the model cannot tell apart is kept in all of them."""
-    cues = (n.cues for n in entry.asked if n.candidate_id == verdict.neighbour_id)
-    return (
-        "keep" if any(not BLIND.isdisjoint(found) for found in cues) else policy.judge.unavailable
-    )
+    """What the policy says; but a pair that the model cannot tell apart is kept in all of them.
+
+    So is one in a zone where the guard has a say: it was asked about because the guard stopped it.
+    """
+    asked = next(n for n in entry.asked if n.candidate_id == verdict.neighbour_id)
+    if not BLIND.isdisjoint(asked.cues) or _guarded(policy, entry.fields.namespace, asked):
+        return "keep"
+    return policy.judge.unavailable
+
+
+def _guarded(policy: Policy, namespace: str, asked: Neighbour) -> bool:
+    for check in policy.checks:
+        if isinstance(check, CosineCheck) and asked.cosine is not None:
+            zones = check.zones_of(namespace)
+            zone = next((zone for zone in zones if asked.cosine >= zone.at_least), None)
+            return zone is not None and zone.guard
+    return False
 
 
 def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:

@@ -7,6 +7,7 @@ import pytest
 from contracts.commands import Settle
 from contracts.events import Settled
 from contracts.evidence import Answer
+from contracts.policy import CosineCheck, Zone
 from contracts.wire import decode, encode
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
@@ -48,6 +49,18 @@ TWO_ASKED: tuple[Step, ...] = (
 )
 def test_each_answer_has_its_settlement(answer: Answer, told: str, shown: dict[str, str]) -> None:
     given(*GRAY).when(judge("b", a=answer)).then(told).shows(shown)
+
+
+def test_what_the_guard_stopped_no_fallback_joins() -> None:
+    zones = (
+        Zone(at_least=0.9, action="auto_reject", guard=True),
+        Zone(at_least=0.7, action="pending"),
+    )
+    rejecting = policy(CosineCheck(check="cosine", zones=zones), unavailable="reject")
+    swapped = (say("a", "Ada loves Ben"), say("b", "Ben loves Ada", {"a": 0.99}))
+    given(*swapped, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_keep")
+    gray = (say("a", "Ada loves Ben"), say("b", "Ben loves Ada", {"a": 0.89}))
+    given(*gray, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_reject a")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ POLL_SECONDS = 0.2
 STALLED_SECONDS = 60.0
 """Nothing came for so long although the topic goes on: the brokers are away."""
 FETCH_BYTES = 16 * 1024 * 1024
+WAIT_MILLISECONDS = 100
+"""How long a broker may keep a fetch that has nothing to bring: it does not always notice at once
+that a transaction was committed (one in ten waited for aiokafka's default of 500)."""
 
 Record: TypeAlias = ConsumerRecord[bytes, bytes]
 Records = list[Record]
@@ -42,6 +45,7 @@ async def reader(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         max_partition_fetch_bytes=FETCH_BYTES,
+        fetch_max_wait_ms=WAIT_MILLISECONDS,
     )
     await consumer.start()
     try:

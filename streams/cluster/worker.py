@@ -26,6 +26,7 @@ import faust.transport.drivers.aiokafka as driver  # noqa: E402
 from contracts.policy import Policy  # noqa: E402
 from streams.cluster.assigned import Delivery  # noqa: E402
 from streams.cluster.connection import Connection  # noqa: E402
+from streams.cluster.following import WAIT_MILLISECONDS  # noqa: E402
 from streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
     CountedEmbedder,
@@ -43,7 +44,8 @@ _log = logging.getLogger(__name__)
 
 TAKEN = 512
 """Records taken together."""
-WITHIN_SECONDS = 0.02
+WITHIN_SECONDS = 0.005
+"""How long the first of them waits for others; those that come later are put together then."""
 SESSION_SECONDS = 6.0
 HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0
@@ -122,6 +124,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
         vars(consumer)["_isolation_level"] = "read_committed"
+        vars(consumer)["_fetch_max_wait_ms"] = WAIT_MILLISECONDS
         return consumer
 
     async def seek_to_committed(self) -> Any:

@@ -138,7 +138,17 @@ class TokenDedupe(_Strict):
     candidates: Annotated[int, Field(ge=1, le=1000)] = 30
 
 
-Dedupe = TokenDedupe
+class ClusterDedupe(_Strict):
+    """Batch rule: memories that are near each other, or through others, become one, all at once.
+
+    Near is what reaches the lowest zone of the cosine check. Where every pair that holds a cluster
+    together is in a joining zone the newest speaks; else one text is composed of all.
+    """
+
+    rule: Literal["clusters"]
+
+
+Dedupe = Annotated[TokenDedupe | ClusterDedupe, Field(discriminator="rule")]
 """The batch rules of `palimpsest dedupe`."""
 
 

@@ -12,7 +12,7 @@ from typing import Protocol, Self
 from contracts import policy
 from contracts.evidence import Verdict
 from streams.judge.judge import Judge
-from streams.judge.pairs import Pair
+from streams.judge.pairs import Composed, Pair, Side
 from streams.judge.settings import JudgeSettings
 
 
@@ -21,6 +21,9 @@ class Judging(Protocol):
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """A verdict for each pair, in their order."""
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        """One text of several, given oldest first."""
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """As `compare`, by the policy's stronger model."""
@@ -54,6 +57,10 @@ class OnDemand:
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """A verdict for each pair, in their order."""
         return await (await self._opened()).compare(pairs)
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        """One text of several, given oldest first."""
+        return await (await self._opened()).compose(sources)
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """As `compare`, by the policy's stronger model."""

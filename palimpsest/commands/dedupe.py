@@ -29,7 +29,8 @@ def dedupe(context: typer.Context, dry_run: DryRun = False) -> None:
         answer = store.dedupe(dry_run=dry_run, judge=call.settings.judge, progress=tell)
     call.output.answer(answer, lambda: _drawn(answer))
     if answer["asked"].get("unavailable"):
-        call.output.remark("the judge did not answer about some pairs: they wait for the next run")
+        left = answer["left"]
+        call.output.remark(f"the judge did not answer about all; {left} wait for the next run")
         raise typer.Exit(1)
 
 
@@ -48,6 +49,8 @@ def _drawn(answer: Mapping[str, Any]) -> RenderableType:
     for one in answer["joined"]:
         lines.append(shown(f"  {one['decision']}  {one['similarity']:.4f}  {one['older_text']}"))
         lines.append(shown(f"{'':>{len(one['decision']) + 10}}{one['newer_text']}", "dim"))
+        if "composed" in one:
+            lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['composed']}"))
     lines += [
         shown(f"  came to nothing: {one['a']} and {one['b']} ({one['reason']})")
         for one in answer["refused"]

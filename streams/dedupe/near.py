@@ -38,7 +38,7 @@ def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> l
         return []
     found: list[Near] = []
     for namespace in ledger.scopes:
-        memories = _comparable(ledger, policy, namespace, check.min_characters)
+        memories = comparable(ledger, policy, namespace, check.min_characters)
         floor = check.zones_of(namespace)[-1].at_least
         run.memories += len(memories)
         run.all_pairs += len(memories) * (len(memories) - 1) // 2
@@ -47,7 +47,7 @@ def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> l
     return sorted(found, key=lambda n: (-n.score, n.older.place, n.newer.place))
 
 
-def _comparable(ledger: Ledger, policy: Policy, namespace: str, fewest: int) -> list[Memory]:
+def comparable(ledger: Ledger, policy: Policy, namespace: str, fewest: int) -> list[Memory]:
     """The living memories of a scope with a vector, save what only a person may join."""
     return [
         memory
@@ -70,10 +70,10 @@ def _in_scope(
         a, b = (memories[place].face.speaker for place in pairs[at])
         older, newer = sorted((a, b), key=lambda entry: entry.place)
         if hindrance_of(ledger, older, newer) is None:
-            yield Near(older, newer, _seen(older, newer, float(scores[at])))
+            yield Near(older, newer, looked_at(older, newer, float(scores[at])))
 
 
-def _seen(older: Entry, newer: Entry, score: float) -> Neighbour:
+def looked_at(older: Entry, newer: Entry, score: float) -> Neighbour:
     """The pair as the evidence has it, with what the guard sees."""
     compared = compare(_reading(older.memory.face), _reading(newer.memory.face))
     return Neighbour(

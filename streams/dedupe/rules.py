@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Protocol
 
-from contracts.policy import Policy
+from contracts.policy import ClusterDedupe, Policy, TokenDedupe
 from streams.core.ledger import Ledger
+from streams.dedupe.by_clusters import Composes, by_clusters
 from streams.dedupe.by_tokens import Compares, by_tokens
 from streams.dedupe.run import Proposal, Run
 
 
+class Asked(Compares, Composes, Protocol):
+    """What all rules need of a judge."""
+
+
 def proposals(
-    ledger: Ledger, policy: Policy, judge: Compares, run: Run
+    ledger: Ledger, policy: Policy, judge: Asked, run: Run
 ) -> AsyncIterator[list[Proposal]]:
     """What the policy's batch rule makes of an owner's memories, part by part.
 
@@ -20,4 +26,8 @@ def proposals(
     rule = policy.dedupe
     if rule is None:
         raise ValueError(f"the policy {policy.name} has no batch rules")
-    return by_tokens(ledger, policy, rule, judge, run)
+    match rule:
+        case TokenDedupe():
+            return by_tokens(ledger, policy, rule, judge, run)
+        case ClusterDedupe():
+            return by_clusters(ledger, policy, judge, run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 from uuid import uuid4
 
 from contracts.events import BatchJoin
@@ -21,7 +21,10 @@ CHECK = "dedupe"
 
 
 class Pairing(TypedDict):
-    """A join that a run proposes, as a person sees it; `older` and `newer` are candidates."""
+    """A join that a run proposes, as a person sees it; `older` and `newer` are candidates.
+
+    `composed` is the text that speaks after it, where one was made.
+    """
 
     owner_id: str
     decision: str
@@ -31,6 +34,7 @@ class Pairing(TypedDict):
     older_text: str
     newer_text: str
     reasoning: str | None
+    composed: NotRequired[str]
 
 
 @dataclass(slots=True)

@@ -1,0 +1,213 @@
+"""The rule `clusters`: the batch mode of the design `replace-or-merge`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import product
+from typing import Protocol
+from uuid import uuid4
+
+import numpy as np
+
+from contracts.events import BatchJoin, Composition, Content
+from contracts.evidence import BLIND, Evidence, Verdict
+from contracts.policy import CosineCheck, Policy
+from contracts.requests import CombineRequest
+from streams.core.combine import hindrance_of
+from streams.core.ledger import Entry, Face, Ledger, Memory
+from streams.core.settle import usable
+from streams.core.text import NORMALISER, text_hash
+from streams.dedupe.near import comparable, cosine_of, looked_at
+from streams.dedupe.run import CHECK, Near, Proposal, Run, pairing
+from streams.judge.pairs import Composed, Side
+from streams.retrieval import vector_of
+from streams.search import VectorIndex
+
+_log = logging.getLogger(__name__)
+
+Cluster = list[Near]
+"""The pairs that hold a cluster together, one fewer than it has memories; the newest last."""
+FALLBACKS: dict[str, BatchJoin] = {"supersede": "fallback_supersede", "reject": "fallback_reject"}
+
+
+class Composes(Protocol):
+    """What the rule needs of a judge."""
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        """One text of several, given oldest first."""
+
+
+async def by_clusters(
+    ledger: Ledger, policy: Policy, judge: Composes, run: Run
+) -> AsyncIterator[list[Proposal]]:
+    """What one owner's memories give, cluster by cluster, the largest first.
+
+    A cluster whose pairs are all certain needs no judge. Nobody there: the policy's fallback, which
+    for the rest of the run is not asked again; an empty or unusable text merges nothing.
+    """
+    check = cosine_of(policy)
+    found = clusters(ledger, policy, check, run) if check is not None else []
+    for number, cluster in enumerate(found):
+        run.tell("composing", number / len(found))
+        if check is None or all(_certain(near, check) for near in cluster):
+            yield _joins(cluster, "superseded", policy, run)
+        elif not policy.judge.enabled:
+            run.left += 1
+        else:
+            composed = await judge.compose(sides(cluster))
+            yield _composed(ledger, cluster, composed, policy, run)
+
+
+# -- clusters ------------------------------------------------------------------------------------
+
+
+def clusters(ledger: Ledger, policy: Policy, check: CosineCheck, run: Run) -> list[Cluster]:
+    """Union-find over near pairs, nearest first: A near B near C is one cluster of three.
+
+    Two clusters stay two where anything stands between any of their memories, such as a separation.
+    """
+    found: list[Cluster] = []
+    for namespace in ledger.scopes:
+        memories = comparable(ledger, policy, namespace, check.min_characters)
+        run.memories += len(memories)
+        run.all_pairs += len(memories) * (len(memories) - 1) // 2
+        found += _united(ledger, _near(memories, check.zones_of(namespace)[-1].at_least, run))
+    return sorted(found, key=lambda cluster: (-len(cluster), cluster[-1].newer.place))
+
+
+def _near(memories: list[Memory], floor: float, run: Run) -> list[Near]:
+    """All pairs of a scope that reach the floor, exactly, nearest first; ties to the earlier."""
+    if len(memories) < 2:
+        return []
+    speakers = sorted((m.face.speaker for m in memories), key=lambda entry: entry.place)
+    vectors = np.stack([vector_of(f.vector) for e in speakers if (f := e.memory.face).vector])
+    index = VectorIndex(vectors.shape[1])
+    for vector in vectors:
+        index.append(vector)
+    run.pairs += len(memories) * (len(memories) - 1) // 2
+    pairs = [
+        (hit.score, hit.row, row)
+        for row, hits in enumerate(index.above(vectors, floor, limit=len(vectors)))
+        for hit in hits
+        if hit.row < row
+    ]
+    pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
+    return [
+        Near(speakers[a], speakers[b], looked_at(speakers[a], speakers[b], score))
+        for score, a, b in pairs
+    ]
+
+
+def _united(ledger: Ledger, pairs: list[Near]) -> Iterator[Cluster]:
+    groups: dict[str, tuple[list[Entry], Cluster]] = {}
+    for near in pairs:
+        ours = groups.setdefault(near.older.id, ([near.older], []))
+        theirs = groups.setdefault(near.newer.id, ([near.newer], []))
+        if ours is theirs or not _may_unite(ledger, ours[0], theirs[0]):
+            continue
+        whole = ([*ours[0], *theirs[0]], [*ours[1], *theirs[1], near])
+        groups.update((entry.id, whole) for entry in whole[0])
+    seen: set[int] = set()
+    for _, cluster in groups.values():
+        first = cluster[0].older.place if cluster else -1
+        if cluster and first not in seen:
+            seen.add(first)
+            yield sorted(cluster, key=lambda near: (near.newer.place, near.older.place))
+
+
+def _may_unite(ledger: Ledger, ours: list[Entry], theirs: list[Entry]) -> bool:
+    for a, b in product(ours, theirs):
+        older, newer = sorted((a, b), key=lambda entry: entry.place)
+        if hindrance_of(ledger, older, newer) is not None:
+            return False
+    return True
+
+
+def _certain(near: Near, check: CosineCheck) -> bool:
+    """Whether a pair is in a joining zone, and the model can tell the two apart."""
+    zones = check.zones_of(near.older.fields.namespace)
+    zone = next(zone for zone in zones if near.score >= zone.at_least)
+    return zone.action != "pending" and BLIND.isdisjoint(near.seen.cues)
+
+
+def members(cluster: Cluster) -> list[Entry]:
+    """The candidates that speak for a cluster's memories, oldest first."""
+    entries = {entry.id: entry for near in cluster for entry in (near.older, near.newer)}
+    return sorted(entries.values(), key=lambda entry: entry.place)
+
+
+def sides(cluster: Cluster) -> list[Side]:
+    """The texts of a cluster as the judge is given them, oldest to newest."""
+    return [Side(entry.id, entry.memory.face.text, entry.decided_at) for entry in members(cluster)]
+
+
+# -- what comes of them --------------------------------------------------------------------------
+
+
+def _composed(
+    ledger: Ledger, cluster: Cluster, made: Composed, policy: Policy, run: Run
+) -> list[Proposal]:
+    verdict = made.verdict
+    run.asked[verdict.answer] += 1
+    if verdict.answer == "unavailable":
+        decision = FALLBACKS.get(policy.judge.unavailable)
+        run.left -= decision is not None  # who is joined all the same does not wait
+        return _joins(cluster, decision, policy, run, verdict) if decision else []
+    sources = tuple(source for entry in members(cluster) for source in _sources(entry.memory.face))
+    if made.text is None or not _can_be_kept(ledger, made.text, sources, cluster):
+        ids = ", ".join(entry.id for entry in members(cluster))
+        _log.warning("DEDUP_FAIL: nothing usable was composed, all stay: %s", ids)
+        return []
+    proposals = _joins(cluster, "llm_merge", policy, run, verdict)
+    last = proposals[-1]
+    run.joins[-1]["composed"] = made.text
+    text = {"face": "text", "composed": made.text, "sources": sources}
+    return [*proposals[:-1], last.model_copy(update=text)]
+
+
+def _sources(face: Face) -> tuple[str, ...]:
+    return face.composition.sources if face.composition else (face.speaker.id,)
+
+
+def _can_be_kept(ledger: Ledger, text: str, sources: tuple[str, ...], cluster: Cluster) -> bool:
+    content = Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
+    composition = Composition(content=content, sources=sources)
+    return usable(ledger, composition, cluster[0].older.fields.namespace)
+
+
+def _joins(
+    cluster: Cluster, decision: BatchJoin, policy: Policy, run: Run, verdict: Verdict | None = None
+) -> list[Proposal]:
+    """A request for each pair that holds the cluster together; the newest of it speaks in the end.
+
+    The last one carries the verdict on all, and what it cost.
+    """
+    proposals: list[Proposal] = []
+    for near in cluster:
+        last = near is cluster[-1]
+        run.joins.append(pairing(near, decision, verdict if last else None))
+        proposals.append(_join(near, decision, policy, verdict if last else None))
+    return proposals
+
+
+def _join(
+    near: Near, decision: BatchJoin, policy: Policy, verdict: Verdict | None
+) -> CombineRequest:
+    heard = verdict and verdict.model_copy(update={"neighbour_id": near.older.id})
+    evidence = Evidence(
+        policy=policy.hash,
+        check=CHECK,
+        neighbours=(near.seen,),
+        asked=(near.older.id,) if heard else (),
+        verdicts=(heard,) if heard else (),
+    )
+    return CombineRequest(
+        request_id=str(uuid4()),
+        a=near.older.id,
+        b=near.newer.id,
+        decision=decision,
+        face="keep" if decision == "fallback_reject" else "take",
+        evidence=evidence,
+        rank="rule" if decision == "superseded" else "judge",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from contracts.errors import InvalidInputError, RefusedError, TransientError, UsageError
 from contracts.events import AnyEvent, Decided, Invalid, Redecided
 from contracts.policy import Policy
+from contracts.questions import AnyQuestion
 from contracts.requests import REQUEST, AnyRequest, SessionRequest
 from streams.cluster.copy import PublishedLog
 from streams.cluster.partitions import partition_of
@@ -20,7 +21,7 @@ from streams.cluster.questions import question_record
 from streams.cluster.records import Done, Outgoing, Record, letter_record, read
 from streams.cluster.topics import Topics
 from streams.core.ledger import Ledger
-from streams.core.questions import settle_question
+from streams.core.questions import LOSING, compose_question, composing, settle_question
 from streams.core.touched import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inputs import Input, Outcome
@@ -134,16 +135,21 @@ class PartitionWriter:
             self.log.done.append(self._done(record))
 
     def _questions(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
-        """What the judge is asked about the candidates that became pending."""
+        """What the judge is asked: about candidates that became pending, and for lost texts."""
         topic = self._topics.name("verifications")
-        asked = []
-        for event in events:
-            if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
-                ledger = self.writer.owners.get(event.owner_id).ledger
-                question = settle_question(ledger, event.subject, self.writer.policy)
-                record = question_record(topic, question) if question is not None else None
-                asked += [record] if record is not None else []
-        return asked
+        asked = (question for event in events for question in self._asked_by(event))
+        records = (question_record(topic, question) for question in asked if question is not None)
+        return [record for record in records if record is not None]
+
+    def _asked_by(self, event: AnyEvent) -> Iterator[AnyQuestion | None]:
+        if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
+            ledger = self.writer.owners.get(event.owner_id).ledger
+            yield settle_question(ledger, event.subject, self.writer.policy)
+        elif isinstance(event, LOSING):
+            ledger = self.writer.owners.get(event.owner_id).ledger
+            for decision_id, waits in composing(ledger, event).items():
+                if waits:
+                    yield compose_question(ledger, decision_id, self.writer.policy)
 
     # -- what people say ---------------------------------------------------------------------------
 

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from contracts.events import (
+    AnyEvent,
+    Composed,
+    Erased,
+    Reinstated,
+    Restored,
+    Retracted,
+    Reversed,
+)
 from contracts.policy import Policy
 from contracts.questions import AskedNeighbour, AskedText, ComposeQuestion, SettleQuestion
 from streams.core.faces import standing_text
 from streams.core.ledger import Edge, Entry, Ledger
+
+LOSING = (Reversed, Reinstated, Composed, Retracted, Restored, Erased)
+"""Events that may take a composed text's source away, or give it back."""
 
 
 def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> SettleQuestion | None:
@@ -46,6 +58,41 @@ def compose_question(ledger: Ledger, decision_id: str, policy: Policy) -> Compos
         decision_id=edge.id,
         sources=tuple(_own(entry) for entry in sources),
     )
+
+
+def composing(ledger: Ledger, event: AnyEvent) -> dict[str, bool]:
+    """The joins whose composed text an event may have let go or brought back, by decision.
+
+    True where the text lost a source and its memory needs another: the judge is to be asked.
+    """
+    memories = {entry.memory.id: entry.memory for entry in _concerned(ledger, event)}
+    return {
+        edge.id: _lost_its_text(edge)
+        for memory in memories.values()
+        for edge in memory.edges()
+        if edge.texts
+    } | _out(ledger, event)
+
+
+def _concerned(ledger: Ledger, event: AnyEvent) -> list[Entry]:
+    """Whose memories may have other sources now, for those events that take away or give back."""
+    match event:
+        case Reversed() | Reinstated() | Composed():
+            edge = ledger.edges[event.data.decision_id]
+            return [edge.newer, edge.older]
+        case Retracted() | Restored():
+            return [ledger.entries[event.data.candidate_id]]
+        case Erased():
+            return [ledger.entries[one] for one in event.data.candidate_ids]
+        case _:
+            return []
+
+
+def _out(ledger: Ledger, event: AnyEvent) -> dict[str, bool]:
+    """A join that is out has no text to be made."""
+    if isinstance(event, Reversed) and ledger.edges[event.data.decision_id].texts:
+        return {event.data.decision_id: False}
+    return {}
 
 
 def _lost_its_text(edge: Edge) -> bool:

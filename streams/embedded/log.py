@@ -71,6 +71,14 @@ class Log(Database):
         )
         return positions
 
+    def queue_text(self, decision_id: str, owner_id: str, position: int, *, waits: bool) -> None:
+        """Have the text of a join wait to be composed anew, or wait no more."""
+        if waits:
+            owner_no = self._number_of(owner_id)
+            self.verifications.add("compose", decision_id, owner_no, position)
+        else:
+            self.verifications.remove("compose", decision_id)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """As `Database.transaction`; owners that are new in it are known from then on."""

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from palimpsest import Palimpsest, store
+from palimpsest.cli import app
 from palimpsest.demo_judge import Fault, JudgeServer
 from streams.judge.settings import JudgeSettings
 from streams.policies import load_policy
@@ -183,3 +185,32 @@ def test_a_cluster_is_taken_apart_join_by_join(
     assert len(faces(opened)) == 2
     opened.unmerge(decision_id=first["decision_id"])
     assert faces(opened) == sorted(CHAIN)
+
+
+def test_a_composed_text_whose_source_left_is_composed_anew_by_the_verifier(
+    opened: Palimpsest, say: Say, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(*CHAIN)
+    first, last = run(opened, server)["joined"]
+    opened.unmerge(decision_id=first["decision_id"])
+    [memory] = [memory for memory in shown(opened) if memory["needs_composition"]]
+    [waiting] = opened._desk.log.verifications.waiting(9)
+    assert (waiting.kind, waiting.subject) == ("compose", last["decision_id"])
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    ran = CliRunner().invoke(app, ["--store", str(opened.folder), "--json", "verifier", "--once"])
+    assert ran.exit_code == 0, ran.output
+    again = opened.show(memory["memory_id"])
+    assert again["needs_composition"] is False
+    assert again["face"] == " ".join(f"{member['text']}." for member in again["members"])
+    assert opened._desk.log.verifications.count() == 0
+
+
+def test_what_is_put_back_needs_no_other_text(
+    opened: Palimpsest, say: Say, server: JudgeServer
+) -> None:
+    say(*CHAIN)
+    first, last = run(opened, server)["joined"]
+    opened.unmerge(decision_id=first["decision_id"])
+    opened.reinstate(first["decision_id"])
+    assert faces(opened) == [last["composed"]]
+    assert opened._desk.log.verifications.count() == 0

@@ -75,6 +75,11 @@ SELECT (SELECT count(*) FROM candidates) AS candidates,
 """
 _BY_KIND = "SELECT decision, count(*) AS n FROM decisions GROUP BY decision ORDER BY decision"
 _PENDING = "SELECT count(*) AS n FROM candidates WHERE pending"
+_JUDGED = """
+SELECT coalesce(sum(verdicts), 0)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
+       coalesce(sum(cost_usd), 0) AS usd
+FROM judge_cost
+"""
 
 
 def status(desk: FrontDesk) -> dict[str, Any]:
@@ -89,6 +94,10 @@ def status(desk: FrontDesk) -> dict[str, Any]:
         "pending": query(desk.projections, _PENDING)[0]["n"],
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
+        "judge": {
+            "waiting": desk.log.verifications.count(),
+            **query(desk.projections, _JUDGED)[0],
+        },
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash},
         "lag": {name: position - at for name, at in desk.positions().items()},
@@ -121,9 +130,14 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 
 def show(desk: FrontDesk, member_id: str) -> dict[str, Any]:
-    """The memory of a candidate, every member with the join that brought it in."""
+    """The memory of a candidate, every member with the join that brought it in.
+
+    Its metadata is that of the newest living member, its intensity the highest of them.
+    """
     entry = _entry(desk, member_id)
     memory = entry.memory
+    counting = [member for member in memory.members if member.living] or memory.members
+    intensities = [m.fields.intensity for m in counting if m.fields.intensity is not None]
     return {
         "memory_id": memory.id,
         "owner_id": entry.fields.owner_id,
@@ -131,6 +145,8 @@ def show(desk: FrontDesk, member_id: str) -> dict[str, Any]:
         "face": memory.face.text,
         "living": memory.living,
         "needs_composition": memory.face.needs_composition,
+        "metadata": counting[-1].fields.metadata,
+        "intensity": max(intensities, default=None),
         "members": [_member(desk, member) for member in memory.members],
     }
 

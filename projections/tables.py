@@ -23,7 +23,7 @@ from projections.columns import (
 from projections.facts import decision_row, score, verdict_rows
 from projections.rows import Gone, MemoryState, Rows
 
-LAYOUT = 1
+LAYOUT = 2
 """Raised when a column changes: segments of another layout are made anew from the log."""
 
 
@@ -160,6 +160,7 @@ VERDICTS = Table(
         _column("output_tokens", WHOLE, "verdict.output_tokens"),
         _column("cost_usd", REAL, "verdict.cost_usd"),
         _column("seconds", REAL, "verdict.seconds"),
+        _column("calls", REAL, "verdict.calls"),
     ),
 )
 POLICIES = Table(

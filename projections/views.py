@@ -147,7 +147,10 @@ FROM c WHERE living GROUP BY ALL
 """
 
 _JUDGE_COST = """
-SELECT model, count(*) AS calls, count(*) FILTER (answer = 'unavailable') AS unavailable,
+SELECT answered_at::DATE AS day, model, prompt, count(*) AS verdicts,
+       count(*) FILTER (calls = 0 AND answer <> 'unavailable') AS known,
+       count(*) FILTER (answer = 'unavailable') AS unavailable,
+       count(*) FILTER (answer = 'unusable') AS unusable, sum(calls) AS calls,
        sum(input_tokens)::BIGINT AS input_tokens, sum(output_tokens)::BIGINT AS output_tokens,
        sum(cost_usd) AS cost_usd, sum(seconds) AS seconds, max(position) AS position
 FROM v GROUP BY ALL

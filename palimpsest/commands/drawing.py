@@ -78,16 +78,22 @@ _ALSO = {
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, then the decisions by kind, then where the log and the projections are."""
-    shown_apart = ("decisions", "lag", "policy", "position")
+    shown_apart = ("decisions", "judge", "lag", "policy", "position")
     counts = [(name, status[name]) for name in status if name not in shown_apart]
     kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
     policy = status.get("policy", {})
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
     return Group(
         _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
+        shown(_judged(status["judge"]), "dim"),
         shown(f"log at position {status['position']}; {lag}", "dim"),
         shown(f"policy {policy.get('name')} {policy.get('hash')}", "dim"),
     )
+
+
+def _judged(judge: Mapping[str, Any]) -> str:
+    spent = f"{judge['verdicts']:,} verdicts, {judge['calls']:,.0f} calls, ${judge['usd']:.4f}"
+    return f"{judge['waiting']:,} waiting for the judge; {spent}"
 
 
 def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:

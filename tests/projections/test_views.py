@@ -68,10 +68,12 @@ def test_the_log_of_what_was_compared(tmp_path: Path) -> None:
         answer="different",
         reasoning="one names the buyer",
         model="judge-1",
+        prompt="compare@1",
         input_tokens=200,
         output_tokens=20,
         cost_usd=0.25,
         seconds=1.5,
+        calls=0.5,
     )
     show(tmp_path, history)
     waiting = one(tmp_path, "FROM review_queue WHERE waits_as = 'pending'")
@@ -87,7 +89,10 @@ def test_the_log_of_what_was_compared(tmp_path: Path) -> None:
     assert compared[2]["llm_reasoning"] == "one names the buyer"
     assert not query(tmp_path, "FROM review_queue")
     cost = one(tmp_path, "FROM judge_cost")
-    assert (cost["model"], cost["calls"], cost["input_tokens"]) == ("judge-1", 1, 200)
+    assert (cost["model"], cost["prompt"], cost["calls"]) == ("judge-1", "compare@1", 0.5)
+    assert (cost["verdicts"], cost["known"], cost["unavailable"]) == (1, 0, 0)
+    assert (cost["input_tokens"], cost["cost_usd"], cost["seconds"]) == (200, 0.25, 1.5)
+    assert cost["day"] == compared[2]["decided_at"].date()
     rate = one(tmp_path, "FROM removal_rate")
     assert (rate["candidates"], rate["memories"], rate["removed"]) == (3, 2, 1)
     assert rate["rate"] == pytest.approx(1 / 3)

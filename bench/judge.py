@@ -1,0 +1,117 @@
+"""How fast one verifier asks: its own work, in front of a service that takes its time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from uuid import UUID
+
+import orjson
+
+from bench.figure import Measured, Scale
+from bench.sentences import sentences
+from contracts.policy import Judge as Rules
+from contracts.questions import AskedNeighbour, AskedText, SettleQuestion
+from streams.judge.docket import Docket, Manner
+from streams.judge.judge import Judge
+from streams.judge.settings import JudgeSettings
+from streams.judge.verifier import Verifier
+from streams.judge.verifying import Answered, Taken, Verifying
+
+AT_ONCE = 32
+DELAY = 0.3
+LIMIT = AT_ONCE / DELAY
+RUNS = 3
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+RULES = Rules(ask="same")
+
+
+def calls(scale: Scale) -> list[Measured]:
+    """Calls a second of one verifier: each question is another owner's, so none share a call."""
+    count = scale.of(64, 1_600, 6_400)
+    os.environ["ANTHROPIC_API_KEY"] = "demo"
+    with _service() as url:
+        runs = [count / asyncio.run(_seconds(count, url, run)) for run in range(RUNS)]
+    note = f"{count} questions a run, {DELAY * 1000:.0f} ms an answer, {AT_ONCE} at once"
+    beside = {"of the limit": sorted(runs)[RUNS // 2] / LIMIT}
+    return [Measured("judge calls of one verifier", "calls/s", runs, 80, note=note, beside=beside)]
+
+
+@contextmanager
+def _service() -> Iterator[str]:
+    """`palimpsest demo-judge` in a process of its own; gives its address."""
+    run = "from palimpsest.cli import main; main()"
+    words = ["--json", "demo-judge", "--port", "0", "--delay", str(DELAY)]
+    with subprocess.Popen([sys.executable, "-c", run, *words], stdout=subprocess.PIPE) as service:
+        assert service.stdout is not None
+        try:
+            yield orjson.loads(service.stdout.readline())["url"]
+        finally:
+            service.terminate()
+
+
+async def _seconds(count: int, url: str, run: int) -> float:
+    """How long a verifier takes that remembers nothing, until every request was brought."""
+    questions = _Questions([_question(n, *two) for n, two in enumerate(_pairs(count, run))])
+    settings = JudgeSettings(base_url=url, concurrency=AT_ONCE, calls_per_second=10_000)
+    with tempfile.TemporaryDirectory() as folder:
+        async with Judge.beside(Path(folder), RULES, settings, lambda: AT) as judge:
+            docket = Docket(Manner(at_once=AT_ONCE))
+            verifying = Verifying(questions, Verifier(cache(judge.by), docket), lambda _: None)
+            begun = time.perf_counter()
+            tally = await verifying.run(asyncio.Event(), once=True)
+            taken = time.perf_counter() - begun
+            await docket.close()
+    if tally.calls != count:
+        raise RuntimeError(f"{tally.calls} calls for {count} questions")
+    return taken
+
+
+def _pairs(count: int, run: int) -> Iterator[tuple[str, str]]:
+    texts = islice(sentences(), 2 * count * run, None)
+    return islice(zip(texts, texts, strict=False), count)
+
+
+def _question(number: int, older: str, newer: str) -> SettleQuestion:
+    sides = [
+        AskedText(candidate_id=str(UUID(int=2 * number + which)), text=text, recorded_at=AT)
+        for which, text in enumerate((older, newer))
+    ]
+    return SettleQuestion(
+        owner_id=f"owner {number}",
+        policy="bench",
+        rules=RULES,
+        decision_id=sides[1].candidate_id,
+        candidate=sides[1],
+        asked=(AskedNeighbour(side=sides[0]),),
+    )
+
+
+class _Questions:
+    """Questions in memory: what a store or brokers cost is not this figure's."""
+
+    def __init__(self, questions: Sequence[SettleQuestion]) -> None:
+        self._waiting = list(reversed(questions))
+
+    async def take(self, most: int) -> list[Taken]:
+        """The next ones."""
+        return [Taken(self._waiting.pop(), None) for _ in range(min(most, len(self._waiting)))]
+
+    async def at_end(self) -> bool:
+        """Whether none is left."""
+        return not self._waiting
+
+    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+        """Every request is carried out by nobody."""
+        return Counter(settled=len(answered))

@@ -69,11 +69,13 @@ def test_the_command_answers_until_it_is_told_to_end(tmp_path: Path) -> None:
     run = "from palimpsest.cli import main; main()"
     command = [sys.executable, "-c", run, "--json", "demo-judge", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ) as ran:
-        assert ran.stdout is not None
-        url = json.loads(ran.stdout.readline())["url"]
-        answer = _ask(url)
-        ran.send_signal(signal.SIGTERM)
-        assert ran.wait(30) == 0
+        try:
+            assert ran.stdout is not None
+            answer = _ask(json.loads(ran.stdout.readline())["url"])
+            ran.send_signal(signal.SIGTERM)
+            assert ran.wait(30) == 0
+        finally:
+            ran.kill()
     assert answer["content"][0]["input"] == {"text": "One. Two."}
 
 

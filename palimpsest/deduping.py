@@ -56,6 +56,7 @@ async def dedupe(desk: FrontDesk, judge: Judging, *, dry_run: bool, tell: Tell) 
     for number, owner_id in enumerate(owners):
         tell("comparing memories", number / len(owners))
         ledger = fold_owner(desk.log, owner_id)
+        run.moment = ledger.seen
         async for part in proposals(ledger, policy, judge, run):
             if not dry_run:
                 carry_out(desk, part, carried)

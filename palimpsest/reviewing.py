@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
-from uuid import uuid4
 
 from contracts.errors import RefusedError
 from contracts.evidence import Verdict
+from contracts.identity import event_id
 from contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.judging import Judging
@@ -62,11 +62,13 @@ async def review(desk: FrontDesk, judge: Judging, tell: Tell) -> dict[str, Any]:
         tell("reviewing", number / len(owners))
         ledger = fold_owner(desk.log, owner_id)
         waiting = list(unreviewed(ledger))
-        _confirm_exact(desk, [edge for edge in waiting if edge.decision in EXACT], done)
+        _confirm_exact(
+            desk, [edge for edge in waiting if edge.decision in EXACT], ledger.seen, done
+        )
         rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
         while part := list(islice(rejected, AT_ONCE)):
             verdicts = await judge.review([_pair(edge) for edge in part])
-            _carry_out(desk, part, verdicts, done)
+            _carry_out(desk, part, verdicts, ledger.seen, done)
         ledger.dissolve()
     return done.told()
 
@@ -78,23 +80,27 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
             yield edge
 
 
-def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], done: Reviewed) -> None:
-    requests = [_confirm(edge, None) for edge in edges]
+def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], moment: int, done: Reviewed) -> None:
+    requests = [_confirm(edge, None, moment) for edge in edges]
     for start in range(0, len(requests), AT_ONCE):
         answers = desk.ask_each(requests[start : start + AT_ONCE])
         done.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
 
 
 def _carry_out(
-    desk: FrontDesk, edges: Sequence[Edge], verdicts: Sequence[Verdict], done: Reviewed
+    desk: FrontDesk,
+    edges: Sequence[Edge],
+    verdicts: Sequence[Verdict],
+    moment: int,
+    done: Reviewed,
 ) -> None:
     said: list[tuple[Edge, AnyRequest]] = []
     for edge, verdict in zip(edges, verdicts, strict=True):
         done.asked[verdict.answer] += 1
         if verdict.answer == "same":
-            said.append((edge, _confirm(edge, verdict)))
+            said.append((edge, _confirm(edge, verdict, moment)))
         elif verdict.answer == "different":
-            said.append((edge, _reverse(edge, verdict)))
+            said.append((edge, _reverse(edge, verdict, moment)))
     answers = desk.ask_each([request for _, request in said])
     for (edge, request), answer in zip(said, answers, strict=True):
         _note(edge, request, answer, done)
@@ -111,9 +117,10 @@ def _note(edge: Edge, request: AnyRequest, answer: Any, done: Reviewed) -> None:
         done.reversed.append({**about, "candidate_id": edge.newer.id, "reasoning": reasoning})
 
 
-def _confirm(edge: Edge, verdict: Verdict | None) -> ConfirmRequest:
+def _confirm(edge: Edge, verdict: Verdict | None, moment: int) -> ConfirmRequest:
+    """`moment` is how many events the owner has: the same review again asks under the same id."""
     return ConfirmRequest(
-        request_id=str(uuid4()),
+        request_id=event_id(edge.id, f"review:{moment}"),
         decision_id=edge.id,
         rank="review",
         because=verdict.reasoning if verdict else "the same text",
@@ -121,9 +128,9 @@ def _confirm(edge: Edge, verdict: Verdict | None) -> ConfirmRequest:
     )
 
 
-def _reverse(edge: Edge, verdict: Verdict) -> UnmergeRequest:
+def _reverse(edge: Edge, verdict: Verdict, moment: int) -> UnmergeRequest:
     return UnmergeRequest(
-        request_id=str(uuid4()),
+        request_id=event_id(edge.id, f"review:{moment}"),
         decision_id=edge.id,
         rank="review",
         because=verdict.reasoning,

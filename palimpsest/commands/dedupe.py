@@ -39,12 +39,10 @@ def _drawn(answer: Mapping[str, Any]) -> RenderableType:
     verb = "would be joined" if answer["dry_run"] else "joined"
     asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
     lines = [
-        shown(
-            f"{answer['memories']:,} memories of {answer['owners']:,} owners: {answer['pairs']:,}"
-            f" pairs looked at, {share:.1%} of all"
-        ),
-        shown(f"the judge said of {sum(answer['asked'].values()):,} pairs: {asked or 'nothing'}"),
-        shown(f"{len(answer['joined']):,} {verb}", "bold"),
+        shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})"),
+        shown(f"pairs looked at: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
+        shown(f"the judge said: {asked or 'nothing, for nobody asked'}"),
+        shown(f"{verb}: {len(answer['joined']):,}", "bold"),
     ]
     for one in answer["joined"]:
         lines.append(shown(f"  {one['decision']}  {one['similarity']:.4f}  {one['older_text']}"))

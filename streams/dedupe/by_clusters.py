@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import product
 from typing import Protocol
-from uuid import uuid4
 
 import numpy as np
 
@@ -187,12 +186,14 @@ def _joins(
     for near in cluster:
         last = near is cluster[-1]
         run.joins.append(pairing(near, decision, verdict if last else None))
-        proposals.append(_join(near, decision, policy, verdict if last else None))
+        proposals.append(
+            _join(run.request_id(near), near, decision, policy, verdict if last else None)
+        )
     return proposals
 
 
 def _join(
-    near: Near, decision: BatchJoin, policy: Policy, verdict: Verdict | None
+    request_id: str, near: Near, decision: BatchJoin, policy: Policy, verdict: Verdict | None
 ) -> CombineRequest:
     heard = verdict and verdict.model_copy(update={"neighbour_id": near.older.id})
     evidence = Evidence(
@@ -203,7 +204,7 @@ def _join(
         verdicts=(heard,) if heard else (),
     )
     return CombineRequest(
-        request_id=str(uuid4()),
+        request_id=request_id,
         a=near.older.id,
         b=near.newer.id,
         decision=decision,

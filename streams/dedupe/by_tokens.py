@@ -84,7 +84,7 @@ def _settled(
         run.asked[verdict.answer] += 1
         decision = JOINS.get(verdict.answer)
         if verdict.answer == "different":
-            yield parted(near, verdict)
+            yield parted(run.request_id(near), near, verdict)
         elif decision is not None and not _merged(near, run):
             yield _merge(near, decision, policy, run, verdict)
 
@@ -94,7 +94,7 @@ def _merge(
 ) -> Proposal:
     run.merged.update(memory.id for memory in near.memories)
     run.joins.append(pairing(near, decision, verdict))
-    return joined(near, decision, policy.hash, verdict)
+    return joined(run.request_id(near), near, decision, policy.hash, verdict)
 
 
 def _merged(near: Near, run: Run) -> bool:

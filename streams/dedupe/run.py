@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NotRequired, TypedDict
-from uuid import uuid4
 
 from contracts.events import BatchJoin
 from contracts.evidence import Evidence, Neighbour, Verdict
+from contracts.identity import event_id
 from contracts.requests import CombineRequest, SeparateRequest
 from streams.core.ledger import Entry, Memory
 
@@ -42,7 +42,8 @@ class Run:
     """One run's account.
 
     `pairs` are those whose cosine was computed, `all_pairs` those of all memories of each scope;
-    `asked` counts by the judge's answer. `merged` are memories that take no part any more.
+    `asked` counts by the judge's answer. `merged` are memories that take no part any more. `moment`
+    is how many events the owner has: the same run over the same events asks under the same ids.
     """
 
     tell: Tell
@@ -51,8 +52,13 @@ class Run:
     all_pairs: int = 0
     asked: Counter[str] = field(default_factory=Counter)
     left: int = 0
+    moment: int = 0
     joins: list[Pairing] = field(default_factory=list)
     merged: set[str] = field(default_factory=set)
+
+    def request_id(self, near: Near) -> str:
+        """The id of what is asked about a pair now: another day's request is another one."""
+        return event_id(near.older.id, f"{CHECK}:{near.newer.id}:{self.moment}")
 
     @property
     def unanswered(self) -> int:
@@ -80,7 +86,7 @@ class Near:
 
 
 def joined(
-    near: Near, decision: BatchJoin, policy: str, verdict: Verdict | None = None
+    request_id: str, near: Near, decision: BatchJoin, policy: str, verdict: Verdict | None = None
 ) -> CombineRequest:
     """The request that makes one memory of two: the older speaks, or a newer that supersedes it."""
     evidence = Evidence(
@@ -91,7 +97,7 @@ def joined(
         verdicts=(verdict,) if verdict else (),
     )
     return CombineRequest(
-        request_id=str(uuid4()),
+        request_id=request_id,
         a=near.older.id,
         b=near.newer.id,
         decision=decision,
@@ -101,10 +107,10 @@ def joined(
     )
 
 
-def parted(near: Near, verdict: Verdict) -> SeparateRequest:
+def parted(request_id: str, near: Near, verdict: Verdict) -> SeparateRequest:
     """The request that records the judge's *different*, so that nobody asks again."""
     return SeparateRequest(
-        request_id=str(uuid4()),
+        request_id=request_id,
         a=near.older.id,
         b=near.newer.id,
         rank="judge",

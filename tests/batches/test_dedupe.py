@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from contracts.errors import RefusedError, TransientError
 from contracts.requests import AnyRequest
-from palimpsest import Palimpsest
+from palimpsest import Palimpsest, store
 from palimpsest.demo_judge import JudgeServer
 from palimpsest.desk import FrontDesk
 from streams.judge.settings import JudgeSettings
-from tests.batches.conftest import QUICK, STORE_TIME, Say
+from tests.batches.conftest import QUICK, STORE_TIME, Say, unseeing
+from tests.stub_engine import load_stub
 
 TWINS = (
     "every single morning Ada walks her two old dogs along the river",
@@ -79,6 +81,20 @@ def test_what_differs_is_separated_and_not_asked_about_again(
     assert verdict == {"candidate_id": b, "neighbour_id": a, "answer": "different"}
     (opened.folder / "judge.sqlite").unlink(missing_ok=True)
     assert run(opened, server)["asked"] == {}
+
+
+def test_the_same_memories_give_the_same_decisions_in_every_store(
+    tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    found = []
+    for name in ("one", "two"):
+        with Palimpsest.open(tmp_path / name, policy=unseeing()) as opened:
+            opened.submit([{"owner_id": "ada", "text": text} for text in ONE_WORD_MORE])
+            opened.set_policy(STORE_TIME)
+            found.append(run(opened, server)["joined"])
+    assert found[0] == found[1]
+    assert found[0][0]["decision_id"]
 
 
 def test_owners_are_never_compared(opened: Palimpsest, say: Say, server: JudgeServer) -> None:

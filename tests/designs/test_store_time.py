@@ -12,7 +12,7 @@ import pytest
 
 from contracts.events import Decided, Settled
 from contracts.evidence import Cue
-from contracts.policy import CosineCheck, Policy
+from contracts.policy import CosineCheck, Policy, TokenDedupe
 from streams.policies import load_policy, preset_names
 from tests.designs.owners import Owner
 from tests.stub_engine import vector_of
@@ -144,7 +144,7 @@ def test_configuration_all_numbers_are_from_the_file() -> None:
     ]
     assert RULES.judge.share == 0.5
     assert RULES.judge.most == 500
-    assert RULES.dedupe is not None
+    assert isinstance(RULES.dedupe, TokenDedupe)
     assert RULES.dedupe.candidates == 30
     assert (RULES.judge.ask, RULES.judge.unavailable, RULES.judge.enabled) == (
         "same",

@@ -174,7 +174,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault.dribble:
             self._dribble(fault.dribble)
         else:
-            self._send(200, fault.body or orjson.dumps(_message(request, fault.change)))
+            body = fault.body or orjson.dumps(_message(request, fault.change))
+            self._send(200, body, fault.headers)
 
     def _send(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)

@@ -200,7 +200,7 @@ def _reply(message: _Message, prompt: Prompt, cost: Cost) -> Reply:
 
 
 def _client(settings: JudgeSettings) -> AsyncAnthropic:
-    """The SDK's client; UsageError where it finds no key. Its traces stay off: nobody asked."""
+    """The SDK's client; UsageError for no key or no address. Its traces stay off: nobody asked."""
     try:
         client = AsyncAnthropic(
             base_url=settings.base_url, max_retries=settings.retries, open_telemetry=False
@@ -209,4 +209,9 @@ def _client(settings: JudgeSettings) -> AsyncAnthropic:
         raise UsageError(_NO_KEY) from None
     if not (client.api_key or client.auth_token or client.credentials):
         raise UsageError(_NO_KEY)
+    if client.base_url.scheme not in {"http", "https"}:
+        raise UsageError(
+            "the address of the judge's service must begin with https:// or http://:"
+            " look at ANTHROPIC_BASE_URL, or base_url of [judge]"
+        )
     return client

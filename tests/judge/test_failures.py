@@ -41,6 +41,7 @@ AWAY = {
     "request time-out": Fault(408),
     "conflict": Fault(409),
     "hung up": Fault(hang_up=True),
+    "no gzip, though it says so": Fault(body=b"{}", headers={"content-encoding": "gzip"}),
 }
 
 
@@ -251,6 +252,12 @@ def test_without_a_key_the_run_ends_before_it_begins(
     with pytest.raises(UsageError, match="set ANTHROPIC_API_KEY"):
         asking.compare(SAME)
     assert asking.server.calls == 0
+
+
+@pytest.mark.parametrize("address", ["localhost:8089", "ftp://localhost", "localhost"])
+def test_what_is_no_address_ends_the_run(asking: Asking, address: str) -> None:
+    with pytest.raises(UsageError, match="must begin with https://"):
+        asking.set(base_url=address).compare(SAME)
 
 
 def test_a_service_that_takes_nothing_ends_the_run(asking: Asking) -> None:

@@ -15,6 +15,7 @@ from palimpsest.commands import (
     dedupe,
     demo_judge,
     doctor,
+    extract,
     ingest,
     letters,
     looking,
@@ -47,6 +48,8 @@ app.add_typer(letters.app, name="dead-letters")
 app.add_typer(topics.app, name="topics")
 app.add_typer(cluster.app)
 app.add_typer(verifier.app)
+app.add_typer(extract.app)
+app.add_typer(extract.prompts, name="prompt")
 app.add_typer(demo_judge.app)
 app.add_typer(doctor.app)
 

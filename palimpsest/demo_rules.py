@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from contracts.evidence import STRONG_CUES
@@ -17,6 +17,9 @@ NEARLY = 0.75
 """Share of common words from which two texts are taken for the same."""
 RELATED = 0.4
 """Share of common words from which two texts are taken to speak of one fact."""
+
+FEWEST_WORDS = 3
+"""A sentence of fewer words says nothing that is worth remembering."""
 
 
 def relation(older: str, newer: str) -> str:
@@ -48,11 +51,22 @@ def compose(texts: Sequence[str]) -> str:
 
 def answer(tool: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """The input of the tool that a request offers, for the payload that it holds."""
+    if tool["name"] == "remember":
+        return {"memories": [*_remembered(asked["messages"])]}
     if tool["name"] == "compose":
         return {"text": compose([memory["text"] for memory in asked["memories"]])}
     allowed = tool["input_schema"]["properties"]["answers"]["items"]["properties"]["answer"]["enum"]
     rule = relation if "update" in allowed else same
     return {"answers": [_entry(pair, rule) for pair in asked["pairs"]]}
+
+
+def _remembered(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What users stated in whole sentences; questions and greetings are no memories."""
+    for message in messages:
+        if message["role"] == "user":
+            for sentence in _SENTENCE.split(message["content"].strip()):
+                if len(_words(sentence)) >= FEWEST_WORDS and not sentence.endswith("?"):
+                    yield {"content": sentence, "message": message["number"]}
 
 
 def _entry(pair: Mapping[str, Any], rule: Any) -> dict[str, Any]:

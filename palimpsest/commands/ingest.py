@@ -34,6 +34,10 @@ def ingest(
         str | None, typer.Option(metavar="NAME", help="Whence the rows are; else the file's name.")
     ] = None,
     renames: Renames = None,
+    dedupe_first: Annotated[
+        bool,
+        typer.Option("--dedupe-first", help="Run the policy's batch rules before it starts."),
+    ] = False,
 ) -> None:
     """Decide on every row of files and sum up; makes the store where there is none.
 
@@ -44,6 +48,9 @@ def ingest(
     call = invocation(context)
     mapping = mapping_of(renames)
     with call.store(create=True) as store, call.output.progress() as tell:
+        if dedupe_first:
+            before = store.dedupe(judge=call.settings.judge, progress=tell)
+            call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
         summary = store.ingest(files, source=source, mapping=mapping, progress=_progress(tell))
     sum_up(call.output, summary)
 

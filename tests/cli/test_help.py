@@ -36,6 +36,7 @@ DESIGNED = (
     " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show,"
     " dead-letters retry, doctor, topics create, topics check, worker, project, verifier,"
     " demo-judge, dedupe, review run, review next, review same, review different,"
+    " extract, prompt extract,"
     " session id, session end, session compacted"
 ).split(", ")
 

@@ -214,3 +214,22 @@ def test_what_is_put_back_needs_no_other_text(
     opened.reinstate(first["decision_id"])
     assert faces(opened) == [last["composed"]]
     assert opened._desk.log.verifications.count() == 0
+
+
+def test_batch_dedup_runs_before_starting(
+    opened: Palimpsest,
+    say: Say,
+    server: JudgeServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The document's flag `--deduplicate-memories`."""
+    say(OLD, AT_95)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(f'{{"owner_id": "ada", "text": "{FAR}"}}\n')
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    words = ["--store", str(opened.folder), "ingest", str(rows), "--dedupe-first"]
+    ran = CliRunner().invoke(app, words)
+    assert ran.exit_code == 0, ran.output
+    assert "1 joined by the batch rules before" in ran.stderr
+    assert faces(opened) == sorted([AT_95, FAR])

@@ -1,0 +1,138 @@
+"""What is worth remembering of a conversation: asked part by part, and checked like any answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from contracts.candidate import MAX_TEXT_BYTES
+from contracts.identity import session_of
+from streams.extract.conversation import Message, parts
+from streams.judge.prompts import Prompt, tool
+
+if TYPE_CHECKING:
+    from streams.judge.service import Service
+
+PART_BYTES = 24_000
+"""Of a conversation in one request: about eight thousand tokens, of which few become memories."""
+ANSWERS = 40
+"""How many pairs' room the answer about a part has (`streams.judge.packing.answer_limit`)."""
+
+
+@dataclass(slots=True)
+class Extracted:
+    """What came of it: `rows` fit for `ingest`, and how many answers were of no use.
+
+    `unanswered` counts parts that nobody answered about, `unusable` parts or memories that were
+    not what was asked for.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    parts: int = 0
+    unanswered: int = 0
+    unusable: int = 0
+
+
+class _Memory(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    content: str
+    message: int = 0
+
+
+@cache
+def extract_prompt() -> Prompt:
+    """The prompt for longer memories, as it is shipped, with the tool that it is answered by."""
+    text = files("streams.extract").joinpath("extract.md").read_text(encoding="utf-8")
+    entry = {
+        "content": {"type": "string", "description": "The fact, in one to three sentences."},
+        "message": {"type": "integer", "description": "The number of the message it rests on."},
+    }
+    one = {
+        "type": "object",
+        "properties": entry,
+        "required": list(entry),
+        "additionalProperties": False,
+    }
+    listed = {"type": "array", "items": one, "description": "One entry for each memory."}
+    return Prompt("extract", text, tool("remember", "Give all memories.", {"memories": listed}))
+
+
+async def extract(
+    service: Service, model: str, messages: list[Message], about: dict[str, str]
+) -> AsyncIterator[Extracted]:
+    """Candidates of a conversation, part by part; `about` has `owner_id`, and what all rows say.
+
+    The session is the one named there, else it follows from the time of the first message.
+    """
+    first = next((message.at for message in messages if message.at), None)
+    if first is not None:
+        about = {"session_id": session_of(first)} | about
+    for part in parts(messages, PART_BYTES):
+        reply = await service.ask(extract_prompt(), model, _payload(part), ANSWERS)
+        if reply.outcome == "unavailable":
+            yield Extracted(parts=1, unanswered=1)
+        elif reply.outcome == "unusable" or reply.cut:
+            yield Extracted(parts=1, unusable=1)
+        else:
+            yield _read(reply.given, part, about)
+
+
+def _payload(part: Sequence[tuple[int, Message]]) -> str:
+    """The messages as data of one JSON value; control characters are escaped, nothing else."""
+    listed = [
+        {
+            "number": number,
+            "role": message.role,
+            "at": message.at.isoformat() if message.at else None,
+            "content": message.content,
+        }
+        for number, message in part
+    ]
+    return json.dumps({"messages": listed}, ensure_ascii=True)
+
+
+def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]) -> Extracted:
+    listed = given.get("memories") if isinstance(given, dict) else None
+    if not isinstance(listed, list):
+        return Extracted(parts=1, unusable=1)
+    found = Extracted(parts=1)
+    times = {number: message.at for number, message in part}
+    for one in listed:
+        row = _row(one, times, about)
+        if row is None:
+            found.unusable += 1
+        elif row not in found.rows:
+            found.rows.append(row)
+    return found
+
+
+def _row(one: Any, times: dict[int, datetime | None], about: dict[str, str]) -> Any:
+    """A candidate as `ingest` reads it; None for what is no memory. Its id follows from it."""
+    try:
+        memory = _Memory.model_validate(one)
+        text = memory.content.strip()
+        size = len(text.encode())
+    except (ValidationError, UnicodeEncodeError):
+        return None
+    if not text or "\0" in text or size > MAX_TEXT_BYTES:
+        return None
+    row = {**about, "text": text}
+    at = times.get(memory.message)
+    if at is not None:
+        row["occurred_at"] = at.isoformat()
+    return {"id": _id(row), "source": "extract", **row}
+
+
+def _id(row: dict[str, str]) -> str:
+    """The same memory of the same session is the same candidate, however often it is extracted."""
+    told = json.dumps(row, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:32]

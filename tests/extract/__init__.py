@@ -1,0 +1,1 @@
+"""Memories out of conversations."""

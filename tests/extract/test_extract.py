@@ -1,0 +1,196 @@
+"""`extract` through the real SDK against the local server: what is asked, kept and refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from contracts.errors import UsageError
+from contracts.identity import session_of
+from palimpsest import Palimpsest, store
+from palimpsest.cli import app
+from palimpsest.demo_judge import Fault, JudgeServer
+from streams.extract.conversation import Message, parts, read_conversation
+from streams.extract.extracting import extract_prompt
+from tests.judge.hostile import HOSTILE
+from tests.stub_engine import load_stub
+
+CHAT = [
+    {
+        "role": "user",
+        "content": "Hi! I adopted a rescue cat in 2023.",
+        "at": "2026-03-01T12:00:00Z",
+    },
+    {
+        "role": "assistant",
+        "content": "Lovely. What is the cat called?",
+        "time": "2026-03-01T12:01:00Z",
+    },
+    {"role": "user", "content": "Her name is Whiskers now.", "time": "2026-03-01T12:02:00Z"},
+]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
+    with JudgeServer() as running:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", running.url)
+        yield running
+
+
+def written(folder: Path, messages: list[Any]) -> str:
+    path = folder / "chat.jsonl"
+    path.write_text("".join(json.dumps(message) + "\n" for message in messages))
+    return str(path)
+
+
+def run(folder: Path, *words: str, messages: list[Any] | None = None) -> Any:
+    file = written(folder, CHAT if messages is None else messages)
+    store_option = ["--store", str(folder / "store")]
+    return CliRunner().invoke(app, [*store_option, "extract", file, "--owner", "ada", *words])
+
+
+def rows(ran: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.stdout.split("\n") if line]
+
+
+def test_a_conversation_becomes_candidates_with_their_times(
+    server: JudgeServer, tmp_path: Path
+) -> None:
+    ran = run(tmp_path, "--namespace", "cats")
+    assert ran.exit_code == 0, ran.output
+    found = rows(ran)
+    assert [row["text"] for row in found] == [
+        "I adopted a rescue cat in 2023.",
+        "Her name is Whiskers now.",
+    ]
+    assert [row["occurred_at"][:16] for row in found] == ["2026-03-01T12:00", "2026-03-01T12:02"]
+    assert {row["namespace"] for row in found} == {"cats"}
+    [message] = read_conversation([json.dumps(CHAT[0]).encode()])
+    assert message.at is not None
+    assert {row["session_id"] for row in found} == {session_of(message.at)}
+
+
+def test_they_are_fit_for_ingest_and_known_when_they_come_again(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    path = tmp_path / "memories.jsonl"
+    path.write_text(run(tmp_path).stdout + run(tmp_path).stdout)
+    with Palimpsest.open(tmp_path / "store", policy="replace-or-merge") as opened:
+        summary = opened.ingest([str(path)])
+        assert (summary.rows, summary.known, summary.invalid) == (4, 2, 0)
+
+
+def test_the_prompt_asks_for_longer_memories_in_the_documents_words() -> None:
+    ran = CliRunner().invoke(app, ["prompt", "extract"])
+    for words in (
+        "For each memory, provide",
+        "The fact to remember. Include relevant context such as",
+        "When it was mentioned (if notable)",
+        "Why it matters or how it came up",
+        "Related details that distinguish this from similar facts",
+        "Aim for 1–3 sentences rather than fragments",
+    ):
+        assert words.casefold() in ran.stdout.casefold()
+    named = json.loads(CliRunner().invoke(app, ["--json", "prompt", "extract"]).stdout)
+    assert named["id"] == extract_prompt().id
+
+
+def test_what_is_said_stays_data(server: JudgeServer, tmp_path: Path) -> None:
+    """Hostile messages are values inside one JSON value, and change nothing around them."""
+    messages = [{"role": "user", "content": text} for text in HOSTILE.values()]
+    ran = run(tmp_path, messages=messages)
+    assert ran.exit_code == 0, ran.output
+    asked: list[str] = []
+    for request in server.requests:
+        assert [message["role"] for message in request["messages"]] == ["user"]
+        assert [one["name"] for one in request["tools"]] == ["remember"]
+        asked += [
+            one["content"] for one in json.loads(request["messages"][0]["content"])["messages"]
+        ]
+    assert asked == [*HOSTILE.values()]
+    assert {row["owner_id"] for row in rows(ran)} <= {"ada"}
+    assert {*rows(ran)[0]} == {"id", "source", "owner_id", "text"}
+
+
+WRONG: dict[str, Any] = {
+    "no object": "memories",
+    "no list": {"memories": "a fact"},
+    "no memory": {"memories": ["a fact", 7, None]},
+    "no text": {"memories": [{"content": 7, "message": 1}, {"message": 1}]},
+    "blank": {"memories": [{"content": "  ", "message": 1}]},
+    "too long": {"memories": [{"content": "x" * 40_000, "message": 1}]},
+    "NUL": {"memories": [{"content": "a\0b", "message": 1}]},
+}
+
+
+@pytest.mark.parametrize("given", WRONG.values(), ids=WRONG)
+def test_an_answer_that_is_none_is_left_out_and_told(
+    given: Any, server: JudgeServer, tmp_path: Path
+) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        message["content"][0]["input"] = given
+        return message
+
+    server.fail(Fault(change=change))
+    ran = run(tmp_path)
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert "answers were of no use" in ran.stderr
+
+
+def test_a_message_number_that_nobody_gave_gives_no_time(
+    server: JudgeServer, tmp_path: Path
+) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        memory = {"content": "Ada has a cat.", "message": 99, "owner_id": "bob"}
+        message["content"][0]["input"] = {"memories": [memory]}
+        return message
+
+    server.fail(Fault(change=change))
+    [row] = rows(run(tmp_path))
+    assert "occurred_at" not in row
+    assert row["owner_id"] == "ada", "whose memory it is the model does not say"
+
+
+def test_half_an_answer_is_none(server: JudgeServer, tmp_path: Path) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        return message | {"stop_reason": "max_tokens"}
+
+    server.fail(Fault(change=change))
+    assert (run(tmp_path).exit_code, server.calls) == (1, 1)
+
+
+def test_where_nobody_answers_it_says_so(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_JUDGE_RETRIES", "0")
+    server.fail(Fault(status=529))
+    ran = run(tmp_path)
+    assert (ran.exit_code, ran.stdout) == (1, "")
+    assert "nobody answered about 1" in ran.stderr
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line", [b"no JSON", b"[]", b'{"role": "user"}', b'{"content": "a"}', b'{"role": 1}', b"\xff"]
+)
+def test_a_line_that_is_no_message_is_named_and_not_quoted(line: bytes) -> None:
+    good = b'{"role": "user", "content": "a"}'
+    with pytest.raises(UsageError, match="line 3 is no message") as error:
+        read_conversation([good, b"  ", line])
+    assert line.decode(errors="replace") not in str(error.value)
+
+
+def test_a_long_conversation_is_asked_part_by_part_and_nothing_is_lost() -> None:
+    messages = [Message(role="user", content="x" * size) for size in (30, 30, 90, 5, 5)]
+    found = list(parts(messages, 60))
+    assert [[number for number, _ in part] for part in found] == [[1, 2], [3], [4, 5]]

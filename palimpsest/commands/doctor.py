@@ -51,7 +51,8 @@ class Finding:
 def doctor(context: typer.Context) -> None:
     """Say what is installed, what is missing and how the store is; exit status 1 if it fails."""
     call = invocation(context)
-    findings = [*_packages(), *_model(call.settings), *_store(call.settings), *_extras()]
+    settings = call.settings
+    findings = [*_packages(), *_model(settings), *_store(settings), *_extras(), _judge(settings)]
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
     call.output.answer(document, lambda: Group(*map(_line, findings)))
@@ -157,6 +158,21 @@ def _writer(folder: Path) -> Finding:
     lock.release()
     detail = "nobody is writing" if free else "another process is writing"
     return Finding("writer", found=True, detail=detail, needed=False)
+
+
+def _judge(settings: Settings) -> Finding:
+    """Whether the judge's service can be asked, as far as that can be told without asking it."""
+    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+    found = any(os.environ.get(key) for key in keys)
+    address = settings.judge.base_url or os.environ.get("ANTHROPIC_BASE_URL")
+    detail = "a key in the environment" if found else "no key in the environment"
+    return Finding(
+        "judge",
+        found,
+        f"{detail}, {address or 'the service itself'}",
+        "set ANTHROPIC_API_KEY; `palimpsest demo-judge` is to try it without one",
+        needed=False,
+    )
 
 
 def _extras() -> Iterator[Finding]:

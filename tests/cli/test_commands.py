@@ -385,6 +385,26 @@ def test_doctor_suggests_the_extras_that_there_are(palimpsest: CommandLine) -> N
     assert {name for name in names if name.startswith("extra ")} == {f"extra {e}" for e in extras}
 
 
+def test_doctor_says_whether_the_judge_can_be_asked(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It never shows the key."""
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    (without,) = _judge_of(palimpsest)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-to-be-shown")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:8089")
+    (with_one,) = _judge_of(palimpsest)
+    assert (without["found"], with_one["found"]) == (False, True)
+    assert "8089" in with_one["detail"]
+    assert "not-to-be-shown" not in palimpsest("doctor").out
+
+
+def _judge_of(palimpsest: CommandLine) -> list[dict[str, Any]]:
+    findings = palimpsest.json("doctor")["findings"]
+    return [finding for finding in findings if finding["name"] == "judge"]
+
+
 def test_doctor_needs_no_store(palimpsest: CommandLine) -> None:
     assert palimpsest.json("doctor")["healthy"]
     assert not palimpsest.store.exists()

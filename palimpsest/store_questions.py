@@ -48,8 +48,8 @@ class StoreQuestions:
         return await self._off_loop(self._reading.take, most) if most else []
 
     async def at_end(self) -> bool:
-        """Whether the table was read to its end."""
-        return self._reading.is_at_end
+        """Whether the table was read to its end, and nothing has come into the log since."""
+        return await self._off_loop(self._reading.is_at_end)
 
     async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
         """Have them carried out here, or by whoever is writing; those that were refused, by why."""
@@ -80,10 +80,9 @@ class Reading:
         # What was answered and waits all the same, by its request's id: not asked again in a loop.
         self._left: set[str] = set()
 
-    @property
     def is_at_end(self) -> bool:
-        """Whether the table was read to its end, and not begun anew."""
-        return self._last is None and self._read_at >= 0
+        """Whether the table was read to its end as it is now."""
+        return self._last is None and self._read_at == self._desk.log.head()
 
     def count(self) -> int:
         """How many wait."""
@@ -91,9 +90,9 @@ class Reading:
 
     def take(self, most: int) -> list[Taken]:
         """Up to `most` questions that are not in hand."""
-        head = self._desk.log.head()
-        if self._last is None and head == self._read_at:
+        if self.is_at_end():
             return []
+        head = self._desk.log.head()
         self._owners.catch_up()
         policy = self._desk.policy_in_force()
         found: list[Taken] = []

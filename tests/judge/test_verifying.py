@@ -1,0 +1,358 @@
+"""A verifier of a store before the local service: the stream does not wait, nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from contracts.errors import RefusedError, TransientError
+from contracts.events import Refused, Settled
+from contracts.policy import CosineCheck, Policy, Zone
+from contracts.policy import Judge as Rules
+from contracts.requests import (
+    AnyRequest,
+    MergeRequest,
+    RestoreRequest,
+    RetractRequest,
+    Selection,
+    SeparateRequest,
+    UnmergeRequest,
+)
+from palimpsest.demo_judge import JudgeServer
+from palimpsest.desk import FrontDesk
+from palimpsest.paths import LOG_FILE
+from palimpsest.store_questions import StoreQuestions
+from streams.embedded.inputs import Outcome
+from streams.embedded.log import Log
+from streams.embedder import Embedder
+from streams.judge.docket import Docket, Manner
+from streams.judge.judge import Judge
+from streams.judge.settings import JudgeSettings
+from streams.judge.verifier import Verifier
+from streams.judge.verifying import Answered, Taken, Tally, Verifying
+from streams.policies import load_policy
+from tests.judge.stand_in import StandIn
+from tests.streams.embedded.runtime import inputs
+from tests.stub_engine import StubEngine
+
+BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 8)]
+"""Each differs from the first in its number: the guard hands all but that to the judge."""
+
+GRAY = (
+    "Ada paints wooden boats in the harbour of the old town",
+    "Ada paints wooden boats in the harbour of our small village",
+)
+ASKING = CosineCheck(check="cosine", zones=(Zone(at_least=0.5, action="pending"),))
+"""Gray by its cosine, so that no guard has a say."""
+
+
+class Store:
+    """A store, what is said to it, and verifiers of it."""
+
+    def __init__(self, folder: Path, policy: Policy | None = None) -> None:
+        self.folder = folder
+        self._policy = policy or load_policy("standard")
+        self.desk = self.opened()
+
+    def opened(self) -> FrontDesk:
+        log = Log.create(self.folder / LOG_FILE)
+        return FrontDesk(self.folder, log, self._policy, lambda: Embedder(StubEngine()))
+
+    def say(self, *texts: str, owner: str = "ada") -> list[Outcome]:
+        rows = [{"owner_id": owner, "text": text, "id": text, "source": "test"} for text in texts]
+        return self.desk.submit(inputs(rows))
+
+    def ask(self, request: AnyRequest) -> None:
+        self.desk.ask(request)
+
+    @property
+    def waiting(self) -> int:
+        return self.desk.log.verifications.count()
+
+    def settled(self) -> Counter[str]:
+        found = (one.event for one in self.desk.log.after(0, 10**6))
+        return Counter(event.data.decision for event in found if isinstance(event, Settled))
+
+    def refused(self) -> list[str]:
+        found = (one.event for one in self.desk.log.after(0, 10**6))
+        return [event.data.reason for event in found if isinstance(event, Refused)]
+
+    def verified(
+        self,
+        server: JudgeServer,
+        told: Callable[[Tally], object] = lambda _: None,
+        patience: float = 1e9,
+        **settings: object,
+    ) -> Tally:
+        """What one run until nothing waits has done, with a judge of its own."""
+        said = {"base_url": server.url, "retries": 0, "calls_per_second": 1000.0, **settings}
+        made = JudgeSettings.model_validate(said)
+
+        async def run() -> Tally:
+            judge = Judge.beside(self.folder, Rules(), made, lambda: datetime.now(UTC))
+            async with StoreQuestions(self.opened) as questions, judge:
+                docket = Docket(Manner(patience=patience, first_pause=0.001, packed=2))
+                verifier = Verifier(cache(judge.by), docket)
+                verifying = Verifying(questions, verifier, told, poll=0.01, in_hand=4)
+                return await verifying.run(asyncio.Event(), once=True)
+
+        return asyncio.run(run())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def fresh() -> str:
+    return str(uuid4())
+
+
+def test_what_is_pending_is_settled_and_nothing_is_asked_twice(
+    store: Store, server: JudgeServer
+) -> None:
+    """Law L13: the same files again, a rebuild, a replay and an un-merge ask no model."""
+    store.say(*BOATS)
+    store.say(*BOATS, owner="ben")
+    assert store.waiting == 10
+    tally = store.verified(server)
+    assert (tally.questions, tally.outcomes["settled"], store.waiting) == (10, 10, 0)
+    assert sum(store.settled().values()) == 10
+    calls = server.calls
+    assert calls > 0
+    assert {outcome.result for outcome in store.say(*BOATS)} == {"known"}
+    store.desk.rebuild(("lancedb", "duckdb"), None)
+    joined = next(
+        one.event.id
+        for one in store.desk.log.after(0, 10**6)
+        if isinstance(one.event, Settled) and one.event.data.join
+    )
+    store.ask(UnmergeRequest(request_id=fresh(), decision_id=joined))
+    assert store.verified(server).questions == 0
+    assert server.calls == calls
+
+
+def test_a_service_that_goes_away_half_way_costs_time_alone(
+    store: Store, server: JudgeServer
+) -> None:
+    """The stream goes on meanwhile, and all is settled after it is back: none by a fallback."""
+    store.say(*BOATS)
+
+    def told(tally: Tally) -> None:
+        if tally.questions >= 2 and not gone:
+            server.stop()
+            gone.append(tally.questions)
+            came.extend(store_of_another.say(*(f"{text}, they say" for text in BOATS)))
+            asyncio.get_running_loop().call_later(0.05, server.start)
+
+    gone: list[int] = []
+    came: list[Outcome] = []
+    store_of_another = Store(store.folder)
+    tally = store.verified(server, told)
+    assert gone
+    assert {outcome.result for outcome in came} == {"decided"}
+    assert "unavailable" not in tally.answers
+    assert store.waiting == 0
+    assert not any(kind.startswith("fallback") for kind in store.settled())
+    assert sum(store.settled().values()) == tally.questions
+
+
+@pytest.mark.parametrize(
+    ("fallback", "decision"), [("keep", "fallback_keep"), ("supersede", "fallback_supersede")]
+)
+def test_an_outage_that_outlasts_patience_is_the_policys_fallback(
+    tmp_path: Path, server: JudgeServer, fallback: str, decision: str
+) -> None:
+    rules = {"checks": (ASKING,), "judge": Rules.model_validate({"unavailable": fallback})}
+    store = Store(tmp_path, load_policy("standard").model_copy(update=rules))
+    store.say(*GRAY)
+    server.stop()
+    assert store.verified(server, patience=0.0).answers["unavailable"] == 1
+    assert store.settled() == {decision: 1}
+
+
+def test_a_spent_budget_is_the_policys_fallback_at_once(store: Store, server: JudgeServer) -> None:
+    store.say(*BOATS)
+    store.verified(server, daily_calls=0)
+    assert server.calls == 0
+    assert store.settled() == {"fallback_keep": 5}
+
+
+Meanwhile = Callable[[str, str], Sequence[AnyRequest]]
+
+MEANWHILE: dict[str, tuple[Meanwhile, Counter[str], list[str]]] = {
+    "joined": (
+        lambda a, b: [MergeRequest(request_id=fresh(), a=a, b=b)],
+        Counter(),
+        ["not_pending"],
+    ),
+    "separated": (
+        lambda a, b: [SeparateRequest(request_id=fresh(), a=a, b=b)],
+        Counter(llm_keep=1),
+        ["not_pending"],
+    ),
+    "retracted": (
+        lambda a, _: [RetractRequest(request_id=fresh(), selection=Selection(candidate_id=a))],
+        Counter(),
+        ["not_living"],
+    ),
+    "retracted and restored": (
+        lambda a, _: [
+            RetractRequest(request_id=fresh(), selection=Selection(candidate_id=a)),
+            RestoreRequest(request_id=fresh(), selection=Selection(candidate_id=a)),
+        ],
+        Counter(superseded=1),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEANWHILE)
+def test_a_verdict_that_comes_late(
+    store: Store, monkeypatch: pytest.MonkeyPatch, server: JudgeServer, name: str
+) -> None:
+    """What a person says between the question and the answer holds; the verdict is kept."""
+    requests, settled, refused = MEANWHILE[name]
+    a, b = (str(outcome.candidate_id) for outcome in store.say(*BOATS[:2]))
+    answer = Verifier.answer
+
+    async def late(verifier: Verifier, question: object) -> object:
+        found = await answer(verifier, question)  # type: ignore[arg-type]
+        for request in requests(a, b):
+            Store(store.folder).ask(request)
+        return found
+
+    monkeypatch.setattr(Verifier, "answer", late)
+    tally = store.verified(server)
+    assert tally.questions == 1
+    assert (store.settled(), store.refused()) == (settled, refused)
+    assert store.waiting == 0
+    if name == "retracted":
+        Store(store.folder).ask(
+            RestoreRequest(request_id=fresh(), selection=Selection(candidate_id=a))
+        )
+        assert store.settled() == {"superseded": 1}, "the verdict was kept, and is not asked again"
+
+
+def test_a_retracted_candidate_is_asked_about_once_it_is_restored(
+    store: Store, server: JudgeServer
+) -> None:
+    _, b = store.say(*BOATS[:2])
+    chosen = Selection(candidate_id=b.candidate_id)
+    store.ask(RetractRequest(request_id=fresh(), selection=chosen))
+    assert store.verified(server).questions == 0
+    assert store.waiting == 1
+    store.ask(RestoreRequest(request_id=fresh(), selection=chosen))
+    assert store.verified(server).outcomes == {"settled": 1}
+
+
+# -- the loop, on a source of its own ------------------------------------------------------------
+
+
+class Scripted:
+    """Questions from a list, and a place that can be away for a while."""
+
+    def __init__(self, questions: Sequence[Taken], away: int = 0) -> None:
+        self.left = list(questions)
+        self.away = away
+        self.brought: list[Answered] = []
+        self.most: list[int] = []
+
+    async def take(self, most: int) -> list[Taken]:
+        self._reach()
+        self.most.append(most)
+        some, self.left = self.left[:most], self.left[most:]
+        return some
+
+    async def at_end(self) -> bool:
+        return not self.left
+
+    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+        self._reach()
+        self.brought += answered
+        return Counter(brought=len(answered))
+
+    def _reach(self) -> None:
+        self.away -= 1
+        if self.away > 0 and self.away % 2:
+            raise TransientError("it is away")
+
+
+def taken(count: int) -> list[Taken]:
+    from tests.judge.test_verifier import about
+
+    ids = [str(uuid4()) for _ in range(count)]
+    return [Taken(about("a", decided=one), one) for one in ids]
+
+
+def run(
+    questions: Scripted, judge: StandIn, stop: Callable[[], Awaitable[object]] | None = None
+) -> Tally:
+    async def running() -> Tally:
+        stopping = asyncio.Event()
+        verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
+        verifying = Verifying(questions, verifier, lambda _: None, poll=0.001, in_hand=3)
+        task = asyncio.create_task(verifying.run(stopping, once=stop is None))
+        if stop is not None:
+            await stop()
+            stopping.set()
+        return await task
+
+    return asyncio.run(running())
+
+
+def test_all_are_brought_once_and_no_more_than_fit_are_in_hand() -> None:
+    questions = Scripted(taken(20))
+    everyone = [one.origin for one in questions.left]
+    tally = run(questions, StandIn())
+    assert sorted(one.taken.origin for one in questions.brought) == sorted(everyone)
+    assert max(questions.most) == 3
+    assert (tally.questions, tally.answers, tally.outcomes) == (
+        20,
+        {"different": 20},
+        {"brought": 20},
+    )
+    assert tally.usd == pytest.approx(20 * 0.25)
+
+
+def test_a_place_that_is_away_for_a_while_is_tried_again() -> None:
+    questions = Scripted(taken(5), away=8)
+    assert run(questions, StandIn()).questions == 5
+    assert len(questions.brought) == 5
+
+
+def test_a_question_that_comes_twice_is_asked_once() -> None:
+    one, *_ = taken(1)
+    judge = StandIn()
+    questions = Scripted([one, Taken(one.question, "again")])
+    assert run(questions, judge).questions == 2
+    assert judge.calls == 1
+
+
+def test_told_to_end_it_brings_what_is_answered_and_leaves_the_rest() -> None:
+    gate = asyncio.Event()
+    judge = StandIn(gate=gate)
+
+    async def until_asked() -> None:
+        while not judge.under_way:  # noqa: ASYNC110 - nobody gives word of it
+            await asyncio.sleep(0)
+
+    questions = Scripted(taken(5))
+    tally = run(questions, judge, until_asked)
+    assert tally.questions == len(questions.brought) == 0
+
+
+def test_what_the_judge_raises_ends_it() -> None:
+    class Broken(StandIn):
+        async def compare(self, pairs: object) -> list[object]:  # type: ignore[override]
+            raise RefusedError("broken", "a bug in the judge")
+
+    with pytest.raises(RefusedError):
+        run(Scripted(taken(5)), Broken())

@@ -7,6 +7,7 @@ import gzip
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 

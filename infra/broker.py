@@ -66,13 +66,19 @@ class Broker:
     """A broker on a folder of its own: `data/`, `server.properties` and `broker.log`.
 
     As a context it runs within it. After `stop` or `kill`, `start` goes on with the same data on
-    the same port.
+    the same port. `more_settings` come after `SETTINGS`, win over them, and may name the same
+    places.
     """
 
     def __init__(
-        self, folder: Path, port: int | None = None, distribution: Distribution | None = None
+        self,
+        folder: Path,
+        port: int | None = None,
+        distribution: Distribution | None = None,
+        more_settings: str = "",
     ) -> None:
         self.folder = folder.absolute()
+        self._more_settings = more_settings
         self._port = port or free_port()
         self._distribution = distribution
         self._process: subprocess.Popen[bytes] | None = None
@@ -158,8 +164,9 @@ class Broker:
         if not data.exists():
             fill(data, lambda folder: _copy(template, folder))
         settings = self.folder / "server.properties"
+        told = SETTINGS + self._more_settings
         settings.write_text(
-            SETTINGS.format(port=self._port, controller=free_port(self._port), data=data)
+            told.format(port=self._port, controller=free_port(self._port), data=data)
         )
         return settings
 

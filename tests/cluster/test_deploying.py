@@ -1,0 +1,95 @@
+"""What is shipped for running a cluster names commands, files and settings that are there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from infra.distribution import kafka_version
+from palimpsest.cli import app
+from palimpsest.settings import Settings
+from streams.cluster.connection import Connection
+
+ROOT = Path(__file__).parents[2]
+INFRA = ROOT / "infra"
+COMPOSE: dict[str, Any] = yaml.safe_load((INFRA / "compose.yaml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = [name for name, service in SERVICES.items() if "build" in service]
+UNITS = sorted((INFRA / "systemd").glob("*.service"))
+PROCESSES = dict(
+    line.split(": ", 1)
+    for line in (INFRA / "Procfile").read_text().splitlines()
+    if not line.startswith("#")
+)
+
+
+def is_understood(words: list[str]) -> bool:
+    """Whether the command line takes these words; nothing of the command is run."""
+    return CliRunner().invoke(app, [*words, "--help"]).exit_code == 0
+
+
+def test_there_are_a_broker_topics_a_worker_and_a_projector() -> None:
+    assert set(SERVICES) == {"kafka", *OURS}
+    assert OURS == ["topics", "worker", "project"]
+    assert SERVICES["kafka"]["image"] == f"apache/kafka:{kafka_version()}"
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_service_runs_a_command_that_is_there(name: str) -> None:
+    assert is_understood(shlex.split(SERVICES[name]["command"]))
+    assert SERVICES[name]["build"]["dockerfile"] == "infra/Dockerfile"
+    for setting in SERVICES[name]["environment"]:
+        assert setting == "HF_HOME" or is_setting(setting)
+
+
+def is_setting(name: str) -> bool:
+    said = name.removeprefix("PALIMPSEST_").lower()
+    return said in Settings.model_fields or said.removeprefix("kafka_") in Connection.model_fields
+
+
+def test_services_wait_for_others_that_are_there_and_crashes_are_started_again() -> None:
+    for service in SERVICES.values():
+        assert set(service.get("depends_on", ())) <= set(SERVICES)
+        volumes = {volume.partition(":")[0] for volume in service.get("volumes", ())}
+        assert volumes <= set(COMPOSE["volumes"])
+    assert {SERVICES[name]["restart"] for name in ("worker", "project")} == {"on-failure"}
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_a_unit_runs_a_command_that_is_there_and_restarts_crashes(unit: Path) -> None:
+    lines = unit.read_text().splitlines()
+    [command] = [line.partition("=")[2] for line in lines if line.startswith("ExecStart=")]
+    program, *words = shlex.split(command)
+    assert program.endswith("/palimpsest")
+    assert is_understood(words)
+    assert "Restart=on-failure" in lines
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_a_process_of_the_procfile_runs_commands_that_are_there(name: str) -> None:
+    commands = re.findall(r"palimpsest ([^;]+)", PROCESSES[name])
+    assert all(is_understood(shlex.split(command)) for command in commands)
+    assert commands or "python -m infra.broker" in PROCESSES[name]
+
+
+def test_the_image_has_every_package_and_the_pinned_versions() -> None:
+    steps = (INFRA / "Dockerfile").read_text()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    copied = {
+        word for line in re.findall(r"^COPY (.+)$", steps, re.MULTILINE) for word in line.split()
+    }
+    assert {*project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]} <= copied
+    assert all((ROOT / word).exists() for word in copied if not word.startswith("."))
+    installed = re.findall(r"pip install [^&]+", steps)
+    assert all("--constraint infra/constraints.txt" in line for line in installed)
+    pins = (INFRA / "constraints.txt").read_text().casefold()
+    for wanted in project["project"]["optional-dependencies"]["cluster"]:
+        name = re.split("[<>=]", wanted)[0].replace("-", "_")
+        assert f"\n{name}==" in pins.replace("-", "_")

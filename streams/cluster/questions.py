@@ -34,6 +34,8 @@ MOST_BYTES = LARGEST // 2
 POLL_SECONDS = 0.1
 IDLE_SECONDS = 24 * 60 * 60
 """A verifier that waits for the judge reads nothing meanwhile, and keeps its partitions."""
+SESSION_SECONDS = 6
+"""After which another has the partitions of a verifier that was killed."""
 FETCH_BYTES = LARGEST
 
 
@@ -92,6 +94,8 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             enable_auto_commit=False,
             auto_offset_reset="earliest",
             max_partition_fetch_bytes=FETCH_BYTES,
+            session_timeout_ms=SESSION_SECONDS * 1000,
+            heartbeat_interval_ms=SESSION_SECONDS * 1000 // 6,
             max_poll_interval_ms=IDLE_SECONDS * 1000,
         )
         self._producer = AIOKafkaProducer(

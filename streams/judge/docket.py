@@ -8,6 +8,7 @@ or once nobody has answered for as long as the operator's patience lasts.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections import deque
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from typing import Protocol, cast
 from contracts.evidence import Verdict
 from streams.judge.budget import SPENT
 from streams.judge.pairs import Composed, Pair, Side
+
+_log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 3600.0
 """An outage of less than an hour costs time only."""
@@ -156,7 +159,7 @@ class Docket:
         verdict = answer if isinstance(answer, Verdict) else answer.verdict
         if verdict.answer != "unavailable":
             if verdict.calls:  # else it was known already, which says nothing of the service
-                self._silent_since, self._pauses = None, 0
+                self._speak()
             _tell(matter.answer, answer)
         elif verdict.reasoning == SPENT or self._is_given_up(matter):
             _tell(matter.answer, answer)
@@ -164,10 +167,17 @@ class Docket:
             self._waiting.append(matter)  # last: it may be this one alone that nobody answers
             self._pause()
 
+    def _speak(self) -> None:
+        if self.silent:
+            _log.warning("the judge's service answers again")
+        self._silent_since, self._pauses = None, 0
+
     def _is_given_up(self, matter: _Matter) -> bool:
         now = asyncio.get_running_loop().time()
         matter.since = now if matter.since is None else matter.since
-        self._silent_since = now if self._silent_since is None else self._silent_since
+        if self._silent_since is None:
+            self._silent_since = now
+            _log.warning("the judge's service does not answer: what waits is asked again")
         return now - min(matter.since, self._silent_since) >= self.manner.patience
 
     def _pause(self) -> None:

@@ -1,0 +1,205 @@
+"""Verifiers of a cluster: killed anywhere, each question is settled once and none is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from contracts.events import AnyEvent, Decided, Refused, Settled
+from contracts.questions import QUESTION, SettleQuestion
+from palimpsest.demo_judge import JudgeServer
+from streams.cluster.client import Client
+from streams.cluster.partitions import partition_of
+from streams.cluster.questions import MOST_BYTES, TopicQuestions, question_record
+from streams.cluster.records import Outgoing
+from streams.judge.docket import Docket, Manner
+from streams.judge.verifier import Verifier
+from streams.judge.verifying import Answered, Tally, Verifying
+from tests.cluster.runtime import Cluster, eventually
+from tests.cluster.verifier import events_of, read_topic
+from tests.judge.stand_in import StandIn
+from tests.judge.test_verifier import about
+from tests.streams.embedded.runtime import inputs
+
+ROOT = Path(__file__).parents[2]
+OWNERS = ("ada", "ben", "cleo", "dora")
+ROWS = [
+    {
+        "owner_id": owner,
+        "text": f"Hedda paints {n} wooden boats in the harbour",
+        "id": f"{owner} {n}",
+        "source": "test",
+    }
+    for n in range(2, 6)
+    for owner in OWNERS
+]
+PENDING = len(ROWS) - len(OWNERS)
+
+
+class Dies(Exception):
+    """Stands for a kill: what comes after it does not happen."""
+
+
+class Mortal(TopicQuestions):
+    """Dies before it publishes, or before it notes what it published."""
+
+    dies_before = ""
+
+    async def _publish(self, answered: Sequence[Answered]) -> None:
+        self._die("publish")
+        await super()._publish(answered)
+
+    async def _commit(self) -> None:
+        self._die("commit")
+        await super()._commit()
+
+    def _die(self, what: str) -> None:
+        if self.dies_before == what:
+            raise Dies
+
+
+def verified(cluster: Cluster, judge: StandIn, dies_before: str = "") -> Tally | None:
+    """One verifier, until nothing waits; None where it died."""
+
+    async def run() -> Tally | None:
+        questions = Mortal(cluster.connection, cluster.topics)
+        questions.dies_before = dies_before
+        async with questions:
+            verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
+            verifying = Verifying(questions, verifier, lambda _: None, poll=0.05, in_hand=5)
+            try:
+                return await verifying.run(asyncio.Event(), once=True)
+            except Dies:
+                return None
+
+    return cluster.run(run())
+
+
+def events(cluster: Cluster) -> list[AnyEvent]:
+    eventually(cluster.is_decided, "everything published is decided on")
+    found = cluster.run(events_of(cluster.connection, cluster.topics))
+    return [event for owner in OWNERS for event in found.get(owner, ())]
+
+
+def settled(cluster: Cluster) -> Counter[str]:
+    found = [event for event in events(cluster) if isinstance(event, Settled)]
+    assert len({event.data.candidate_id for event in found}) == len(found)
+    return Counter(event.data.decision for event in found)
+
+
+def test_questions_are_published_with_decisions_and_settled_once(cluster: Cluster) -> None:
+    cluster.worker()
+    cluster.publish(inputs(ROWS))
+    eventually(cluster.is_decided, "everything published is decided on")
+    name, partitions = cluster.topics.name("verifications"), cluster.topics.partitions
+    records = cluster.run(read_topic(cluster.connection, name, partitions))
+    pending = {
+        event.subject
+        for event in events(cluster)
+        if isinstance(event, Decided) and event.data.decision == "pending"
+    }
+    asked = [QUESTION.validate_json(one.value or b"") for some in records for one in some]
+    assert len(asked) == len(pending) == PENDING
+    assert {question.subject for question in asked} == pending
+    for number, some in enumerate(records):
+        assert all(partition_of((one.key or b"").decode(), partitions) == number for one in some)
+    judge = StandIn(lambda _: "same")
+    assert verified(cluster, judge, "publish") is None
+    assert settled(cluster) == {}
+    assert verified(cluster, judge, "commit") is None
+    tally = verified(cluster, judge)
+    assert tally is not None
+    assert tally.questions == PENDING, "the first two noted nothing"
+    assert settled(cluster) == {"llm_reject": PENDING}
+    assert not [event for event in events(cluster) if isinstance(event, Refused)]
+    calls = judge.calls
+    cluster.publish(inputs(ROWS))
+    eventually(cluster.is_decided, "everything published is decided on")
+    again = verified(cluster, judge)
+    assert again is not None
+    assert (again.questions, judge.calls) == (0, calls)
+
+
+def test_what_is_no_question_is_passed_over(cluster: Cluster) -> None:
+    async def publish() -> None:
+        client = Client(cluster.connection, cluster.topics)
+        await client.start()
+        try:
+            topic = cluster.topics.name("verifications")
+            await client._producer.send_and_wait(topic, b"no question", b"ada", partition=0)
+        finally:
+            await client.stop()
+
+    cluster.worker()
+    cluster.run(publish())
+    cluster.publish(inputs(ROWS[:8]))
+    eventually(cluster.is_decided, "everything published is decided on")
+    tally = verified(cluster, StandIn())
+    assert tally is not None
+    assert tally.questions == 4
+    assert settled(cluster) == {"llm_keep": 4}
+
+
+def test_a_verifier_killed_while_the_service_is_away_is_followed_by_another(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command itself: SIGKILL in an outage, then one that settles all and ends with 0."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    cluster.worker()
+    with JudgeServer() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        server.stop()
+        cluster.publish(inputs(ROWS))
+        eventually(cluster.is_decided, "the stream does not wait for the judge")
+        first = _verifier(cluster)
+        log = cluster.folder / "verifier.log"
+        eventually(lambda: "does not answer" in log.read_text(), "it waits for the service")
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        assert settled(cluster) == {}
+        server.start()
+        second = _verifier(cluster, "--once")
+        assert second.wait(timeout=90) == 0, log.read_text()
+    kinds = settled(cluster)
+    assert sum(kinds.values()) == PENDING
+    assert not any(kind.startswith("fallback") for kind in kinds)
+    assert "Hedda" not in log.read_text()
+
+
+def _verifier(cluster: Cluster, *words: str) -> subprocess.Popen[bytes]:
+    where = cluster.connection
+    arguments = ["verifier", *words, "--bootstrap", where.bootstrap, "--prefix", where.prefix]
+    with (cluster.folder / "verifier.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.cluster.command_line", *arguments],
+            cwd=cluster.folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "PALIMPSEST_JUDGE_RETRIES": "0"},
+            stdout=log,
+            stderr=log,
+        )
+
+
+def test_a_question_that_is_too_large_asks_about_fewer() -> None:
+    """No record of a worker may be too large: it would end it, and the next one."""
+    long = "x" * (MOST_BYTES // 3)
+    question = about("a", "b", "c")
+    sides = [one.model_copy(update={"side": one.side.model_copy(update={"text": long})})
+             for one in question.asked]  # fmt: skip
+    large = question.model_copy(update={"asked": tuple(sides)})
+    record = question_record("topic", large)
+    assert isinstance(record, Outgoing)
+    asked = QUESTION.validate_json(record.value)
+    assert isinstance(asked, SettleQuestion)
+    assert [one.side.candidate_id for one in asked.asked] == ["a", "b"]
+    alone = large.model_copy(
+        update={"candidate": large.candidate.model_copy(update={"text": long * 3})}
+    )
+    assert question_record("topic", alone) is None

@@ -24,11 +24,12 @@ from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import inputs_done
 from streams.cluster.topics import Kind, Topics, topic_id
-from streams.embedded.owners import MOST_CANDIDATES
 from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
 
 _log = logging.getLogger(__name__)
+MOST_CANDIDATES = 120_000
+"""How many candidates the loaded ledgers of all partitions may hold together: about 8 kB each."""
 INPUTS: tuple[Kind, ...] = ("candidates", "commands")
 Result = TypeVar("Result")
 

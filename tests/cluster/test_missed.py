@@ -1,4 +1,4 @@
-"""What the group's consumer passes over is read again; what no producer committed never counts."""
+"""What a station is brought: nothing is passed over, and only so many owners stay in memory."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
+import pytest
 from aiokafka import AIOKafkaProducer
 
 from contracts.events import Decided
+from streams.cluster import station as station_module
 from streams.cluster.assigned import Delivery
 from streams.cluster.connection import Connection
 from streams.cluster.partitions import partition_of
@@ -41,7 +43,11 @@ def decided(cluster: tuple[Connection, Topics]) -> list[str]:
 
 
 async def bring(
-    folder: Path, connection: Connection, topics: Topics, offsets: Sequence[int]
+    folder: Path,
+    connection: Connection,
+    topics: Topics,
+    offsets: Sequence[int],
+    in_memory: list[int] | None = None,
 ) -> list[int]:
     """Have a station decide on some of the records alone; the offsets that it acknowledged."""
     done: list[int] = []
@@ -69,9 +75,11 @@ async def bring(
         lambda: datetime.now(UTC),
         fail,
     )
-    assert await station.assign([HOME])
+    assert await station.assign(range(PARTITIONS))
     await station.candidates([delivery(read[offset]) for offset in offsets])
     await asyncio.wait_for(all_done.wait(), 60)
+    if in_memory is not None:
+        in_memory.append(station.owners_in_memory)
     await station.close()
     embedder.close()
     return done
@@ -86,6 +94,18 @@ def test_what_was_passed_over_is_decided_before_what_came_after_it(
     assert decided((connection, topics)) == [str(number) for number in range(22)]
     assert asyncio.run(bring(tmp_path, connection, topics, [3, 22])) == [3, 22]
     assert decided((connection, topics)) == [str(number) for number in range(23)]
+
+
+def test_the_bound_on_what_is_in_memory_is_for_all_partitions_together(
+    tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(station_module, "MOST_CANDIDATES", 2 * PARTITIONS)
+    owners = [name for name in map(str, range(99)) if partition_of(name, PARTITIONS) == HOME][:9]
+    said = [orjson.dumps({"owner_id": name, "text": "a text"}) for name in owners]
+    publish(connection, topics, [(HOME, None, one, []) for one in said])
+    in_memory: list[int] = []
+    asyncio.run(bring(tmp_path, connection, topics, range(9), in_memory))
+    assert in_memory == [2]
 
 
 def test_records_that_are_no_more_are_not_waited_for(

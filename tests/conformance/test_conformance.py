@@ -87,8 +87,8 @@ def test_what_comes_twice_has_one_effect(runtime: Runtime) -> None:
 def test_the_size_of_what_comes_together_changes_nothing(new: Callable[[], Runtime]) -> None:
     whole, parts = new(), new()
     whole.submit(STREAM)
-    for start in range(0, len(STREAM), 7):
-        parts.submit(STREAM[start : start + 7])
+    for start in range(0, len(STREAM), 21):
+        parts.submit(STREAM[start : start + 21])
     assert decided(events(parts)) == decided(events(whole))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from palimpsest import store
+from palimpsest.demo_judge import JudgeServer
 from streams.embedder import load_engine
 
 _loaded = cache(load_engine)
@@ -25,3 +27,12 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(store, "load_engine", one_engine)
     for name in ("STORE", "POLICY", "MODEL", "ENGINE", "ACTOR"):
         monkeypatch.delenv(f"PALIMPSEST_{name}", raising=False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _with_a_judge() -> Iterator[None]:
+    """What the pages ask the judge, the local stand-in answers."""
+    with JudgeServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_API_KEY", "none")
+        patch.setenv("ANTHROPIC_BASE_URL", server.url)
+        yield

@@ -18,14 +18,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anthropic  # noqa: F401 - imported once for all children
 import lancedb
 import pyarrow.parquet  # noqa: F401 - imported once for all children
 from lancedb import query  # noqa: F401
 
-from palimpsest import cli, desk, store
+from palimpsest import cli, desk, store, store_questions
 from palimpsest.writing import WritingSession
 from projections import compaction, duck, lance, projector
 from streams.embedded import operations, pipeline
+from streams.judge import cache
 from tests.stub_engine import load_stub
 
 Plan = dict[str, Any]
@@ -34,7 +36,7 @@ Plan = dict[str, Any]
 `crash`: the name of an effect and its number, at which the process kills itself. `record`: a file
 that gets the name of every effect. `window`: how many inputs are decided on together, `batch`: how
 many rows are projected together. `grace`: for how many seconds merged segments stay. `stdin`: a
-file. `limit`: the size in bytes that no file may pass.
+file. `limit`: the size in bytes that no file may pass. `env`: more of the environment.
 """
 
 POLL_SECONDS = 0.01
@@ -88,7 +90,10 @@ def live(plan: Plan) -> int:
     take(0, plan.get("stdin") or os.devnull, os.O_RDONLY)
     _shrink(plan.get("window", 16), plan.get("batch", 1), plan.get("grace", 0.0))
     vars(store)["load_engine"] = load_stub
-    vars(desk)["WritingSession"] = partial(WritingSession, effect=effect_of(plan))
+    os.environ.update(plan.get("env", {}))
+    effect = effect_of(plan)
+    vars(desk)["WritingSession"] = partial(WritingSession, effect=effect)
+    _watch_the_judge(effect)
     if "limit" in plan:
         _limit(plan["limit"])
     status = 0
@@ -101,6 +106,23 @@ def live(plan: Plan) -> int:
         sys.stderr.flush()
         Path(f"{out}.status").write_text(str(status))
     return status
+
+
+def _watch_the_judge(effect: Any) -> None:
+    """Have a verifier's steps be effects: an answer that came, is remembered, is brought."""
+    _before(cache.VerdictCache, "put", lambda: effect("judge:asked"))
+    _after(cache.VerdictCache, "put", lambda: effect("judge:remembered"))
+    _before(store_questions.Reading, "bring", lambda: effect("verifier:brings"))
+
+
+def _before(kind: type, name: str, told: Callable[[], object]) -> None:
+    method = getattr(kind, name)
+    setattr(kind, name, lambda *arguments: (told(), method(*arguments))[1])
+
+
+def _after(kind: type, name: str, told: Callable[[], object]) -> None:
+    method = getattr(kind, name)
+    setattr(kind, name, lambda *arguments: (method(*arguments), told())[0])
 
 
 def take(stream: int, path: str, flags: int) -> None:

@@ -14,7 +14,7 @@ from contracts.policy import CosineCheck, Policy, Zone
 from contracts.requests import CombineRequest, SeparateRequest
 from streams.dedupe import Run, proposals
 from streams.dedupe.run import Proposal
-from streams.judge.pairs import Pair
+from streams.judge.pairs import Composed, Pair, Side
 from streams.policies import load_policy
 from tests.core.spec import History, Step, content, given, merge, policy, retract, say, separate
 
@@ -62,6 +62,9 @@ class Answers:
             Verdict(neighbour_id=pair.older.candidate_id, answer=self._answer(pair))
             for pair in pairs
         ]
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        raise AssertionError("this rule composes nothing")
 
 
 def run_of(

@@ -45,7 +45,7 @@ def failover(scale: Scale) -> list[Measured]:
         new = asyncio.run(_killed(made, workers[0]))
         again = made.worker("one", stub=True)
         until(lambda: _has_half(again), "it has its part again")
-        recent = asyncio.run(_killed(made, workers[1]))
+        recent = asyncio.run(_killed(made, again))
     note = (
         f"{size} decisions, {PARTITIONS} partitions, two workers; less the session of"
         f" {SESSION_SECONDS:.0f} s, which ends up to a heartbeat (1 s) earlier"

@@ -35,9 +35,9 @@ def is_understood(words: list[str]) -> bool:
     return CliRunner().invoke(app, [*words, "--help"]).exit_code == 0
 
 
-def test_there_are_a_broker_topics_a_worker_and_a_projector() -> None:
+def test_there_are_a_broker_topics_a_worker_a_projector_and_a_verifier() -> None:
     assert set(SERVICES) == {"kafka", *OURS}
-    assert OURS == ["topics", "worker", "project"]
+    assert OURS == ["topics", "worker", "project", "verifier"]
     assert SERVICES["kafka"]["image"] == f"apache/kafka:{kafka_version()}"
 
 
@@ -46,7 +46,7 @@ def test_a_service_runs_a_command_that_is_there(name: str) -> None:
     assert is_understood(shlex.split(SERVICES[name]["command"]))
     assert SERVICES[name]["build"]["dockerfile"] == "infra/Dockerfile"
     for setting in SERVICES[name]["environment"]:
-        assert setting == "HF_HOME" or is_setting(setting)
+        assert setting in {"HF_HOME", "ANTHROPIC_API_KEY"} or is_setting(setting)
 
 
 def is_setting(name: str) -> bool:
@@ -59,7 +59,7 @@ def test_services_wait_for_others_that_are_there_and_crashes_are_started_again()
         assert set(service.get("depends_on", ())) <= set(SERVICES)
         volumes = {volume.partition(":")[0] for volume in service.get("volumes", ())}
         assert volumes <= set(COMPOSE["volumes"])
-    assert {SERVICES[name]["restart"] for name in ("worker", "project")} == {"on-failure"}
+    assert {SERVICES[name]["restart"] for name in OURS[1:]} == {"on-failure"}
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
@@ -90,6 +90,7 @@ def test_the_image_has_every_package_and_the_pinned_versions() -> None:
     installed = re.findall(r"pip install [^&]+", steps)
     assert all("--constraint infra/constraints.txt" in line for line in installed)
     pins = (INFRA / "constraints.txt").read_text().casefold()
-    for wanted in project["project"]["optional-dependencies"]["cluster"]:
+    extras = project["project"]["optional-dependencies"]
+    for wanted in (*extras["cluster"], *extras["judge"]):
         name = re.split("[<>=]", wanted)[0].replace("-", "_")
         assert f"\n{name}==" in pins.replace("-", "_")

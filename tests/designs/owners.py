@@ -68,7 +68,9 @@ class Owner:
 
     def unmerge(self, decision_id: str, *, dry_run: bool = False, **more: Any) -> Mapping[str, Any]:
         """Take a join out, or see what would be."""
-        request = UnmergeRequest(request_id=fresh(), decision_id=decision_id, **more)
+        request = UnmergeRequest(
+            request_id=fresh(), decision_id=decision_id, dry_run=dry_run, **more
+        )
         return self.runtime.rehearse(request) if dry_run else self.ask(request)
 
     def events(self) -> list[AnyEvent]:

@@ -10,6 +10,7 @@ import pytest
 
 from contracts.errors import UsageError
 from contracts.events import Decided, Settled
+from streams.judge.prompts import prompt
 from streams.policies import load_policy, parse_policy
 from tests.designs.owners import Owner
 from tests.stub_engine import vector_of
@@ -150,6 +151,33 @@ def test_exact_repeats_are_joined_before_any_threshold(owner: Owner) -> None:
     """Ours differs: the document compares even these by cosine, and replaces the older one."""
     old, again = owner.say(OLD, OLD.upper())
     assert (again["decision"], again["joined_to"]) == ("hash_exact", old["candidate_id"])
+
+
+def test_what_rested_on_a_merge_is_taken_back_with_it(owner: Owner) -> None:
+    """A newcomer met the merged text alone, as published; without the merge it meets the first."""
+    first, newer = owner.say(OLD, AT_95)
+    [beside] = owner.say(" ".join(["station", "garden", *BASE[2:19], "evening"]))
+    assert beside["decision"] == "stored"
+    [one] = owner.unmerge(newer["decision_id"], dry_run=True)["consequences"]
+    assert one["candidate_id"] == beside["candidate_id"]
+    assert one["asks"] == [first["candidate_id"]]
+    done = owner.unmerge(newer["decision_id"], with_consequences=True)
+    assert [event.id for event in owner.events()[-1:]] == done["carried_out"]
+    owner.judged(beside, first, "compose", "Alice told them at the station, in the garden.")
+    assert owner.faces() == ["Alice told them at the station, in the garden.", AT_95]
+
+
+def test_the_merge_prompt_has_the_four_rules() -> None:
+    """Combine all; the newer wins conflicts; concise but complete; attribution is preserved."""
+    rules = prompt("compose").text.partition("by four rules:")[2].splitlines()
+    numbered = [line for line in rules if line[:2] in ("1.", "2.", "3.", "4.")]
+    words = (
+        "Everything that any of them says",
+        "recorded later is right",
+        "as short as",
+        "who said",
+    )
+    assert [word in line for word, line in zip(words, numbered, strict=True)] == [True] * 4
 
 
 # -- configuration -------------------------------------------------------------------------------

@@ -1,0 +1,140 @@
+"""What the nightly janitor looks at, what it misses, and how long it takes outside the judge."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.embedding import distinct
+from bench.figure import Measured, Scale
+from contracts.evidence import Verdict
+from contracts.policy import TokenDedupe
+from palimpsest import Palimpsest
+from palimpsest.deduping import dedupe
+from palimpsest.demo_rules import same
+from streams.core.text import normalise
+from streams.dedupe.key_tokens import key_tokens
+from streams.dedupe.sharing import sharing
+from streams.embedder import load_engine
+from streams.judge.pairs import Composed, Pair, Side
+from streams.policies import load_policy
+
+STORE_TIME = load_policy("store-time")
+UNSEEING = STORE_TIME.model_copy(update={"checks": (), "name": "unseeing"})
+"""Everything is stored: what the janitor finds then, no newcomer was compared with."""
+PUBLISHED = 467
+"""The number of memories that the document counts 214 thousand comparisons for."""
+GRAY = 0.88
+RUNS = 3
+
+
+class _AtOnce:
+    """A judge that answers by rules on words, and whose time is not counted."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        begun = time.perf_counter()
+        said = [
+            Verdict(
+                neighbour_id=pair.older.candidate_id,
+                answer="same" if same(pair.older.text, pair.newer.text) == "same" else "different",
+                model="rules",
+            )
+            for pair in pairs
+        ]
+        self.seconds += time.perf_counter() - begun
+        return said
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        raise NotImplementedError("this rule composes nothing")
+
+    async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        return await self.compare(pairs)
+
+
+class _Store(Palimpsest):
+    """A store whose janitor asks a judge that is given."""
+
+    def run(self, judge: _AtOnce) -> dict[str, Any]:
+        """Everything but the judge's own set-up."""
+        return asyncio.run(dedupe(self._desk, judge, dry_run=False, tell=_untold))
+
+
+def _untold(_what: str, _share: float | None) -> None:
+    """Nobody watches."""
+
+
+def janitor(scale: Scale) -> list[Measured]:
+    """Seconds of a run over one owner's memories, share of pairs looked at, and recall."""
+    texts = _distinct(scale, scale.of(1_000, 10_000, 10_000))
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        filled = Path(folder) / "filled"
+        with Palimpsest.open(filled, policy=UNSEEING) as store:
+            store.submit([{"owner_id": "one", "text": text} for text in texts])
+            store.set_policy(STORE_TIME)
+        runs = [_run(filled, Path(folder) / str(number)) for number in range(RUNS)]
+    seconds, answers = [one[0] for one in runs], [one[1] for one in runs]
+    beside = {
+        "pairs": float(answers[0]["pairs"]),
+        "asked": float(sum(answers[0]["asked"].values())),
+        "joined": float(len(answers[0]["joined"])),
+    }
+    note = f"{answers[0]['memories']} memories with vectors, every event visible at the end"
+    took = Measured(
+        "a janitor's run outside the judge",
+        "s",
+        seconds,
+        20,
+        at_most=True,
+        note=note,
+        beside=beside,
+    )
+    return [took, *_looked_at(scale)]
+
+
+def _distinct(scale: Scale, count: int) -> list[str]:
+    """Texts that differ when they are normalised, from all streams."""
+    found = {normalise(text): text for _, text in distinct(scale.data, 4 * count)}
+    return random.Random(1).sample([*found.values()], min(count, len(found)))
+
+
+def _run(filled: Path, folder: Path) -> tuple[float, dict[str, Any]]:
+    shutil.copytree(filled, folder)
+    judge = _AtOnce()
+    with _Store.open(folder) as store:
+        store.status()
+        begun = time.perf_counter()
+        answer = store.run(judge)
+        return time.perf_counter() - begun - judge.seconds, answer
+
+
+def _looked_at(scale: Scale) -> list[Measured]:
+    """At the document's size: the share of all pairs, and of those over .88 that are among them."""
+    shares, recalls = [], []
+    engine = load_engine()
+    for number in range(RUNS):
+        some = random.Random(number).sample(_distinct(scale, 4_000), PUBLISHED)
+        vectors = np.stack([one.vector for one in engine.embed(some)]).astype(np.float64)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        near = {(int(a), int(b)) for a, b in np.argwhere(np.triu(vectors @ vectors.T, 1) >= GRAY)}
+        rule = STORE_TIME.dedupe
+        assert isinstance(rule, TokenDedupe)
+        pairs = sharing([key_tokens(text) for text in some], rule.candidates)
+        shares.append(len(pairs) / (PUBLISHED * (PUBLISHED - 1) / 2))
+        found = near & {(int(a), int(b)) for a, b in pairs}
+        recalls.append(len(found) / len(near) if near else 1.0)
+    note = f"{PUBLISHED} texts of all streams together, {RUNS} samples"
+    return [
+        Measured("pairs looked at, of all", "share", shares, 0.15, at_most=True, note=note),
+        Measured("pairs over .88 that are looked at", "share", recalls, None, note=note),
+    ]

@@ -23,6 +23,7 @@ from projections.analysts import query
 from streams.cluster.client import Client, as_record
 from streams.cluster.connection import Connection
 from streams.cluster.following import reader
+from streams.cluster.questions import TopicQuestions
 from streams.cluster.setup import create
 from streams.cluster.topics import Topics
 from streams.embedded.dead_letters import DeadLetters
@@ -31,7 +32,10 @@ from streams.embedded.inputs import Input
 from streams.embedded.log import Log
 from streams.embedded.operations import carry_out
 from streams.embedded.owners import fold_owner
+from streams.judge.docket import Asked
+from streams.judge.verifying import Tally
 from streams.policies import load_policy
+from tests.conformance.runtime import verified
 from tests.reliability.processes import Child, Forge
 from tests.streams.embedded.runtime import AT, inputs
 
@@ -226,6 +230,18 @@ class ClusterRuntime:
         if "refused" in answer:
             raise RefusedError(answer["refused"]["reason"], answer["refused"]["detail"])
         return dict(answer["done"])
+
+    def verify(self, judge: Asked) -> Tally:
+        self._settle()
+
+        async def run() -> Tally:
+            cluster = self.cluster
+            async with TopicQuestions(cluster.connection, cluster.topics) as questions:
+                return await verified(questions, judge)
+
+        tally = self.cluster.run(run())
+        self._settle()
+        return tally
 
     def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
         self._settle()

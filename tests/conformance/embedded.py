@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -10,10 +11,14 @@ from typing import Any
 from contracts.requests import AnyRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
+from palimpsest.store_questions import StoreQuestions
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.log import Log
 from streams.embedder import Embedder
+from streams.judge.docket import Asked
+from streams.judge.verifying import Tally
 from streams.policies import load_policy
+from tests.conformance.runtime import verified
 from tests.streams.embedded.runtime import inputs
 from tests.stub_engine import StubEngine
 
@@ -37,6 +42,13 @@ class EmbeddedRuntime:
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
         return self._desk.ask(request)
+
+    def verify(self, judge: Asked) -> Tally:
+        async def run() -> Tally:
+            async with StoreQuestions(self._opened) as questions:
+                return await verified(questions, judge)
+
+        return asyncio.run(run())
 
     def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
         return self._desk.rehearse(request)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from contracts.events import AnyEvent
 from contracts.requests import AnyRequest
+from streams.judge.docket import Asked, Docket, Manner
+from streams.judge.verifier import Verifier
+from streams.judge.verifying import Questions, Tally, Verifying
 
 
 class Runtime(Protocol):
@@ -25,6 +29,9 @@ class Runtime(Protocol):
     def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
         """What a request would do."""
 
+    def verify(self, judge: Asked) -> Tally:
+        """Have a verifier ask a judge about all that waits, and wait until it is carried out."""
+
     def log(self) -> list[bytes]:
         """Every event as its line, in an order that keeps each owner's."""
 
@@ -39,6 +46,13 @@ class Runtime(Protocol):
 
     def close(self) -> None:
         """End everything."""
+
+
+async def verified(questions: Questions, judge: Asked) -> Tally:
+    """One verifier without patience, until nothing waits."""
+    verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
+    verifying = Verifying(questions, verifier, lambda _: None, poll=0.05)
+    return await verifying.run(asyncio.Event(), once=True)
 
 
 def decided(events: Sequence[AnyEvent]) -> list[dict[str, Any]]:

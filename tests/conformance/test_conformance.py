@@ -10,11 +10,12 @@ import orjson
 import pytest
 
 from contracts.errors import RefusedError
-from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Refused, Reversed
+from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Refused, Reversed, Settled
 from contracts.requests import (
     JoinSelection,
     MergeRequest,
     ReinstateRequest,
+    RestoreRequest,
     RetractRequest,
     ReverseRequest,
     Selection,
@@ -26,6 +27,7 @@ from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
 from streams.core.picture import picture
 from tests.conformance.runtime import Runtime, decided
+from tests.judge.stand_in import StandIn
 from tests.reliability.rows import BROKEN, lines, rows
 
 STREAM: Sequence[bytes] = [*lines(rows(90, owners=3), BROKEN)]
@@ -246,3 +248,51 @@ def test_bulk_requests_reach_every_owner_and_a_rehearsal_writes_nothing(runtime:
 
 def plain(answer: Mapping[str, Any]) -> Any:
     return orjson.loads(orjson.dumps(answer))
+
+
+# -- the judge -----------------------------------------------------------------------------------
+
+BOATS = [row(f"Ada paints {n} wooden boats in the harbour", n) for n in range(2, 7)]
+
+
+def told(runtime: Runtime) -> list[str]:
+    return [event.data.decision for event in events(runtime) if isinstance(event, Settled)]
+
+
+def test_a_verifier_settles_what_is_pending_and_asks_nothing_twice(runtime: Runtime) -> None:
+    """Law L13: what was seen before costs no call."""
+    runtime.submit(BOATS)
+    runtime.restart()
+    judge = StandIn(lambda _: "same")
+    assert runtime.verify(judge).questions == len(BOATS) - 1
+    assert sorted(told(runtime)) == ["llm_reject"] * (len(BOATS) - 1)
+    assert [memory["members"] for memory in runtime.memories("ann")] == [len(BOATS)]
+    calls = judge.calls
+    runtime.submit(BOATS)
+    runtime.restart()
+    assert runtime.verify(judge).questions == 0
+    assert judge.calls == calls
+
+
+def test_what_is_said_before_the_judge_answers_holds(runtime: Runtime) -> None:
+    """Merged, separated, retracted and restored meanwhile; nobody answers about the last one."""
+    a, b, c, d, e = (str(one["candidate_id"]) for one in runtime.submit(BOATS))
+    runtime.ask(MergeRequest(request_id=fresh(), a=a, b=b))
+    runtime.ask(SeparateRequest(request_id=fresh(), a=a, b=c))
+    runtime.ask(SeparateRequest(request_id=fresh(), a=b, b=c))
+    runtime.ask(RetractRequest(request_id=fresh(), selection=Selection(candidate_id=d)))
+    asked = StandIn(lambda pair: "same" if pair.newer.candidate_id == d else "different")
+    runtime.verify(asked)
+    runtime.ask(RestoreRequest(request_id=fresh(), selection=Selection(candidate_id=d)))
+    runtime.verify(asked)
+    assert folded(runtime, "ann") == runtime.memories("ann")
+    members = {memory["memory_id"]: memory["members"] for memory in runtime.memories("ann")}
+    assert members == {a: 3, c: 1, e: 1}
+
+
+def test_where_nobody_answers_the_policy_says_what_becomes_of_it(runtime: Runtime) -> None:
+    runtime.submit(BOATS[:2])
+    away = StandIn()
+    away.away = True
+    runtime.verify(away)
+    assert told(runtime) == ["fallback_keep"]

@@ -21,6 +21,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
     Nothing here is encrypted: certificates, which take a tenth of a second to read, are not.
     """
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("httpx2._transports.default.create_ssl_context", unread)
     monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
     with JudgeServer() as running:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from palimpsest import demo_rules
-from streams.judge.judge import Pair
+from streams.judge.judge import Composed, Judge, Pair
 from streams.judge.payload import pairs_payload, request, sources_payload
 from streams.judge.prompts import Name, prompt
 from tests.judge.asking import Asking, pair, side
@@ -76,21 +76,34 @@ def test_nothing_in_a_payload_looks_like_markup_or_is_unseen(text: str) -> None:
     assert orjson.loads(written)["pairs"][0]["older"]["text"] == text
 
 
-@EACH
-def test_one_text_is_composed_of_it_and_another(asking: Asking, text: str) -> None:
-    other = "Ada has a dog."
-    composed = asking.compose(side(text), side(other, "b", 1))
-    assert composed.text == demo_rules.compose([text, other]).strip()
-    assert composed.verdict.answer == "compose"
-    (body,) = sent(asking)
-    told = [memory["text"] for memory in orjson.loads(body["messages"][0]["content"])["memories"]]
-    assert told == [text, other]
+OTHER = "Ada has a dog."
 
 
-@EACH
-def test_a_review_of_it_is_by_the_rule(asking: Asking, text: str) -> None:
-    verdicts = asking.review(BEFORE, pair("Ada has a dog.", text))
-    assert [v.answer for v in verdicts] == ["same", demo_rules.same("Ada has a dog.", text)]
+def test_one_text_is_composed_of_each_and_another(asking: Asking) -> None:
+    async def each(judge: Judge) -> dict[str, Composed]:
+        return {
+            name: await judge.compose([side(text), side(OTHER, "b", 1)])
+            for name, text in HOSTILE.items()
+        }
+
+    composed = asking.by(each)
+    assert {name: one.text for name, one in composed.items()} == {
+        name: demo_rules.compose([text, OTHER]).strip() for name, text in HOSTILE.items()
+    }
+    assert {one.verdict.answer for one in composed.values()} == {"compose"}
+    payloads = [orjson.loads(body["messages"][0]["content"]) for body in sent(asking)]
+    told = [[memory["text"] for memory in payload["memories"]] for payload in payloads]
+    assert told == [[text, OTHER] for text in HOSTILE.values()]
+
+
+def test_a_review_of_each_is_by_the_rule(asking: Asking) -> None:
+    asking.ruled(most=2)
+    for_each = [(BEFORE, pair(OTHER, text)) for text in HOSTILE.values()]
+
+    async def each(judge: Judge) -> list[list[str]]:
+        return [[v.answer for v in await judge.review(pairs)] for pairs in for_each]
+
+    assert asking.by(each) == [["same", demo_rules.same(OTHER, text)] for text in HOSTILE.values()]
 
 
 def test_all_of_them_share_a_request(asking: Asking) -> None:

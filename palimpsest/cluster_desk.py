@@ -117,8 +117,13 @@ class ClusterDesk(FrontDesk):
         return answer
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
-        """Have requests carried out, one after the other."""
-        return [answer_or_refusal(self.ask, request) for request in requests]
+        """Have requests carried out, one after the other; wait until the store shows them all."""
+        line = self._line()
+        answers = [answer_or_refusal(lambda one: told(line.ask(one)), one) for one in requests]
+        done = zip(requests, answers, strict=True)
+        pairs = [(one, answer) for one, answer in done if not isinstance(answer, RefusedError)]
+        self._await([event for one, answer in pairs for event in _events_of(one, answer)])
+        return answers
 
     def _await(self, events: Sequence[str]) -> None:
         last = time.monotonic() + FOLLOWING_SECONDS
@@ -148,6 +153,6 @@ def _events_of(request: AnyRequest, answer: Answer) -> list[str]:
     targets = [target for name in IN_BULK for target in answer.get(name, ())]
     events = [event_id(event_id(request.request_id, target), "0") for target in targets]
     events += answer.get("carried_out", ())
-    if request.request == "merge" and "decision_id" in answer:
+    if request.request in ("merge", "combine") and answer.get("decision_id"):
         events.append(answer["decision_id"])
     return events

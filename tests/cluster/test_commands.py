@@ -112,6 +112,32 @@ def ended(process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> int
     return process.wait(timeout=15)
 
 
+UNSEEING = """
+name = "unseeing"
+model = "all-MiniLM-L6-v2"
+search = "memories"
+checks = []
+"""
+
+
+def _dedupe(shell: Shell) -> None:
+    """The janitor plans from the store that follows, and the workers join; once."""
+    (shell.folder / "unseeing.toml").write_text(UNSEEING)
+    shell.asked("policy", "set", str(shell.folder / "unseeing.toml"))
+    count = shell.asked("status", cluster=False)["candidates"]
+    text = "Eve rows a red boat on the lake and a blue boat on the sea"
+    said = [{"owner_id": "eve", "text": t, "id": t} for t in (f"{text} {text}", f"{text} {text} .")]
+    shell.asked("ingest", "-", stdin=b"".join(json.dumps(row).encode() + b"\n" for row in said))
+    shell.until(count + 2)
+    shell.asked("policy", "set", "store-time")
+    eventually(lambda: shell.asked("policy", "show", cluster=False)["name"] == "store-time", "set")
+    [joined] = shell.asked("dedupe")["joined"]
+    assert joined["decision"] == "auto_reject"
+    [shown] = shell.asked("sql", "FROM joins WHERE owner_id = 'eve'", cluster=False)
+    assert shown["decision_id"] == joined["decision_id"]
+    assert shell.asked("dedupe")["joined"] == []
+
+
 def test_a_cluster_from_the_command_line(
     shell: Shell,
     topics: Topics,
@@ -133,6 +159,7 @@ def test_a_cluster_from_the_command_line(
     for words in (("ingest", "-"), ("confirm", decision)):
         own = shell.error(3, *words, stdin=rows("Ada sings."), cluster=False)
         assert own["reason"] == "follows_a_cluster"
+    _dedupe(shell)
     assert ended(project, signal.SIGINT) == 0
     _unmerge_that_nobody_follows(shell, caplog, monkeypatch)
     assert ended(worker) == 0

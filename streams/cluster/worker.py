@@ -44,6 +44,9 @@ _log = logging.getLogger(__name__)
 
 TAKEN = 512
 """Records taken together."""
+BUFFERED = 4096
+"""Records of a topic that Faust holds before it stops fetching; it stops for up to a second, so
+that a quarter of this halves what a worker gets done."""
 WITHIN_SECONDS = 0.005
 """How long the first of them waits for others; those that come later are put together then."""
 SESSION_SECONDS = 6.0
@@ -192,8 +195,7 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         broker_heartbeat_interval=min(HEARTBEAT_SECONDS, settings.session_seconds / 3),
         broker_rebalance_timeout=REBALANCE_SECONDS,
         producer_request_timeout=REQUEST_SECONDS,
-        # Batches that are being taken, and as much again: what waits at the brokers costs nothing.
-        stream_buffer_maxsize=2 * TAKEN,
+        stream_buffer_maxsize=BUFFERED,
         # What is dropped when partitions are revoked is never acknowledged: Faust would wait for it
         # for ever. The station finishes what it has begun.
         stream_wait_empty=False,

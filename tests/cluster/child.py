@@ -40,6 +40,7 @@ def live(plan: Plan) -> int:
 
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     worker.TAKEN = assigned.TOGETHER = plan.get("taken", 64)
+    worker.BUFFERED = plan.get("buffered", worker.BUFFERED)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     operations.BULK = 3
     _slow_down(plan.get("slow", 0.0))

@@ -28,7 +28,8 @@ def test_behind_a_slow_embedder_little_is_held_and_the_session_goes_on(cluster: 
     cluster.publish(inputs(lines(rows(ROWS, owners=9, seed=3))))
     poison: list[Raw] = [(3, None, b"poison %d" % number, []) for number in range(POISON)]
     publish(cluster.connection, cluster.topics, poison)
-    slow = cluster.worker("slow", taken=TAKEN, embedding=1.2 * SESSION_SECONDS, web_port=port)
+    small = {"taken": TAKEN, "buffered": 2 * TAKEN, "embedding": 1.2 * SESSION_SECONDS}
+    slow = cluster.worker("slow", web_port=port, **small)
     eventually(lambda: is_ready(slow), "it is ready")
     eventually(lambda: figures(port)["palimpsest_candidates_total"] > 0, "a batch is decided on")
     told = figures(port)

@@ -15,6 +15,7 @@ import numpy as np
 
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
+from bench.sentences import sentences
 from contracts.evidence import Verdict
 from contracts.policy import TokenDedupe
 from palimpsest import Palimpsest
@@ -103,9 +104,13 @@ def janitor(scale: Scale) -> list[Measured]:
 
 
 def _distinct(scale: Scale, count: int) -> list[str]:
-    """Texts that differ when they are normalised, from all streams."""
-    found = {normalise(text): text for _, text in distinct(scale.data, 4 * count)}
-    return random.Random(1).sample([*found.values()], min(count, len(found)))
+    """Texts that differ when they are normalised: of the streams, and made up beyond those."""
+    found = {normalise(text): text for _, text in distinct(scale.data, count)}
+    for text in sentences():
+        if len(found) >= count:
+            break
+        found[normalise(text)] = text
+    return random.Random(1).sample([*found.values()], count)
 
 
 def _run(filled: Path, folder: Path) -> tuple[float, dict[str, Any]]:
@@ -123,7 +128,7 @@ def _looked_at(scale: Scale) -> list[Measured]:
     shares, recalls = [], []
     engine = load_engine()
     for number in range(RUNS):
-        some = random.Random(number).sample(_distinct(scale, 4_000), PUBLISHED)
+        some = random.Random(number).sample(_distinct(scale, 3_000), PUBLISHED)
         vectors = np.stack([one.vector for one in engine.embed(some)]).astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         near = {(int(a), int(b)) for a, b in np.argwhere(np.triu(vectors @ vectors.T, 1) >= GRAY)}

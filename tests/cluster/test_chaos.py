@@ -16,7 +16,7 @@ import pytest
 
 from infra.broker import Broker
 from tests.cluster.load import Load
-from tests.cluster.runtime import Cluster, ended, eventually, is_ready, said
+from tests.cluster.runtime import PATIENCE, Cluster, ended, eventually, is_ready, said
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.processes import Child, Forge
 from tests.reliability.rows import lines, rows
@@ -48,7 +48,7 @@ def test_killed_at_random_moments_under_load(cluster: Cluster) -> None:
             workers[name].kill()
             assert workers[name].wait() == -signal.SIGKILL, workers[name].printed(0, 2)
             workers[name] = cluster.worker(name, taken=16)
-    report = settled(cluster)
+    report = settled(cluster, PATIENCE + 3 * KILLS)  # what waits was offered while they died
     print(f"{report}, kills {KILLS}")
     equal_to_embedded(cluster)
     cluster.followed()

@@ -41,7 +41,7 @@ def calls(scale: Scale) -> list[Measured]:
     """Calls a second of one verifier: each question is another owner's, so none share a call."""
     count = scale.of(64, 1_600, 6_400)
     os.environ["ANTHROPIC_API_KEY"] = "demo"
-    with _service() as url:
+    with service(DELAY) as url:
         runs = [count / asyncio.run(_seconds(count, url, run)) for run in range(RUNS)]
     note = f"{count} questions a run, {DELAY * 1000:.0f} ms an answer, {AT_ONCE} at once"
     beside = {"of the limit": sorted(runs)[RUNS // 2] / LIMIT}
@@ -49,10 +49,10 @@ def calls(scale: Scale) -> list[Measured]:
 
 
 @contextmanager
-def _service() -> Iterator[str]:
-    """`palimpsest demo-judge` in a process of its own; gives its address."""
+def service(delay: float) -> Iterator[str]:
+    """`palimpsest demo-judge` in a process of its own, so slow; gives its address."""
     run = "from palimpsest.cli import main; main()"
-    words = ["--json", "demo-judge", "--port", "0", "--delay", str(DELAY)]
+    words = ["--json", "demo-judge", "--port", "0", "--delay", str(delay)]
     with subprocess.Popen([sys.executable, "-c", run, *words], stdout=subprocess.PIPE) as service:
         assert service.stdout is not None
         try:

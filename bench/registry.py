@@ -6,7 +6,7 @@ import gc
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from bench import clustered, deciding, embedding, failing, janitor, judge, projecting
+from bench import clustered, deciding, embedding, failing, janitor, judge, projecting, waiting
 from bench.figure import Measure, Measured, Scale
 from palimpsest.collector import rest_collector
 
@@ -24,6 +24,7 @@ FIGURES: dict[str, Measure] = {
     "failover": failing.failover,
     "worker-memory": failing.memory,
     "judge": judge.calls,
+    "judge-stream": waiting.stream,
     "janitor": janitor.janitor,
 }
 

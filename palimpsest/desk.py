@@ -91,8 +91,11 @@ class FrontDesk:
             )
 
     @contextmanager
-    def writing(self) -> Iterator[WritingSession | None]:
-        """The writing session while the lock is held; None where another process holds it."""
+    def writing(self, *, serves: bool = True) -> Iterator[WritingSession | None]:
+        """The writing session while the lock is held; None where another process holds it.
+
+        Others are served before it is let go, unless `serves` is False: they take it then.
+        """
         if not self._lock.try_acquire():
             yield None
             return
@@ -101,7 +104,8 @@ class FrontDesk:
             try:
                 session.begin()
                 yield session
-                session.serve()
+                if serves:
+                    session.serve()
             finally:
                 session.end()
         finally:
@@ -180,9 +184,10 @@ class FrontDesk:
         """Carry out requests that do not depend on each other; they are made visible together.
 
         Where another process writes, all are left with it before the first answer is waited for.
+        Whoever brings them serves nobody: it may have no model to decide on candidates with.
         """
         self._require_own()
-        with self.writing() as session:
+        with self.writing(serves=False) as session:
             if session is not None:
                 carry_out = lambda one: told(session.request(one))  # noqa: E731 - used here alone
                 return [answer_or_refusal(carry_out, request) for request in requests]

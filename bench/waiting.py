@@ -1,0 +1,110 @@
+"""What a slow judge costs the stream: the same rows with a verifier beside it, and without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from bench.embedding import distinct
+from bench.figure import Measured, Scale
+from bench.judge import service
+from bench.scratch import Said, inputs
+from palimpsest.desk import FrontDesk
+from palimpsest.paths import LOG_FILE
+from streams.embedded.log import Log
+from streams.embedder import Embedder, Engine, load_engine
+from streams.policies import load_policy
+
+ROUNDS = 3
+DELAY = 2.0
+AT_ONCE = 32
+WARM = 128
+EVERY = 5
+"""After so many texts comes a rewording of the last one, which only a judge can tell apart."""
+
+
+def stream(scale: Scale) -> list[Measured]:
+    """Candidates a second with a judge that takes 2 s an answer, divided by those without."""
+    said = _with_gray(distinct(scale.data, scale.of(768, 3_072, 8_192)))
+    engine = load_engine()
+    alone, beside, settled, pending = [], [], 0, 0
+    os.environ["ANTHROPIC_API_KEY"] = "demo"
+    with service(DELAY) as url:
+        for _ in range(ROUNDS):
+            with _store(engine) as desk:
+                alone.append(_rate(desk, said[WARM:], said[:WARM]))
+            with _store(engine) as desk, _verifier(desk.folder, url):
+                beside.append(_rate(desk, said[WARM:], said[:WARM], judged=True))
+                pending = desk.log.verifications.count()
+                settled = _decided(desk, "palimpsest.settled.v1")
+    told = {
+        "with, texts/s": median(beside),
+        "without, texts/s": median(alone),
+        "settled meanwhile": float(settled),
+        "waiting at the end": float(pending),
+    }
+    ratios = [b / a for b, a in zip(beside, alone, strict=True)]
+    note = f"{len(said)} texts, {DELAY:.0f} s an answer, {AT_ONCE} at once, by turns"
+    name = "candidates/s with a slow judge, divided by without"
+    return [Measured(name, "", ratios, 0.95, note=note, beside=told)]
+
+
+def _with_gray(said: Sequence[Said]) -> list[Said]:
+    made: list[Said] = []
+    for number, (owner, text) in enumerate(said):
+        made.append((owner, text))
+        if number % EVERY == 0:
+            made.append((owner, f"{text.rstrip('.')} for {number + 2} years now."))
+    return made
+
+
+@contextmanager
+def _store(engine: Engine) -> Iterator[FrontDesk]:
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        path = Path(folder)
+        log = Log.create(path / LOG_FILE)
+        desk = FrontDesk(path, log, load_policy("standard"), lambda: Embedder(engine))
+        try:
+            yield desk
+        finally:
+            desk.close()
+
+
+def _rate(
+    desk: FrontDesk, said: Sequence[Said], first: Sequence[Said], *, judged: bool = False
+) -> float:
+    """Texts a second, after a first window; with a verifier once its first verdicts are there."""
+    desk.submit(list(inputs(first)))
+    while judged and not _decided(desk, "palimpsest.settled.v1"):
+        time.sleep(0.1)
+    begun = time.perf_counter()
+    for _ in desk.stream(inputs(said, "bench 2"), {}):
+        pass
+    return len(said) / (time.perf_counter() - begun)
+
+
+def _decided(desk: FrontDesk, kind: str) -> int:
+    sql = "SELECT count(*) FROM events WHERE instr(line, CAST(? AS BLOB))"
+    row = desk.log.row(sql, (kind,))
+    return row[0] if row else 0
+
+
+@contextmanager
+def _verifier(store: Path, url: str) -> Iterator[None]:
+    run = "from palimpsest.cli import main; main()"
+    words = ["--json", "--store", str(store), "verifier"]
+    env = os.environ | {"ANTHROPIC_BASE_URL": url, "PALIMPSEST_JUDGE_CONCURRENCY": str(AT_ONCE)}
+    with subprocess.Popen(
+        [sys.executable, "-c", run, *words], env=env, stdout=subprocess.DEVNULL
+    ) as verifier:
+        try:
+            yield
+        finally:
+            verifier.terminate()

@@ -50,5 +50,8 @@ def _best(place: int, postings: list[NDArray[np.intp]], count: int, most: int) -
     scores[place] = 0.0
     reached = np.flatnonzero(scores)
     # Rounded, because the order of a sum must not tell which of two equals comes first.
-    order = np.lexsort((reached, -np.round(scores[reached], 9)))
-    return reached[order[:most]]
+    rounded = scores[reached].round(9)
+    if len(reached) > most:
+        enough = rounded >= np.partition(rounded, -most)[-most]
+        reached, rounded = reached[enough], rounded[enough]
+    return reached[np.lexsort((reached, -rounded))[:most]]

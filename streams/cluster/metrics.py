@@ -12,7 +12,8 @@ from typing import Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from contracts.events import AnyEvent, Decided, Invalid, Settled
+from contracts.events import AnyEvent, Decided, Invalid, Refused, Settled
+from contracts.evidence import Verdict
 from streams.cluster.copy import Lines, Publish
 from streams.cluster.records import Done, Outgoing
 from streams.embedder import Embedder, Embedding
@@ -22,6 +23,8 @@ Kind = Literal["counter", "gauge", "histogram"]
 Name = Literal[
     "palimpsest_candidates",
     "palimpsest_decisions",
+    "palimpsest_verdicts",
+    "palimpsest_judge_usd",
     "palimpsest_dead_letters",
     "palimpsest_dead_letters_flood",
     "palimpsest_stage_seconds",
@@ -63,6 +66,19 @@ FIGURES = (
         "Decisions by kind and namespace, those that settle pending ones too.",
         "A jump in the share of `pending` or of joins says that a producer or the policy changed.",
         ("decision", "namespace"),
+    ),
+    Figure(
+        "palimpsest_verdicts",
+        "counter",
+        "Verdicts of the judge that came back, by answer.",
+        "Alarm on the share of `unavailable`: the service is away, or a budget is spent.",
+        ("answer",),
+    ),
+    Figure(
+        "palimpsest_judge_usd",
+        "counter",
+        "What these verdicts have cost, in USD, as far as prices are known.",
+        "Compare its rate with the verifiers' daily budgets.",
     ),
     Figure(
         "palimpsest_dead_letters",
@@ -179,11 +195,19 @@ class Metrics:
                     self._decision(event.data.decision, event.data.candidate.namespace)
                 case Settled():
                     self._decision(event.data.decision, "")
+                    self._verdicts(event.data.evidence.verdicts)
+                case Refused():
+                    self._verdicts(event.data.verdicts)
                 case Invalid():
                     self._counters["palimpsest_dead_letters"].labels(event.data.reason).inc()
                     self.flood.came()
                 case _:
                     pass
+
+    def _verdicts(self, verdicts: Sequence[Verdict]) -> None:
+        for verdict in verdicts:
+            self._counters["palimpsest_verdicts"].labels(verdict.answer).inc()
+            self._counters["palimpsest_judge_usd"].inc(verdict.cost_usd or 0.0)
 
     def _decision(self, decision: str, namespace: str) -> None:
         self._counters["palimpsest_decisions"].labels(decision, namespace).inc()

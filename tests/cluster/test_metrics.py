@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from streams.cluster.metrics import FIGURES, CountedEmbedder, Figure, Metrics, Name
+from tests.core.spec import ASK, given, judge, retract, say
 from tests.stub_engine import StubEngine
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
@@ -32,3 +33,15 @@ def test_the_queue_of_the_embedder_is_empty_when_it_is_done() -> None:
     told = metrics.text().decode().splitlines()
     assert "palimpsest_embedder_queue 0.0" in told
     assert 'palimpsest_stage_seconds_count{stage="embed"} 1.0' in told
+
+
+def test_verdicts_are_counted_with_what_they_cost() -> None:
+    """Also those that were refused: they were paid for."""
+    history = given(say("a", "Tea"), say("b", "Milk"), say("c", "Chai", {"a": ASK, "b": ASK}))
+    metrics = Metrics()
+    history.when(retract("a"), judge("c", a="same"), judge("c", b="unavailable"))
+    metrics.decided(history.log)
+    told = metrics.text().decode().splitlines()
+    assert 'palimpsest_verdicts_total{answer="same"} 1.0' in told
+    assert 'palimpsest_verdicts_total{answer="unavailable"} 1.0' in told
+    assert "palimpsest_judge_usd_total 0.0" in told

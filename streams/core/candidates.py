@@ -1,0 +1,45 @@
+"""What events say of one candidate: whether it lives, its use, its vector, its erasure."""
+
+from __future__ import annotations
+
+from contracts.events import Accessed, Embedded, Erased
+from streams.core.graph import refold
+from streams.core.indexes import face_changed, row_changed
+from streams.core.ledger import Ledger
+from streams.core.touched import Touched
+
+
+def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:
+    """Have a candidate live, or live no more."""
+    entry = ledger.entries[candidate_id]
+    entry.living = living
+    row_changed(ledger, entry)
+    refold(entry.memory)
+    touched.entries[entry.id] = entry
+    face_changed(ledger, entry.memory, touched)
+
+
+def accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
+    """Count a use."""
+    entry = ledger.entries[event.data.candidate_id]
+    entry.accesses += 1
+    entry.last_accessed = event.time
+    touched.memory(entry.memory)
+
+
+def embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
+    """Take a vector of another model."""
+    entry = ledger.entries[event.data.candidate_id]
+    entry.distinct.vector = event.data.vector
+    row_changed(ledger, entry)
+    touched.entries[entry.id] = entry
+    face_changed(ledger, entry.memory, touched)
+
+
+def erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
+    """Take the content of candidates away; their ids and joins stay."""
+    for candidate_id in event.data.candidate_ids:
+        entry = ledger.entries[candidate_id]
+        entry.text = ""
+        entry.distinct.vector = None
+        live(ledger, candidate_id, False, touched)

@@ -1,0 +1,70 @@
+"""What the fold keeps beside memories: texts to be found, what was said of pairs, reviews."""
+
+from __future__ import annotations
+
+from contracts.events import Composition, Decided
+from streams.core.ledger import Distinct, Edge, Entry, Ledger, Memory, Review, Statement
+from streams.core.touched import Touched
+
+
+def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided) -> None:
+    """Have a newcomer found by its text, by its row and by its session."""
+    scope = ledger.scope(distinct.namespace)
+    if not distinct.members:
+        distinct.vector = event.data.content.vector or distinct.vector
+        distinct.row = len(scope.rows)
+        scope.rows.append(distinct)
+    elif distinct.representative is None and distinct.row is not None:
+        scope.changed.append(distinct.row)
+    distinct.members.append(entry)
+    if entry.fields.session_id is not None:
+        scope.sessions.setdefault(entry.fields.session_id, []).append(entry)
+
+
+def distinct_text(ledger: Ledger, namespace: str, text_hash: str) -> Distinct:
+    """The scope's distinct text of this hash; a new one where it has none."""
+    by_hash = ledger.scope(namespace).by_hash
+    found = by_hash.get(text_hash)
+    if found is None:
+        found = by_hash[text_hash] = Distinct(text_hash, namespace)
+    return found
+
+
+def add_text(ledger: Ledger, edge: Edge, composition: Composition) -> None:
+    """Keep a composed text with its join, and let exact repeats of it find its newest source."""
+    edge.texts.append(composition)
+    content = composition.content
+    distinct = distinct_text(ledger, edge.newer.fields.namespace, content.hash)
+    if distinct.target is None:
+        sources = (ledger.entries[source] for source in composition.sources)
+        distinct.alias = max(sources, key=lambda entry: entry.place)
+        distinct.vector = content.vector
+
+
+def row_changed(ledger: Ledger, entry: Entry) -> None:
+    """Have searches look at a candidate's row again."""
+    if entry.distinct.row is not None:
+        ledger.scope(entry.fields.namespace).changed.append(entry.distinct.row)
+
+
+def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
+    """Keep what was said of a pair, unless what holds outranks it (design section 2)."""
+    held = ledger.statements.get(a, {}).get(b)
+    if held is None or held.yields_to(statement):
+        ledger.statements.setdefault(a, {})[b] = statement
+        ledger.statements.setdefault(b, {})[a] = statement
+
+
+def keep_review(ledger: Ledger, decision_id: str, review: Review | None, touched: Touched) -> None:
+    """Keep what a review said of a decision; None takes it back."""
+    if review is None:
+        ledger.reviews.pop(decision_id, None)
+    else:
+        ledger.reviews[decision_id] = review
+    touched.reviews[decision_id] = review
+
+
+def face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
+    """Have searches look at a memory's face again, and projections at the memory."""
+    touched.memory(memory)
+    ledger.scope(memory.namespace).faces.append(memory.members[0])

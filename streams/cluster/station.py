@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import TypeVar
 
 from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
 
-from contracts.errors import StoreError
+from contracts.errors import StoreError, TransientError
 from contracts.policy import Policy
 from streams.cluster.assigned import AssignedPartition, Delivery
 from streams.cluster.connection import Connection
-from streams.cluster.copy import Followed, Publish, PublishedLog
-from streams.cluster.following import Records, read_to_end, reader
+from streams.cluster.copies import discard, let_go, open_copy, take_over
+from streams.cluster.copy import Publish, PublishedLog
+from streams.cluster.following import read_to_end, reader
 from streams.cluster.missed import Missed, acknowledged, starts
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
-from streams.cluster.records import inputs_done
 from streams.cluster.topics import Kind, Topics, topic_id
 from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
@@ -32,6 +33,7 @@ MOST_CANDIDATES = 120_000
 """How many candidates the loaded ledgers of all partitions may hold together: about 8 kB each."""
 INPUTS: tuple[Kind, ...] = ("candidates", "commands")
 Result = TypeVar("Result")
+AGAIN_SECONDS = 0.5
 
 
 def unwatched(publish: Publish) -> Publish:
@@ -110,7 +112,7 @@ class Station:
         await self.revoke()
         if self._closed:
             return False
-        self._assigning = asyncio.create_task(self._assign(sorted(partitions)))
+        self._assigning = asyncio.create_task(self._assign_patiently(sorted(partitions)))
         try:
             await self._assigning
         except asyncio.CancelledError:
@@ -136,6 +138,23 @@ class Station:
         # Not waited for: it may be reading a copy, and the event loop has other things to end.
         self._decider.shutdown(wait=False)
 
+    async def _assign_patiently(self, partitions: Sequence[int]) -> None:
+        """Begin again as often as the brokers go away: nobody else assigns these partitions."""
+        while True:
+            try:
+                return await self._assign(partitions)
+            except asyncio.CancelledError:
+                # Clients also cancel what waits for a connection that breaks.
+                if (task := asyncio.current_task()) is None or task.cancelling():
+                    raise
+            except TransientError:
+                pass
+            except KafkaError as error:
+                if not error.retriable:
+                    raise
+            _log.warning("the brokers went away during an assignment: it begins again")
+            await asyncio.sleep(AGAIN_SECONDS)
+
     async def _assign(self, partitions: Sequence[int]) -> None:
         producers: dict[int, PartitionProducer] = {}
         logs: dict[int, PublishedLog] = {}
@@ -154,7 +173,7 @@ class Station:
             stopping = (producer.stop() for producer in producers.values())
             await asyncio.gather(*stopping, return_exceptions=True)
             for log in logs.values():
-                await self._on_decider(_let_go, log, error)
+                await self._on_decider(let_go, log, error)
             raise
         self._assigned = {
             writer.partition: AssignedPartition(
@@ -170,7 +189,7 @@ class Station:
 
     async def _partition_failed(self, log: PublishedLog, error: BaseException) -> None:
         if isinstance(error, StoreError):
-            await self._on_decider(_discard, log.path)
+            await self._on_decider(discard, log.path)
         await self._failed(error)
 
     async def _input_ids(self) -> dict[str, str]:
@@ -230,59 +249,13 @@ class Station:
             ends = await consumer.end_offsets([TopicPartition(name, p) for p in partitions])
             starts: dict[TopicPartition, int] = {}
             for at, end in ends.items():
-                log, followed = await self._on_decider(self._open, at.partition, identity, end)
+                log, followed = await self._on_decider(
+                    open_copy, self._folder, self._topics, at.partition, identity, end
+                )
                 logs[at.partition], starts[at] = log, followed.next_offset
             async for records, done, todo in read_to_end(consumer, starts):
-                await self._on_decider(_take_over, logs, records, identity)
+                await self._on_decider(take_over, logs, records, identity)
                 _log.info("catching up: %d of %d decisions", done, todo)
-
-    def _open(self, partition: int, identity: str, end: int) -> tuple[PublishedLog, Followed]:
-        """The partition's copy; a new one where the one that is there is of another topic."""
-        path = self._folder / f"{self._topics.prefix}partition-{partition}.sqlite"
-        name = self._topics.name("decisions")
-        for _ in range(2):
-            try:
-                log = PublishedLog.create(path)
-                followed = log.followed(name, partition)
-                if followed is None and not log.head():
-                    followed = Followed(name, partition, identity, 0)
-                    with log.transaction():
-                        log.follow(followed)
-                if followed and followed.topic_id == identity and followed.next_offset <= end:
-                    return log, followed
-                log.close()
-                _log.warning("the copy of partition %d is of another topic: made anew", partition)
-            except StoreError as error:
-                _log.warning("the copy of partition %d is made anew: %s", partition, error)
-            _discard(path)
-        raise StoreError(f"the copy {path} cannot be made")
-
-
-def _take_over(logs: dict[int, PublishedLog], records: Records, identity: str) -> None:
-    """Append decisions to their copies, with how far they are."""
-    for partition in {record.partition for record in records}:
-        some = [record for record in records if record.partition == partition]
-        log = logs[partition]
-        new = log.new_events([record.value or b"" for record in some])
-        with log.transaction():
-            log.take_over(new)
-            last = some[-1]
-            log.follow(Followed(last.topic, partition, identity, last.offset + 1))
-            for record in some:
-                for done in inputs_done(tuple(record.headers)):
-                    log.follow_input(done, partition)
-
-
-def _let_go(log: PublishedLog, because: BaseException) -> None:
-    log.close()
-    if isinstance(because, StoreError):
-        _discard(log.path)
-
-
-def _discard(copy: Path) -> None:
-    """Remove a copy that cannot be used: the next assignment fills another from the brokers."""
-    for left in copy.parent.glob(f"{copy.name}*"):
-        left.unlink()
 
 
 def _by_partition(deliveries: Sequence[Delivery]) -> dict[int, list[Delivery]]:

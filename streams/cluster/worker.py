@@ -6,6 +6,7 @@ its default ways lose records, so acknowledging, producing and restoring are don
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
@@ -54,8 +55,11 @@ HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0
 COMMIT_SECONDS = 0.25
 REQUEST_SECONDS = 30.0
+"""After that an answer that got lost is asked for again; longer than a rebalance may take."""
 GIVEN_UP = -1
 """No generation of a consumer group."""
+CRASHED = 1
+"""The exit status of a worker that ended without being told to."""
 ENDING_SECONDS = 8.0
 """How long ending may take; what is not published by then is not decided."""
 
@@ -91,13 +95,17 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
         override_logging=log_level is not None,
         redirect_stdouts=False,
     )
-    worker.execute_from_commandline()
+    try:
+        worker.execute_from_commandline()
+    except asyncio.CancelledError:
+        # Faust raises again what it crashed of, and that may be a wait that was cancelled.
+        raise SystemExit(CRASHED) from None
 
 
 def _give_up() -> None:
     _log.error("the brokers did not answer in %.0f s: ended without them", ENDING_SECONDS)
     logging.shutdown()
-    os._exit(1)
+    os._exit(CRASHED)
 
 
 class WorkerApp(faust.App):
@@ -194,6 +202,7 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         broker_session_timeout=settings.session_seconds,
         broker_heartbeat_interval=min(HEARTBEAT_SECONDS, settings.session_seconds / 3),
         broker_rebalance_timeout=REBALANCE_SECONDS,
+        broker_request_timeout=REQUEST_SECONDS,
         producer_request_timeout=REQUEST_SECONDS,
         stream_buffer_maxsize=BUFFERED,
         # What is dropped when partitions are revoked is never acknowledged: Faust would wait for it

@@ -77,13 +77,13 @@ class SlowEngine(StubEngine):
 
 def _slow_down(seconds: float) -> None:
     """Have a rebuild wait before each batch."""
-    take_over = vars(station)["_take_over"]
+    taking = vars(station)["take_over"]
 
     def slowly(*arguments: Any) -> None:
         time.sleep(seconds)
-        take_over(*arguments)
+        taking(*arguments)
 
-    vars(station)["_take_over"] = slowly
+    vars(station)["take_over"] = slowly
 
 
 def _project(plan: Plan, connection: Connection, topics: Topics) -> int:

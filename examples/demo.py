@@ -45,12 +45,12 @@ def asked(*arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def main() -> None:
+def main(stream: Path = STREAM) -> None:
     """The demo, from an empty store to a verified one."""
     begun = time.monotonic()
     shutil.rmtree(STORE, ignore_errors=True)
     tell("1. A stream of memories, as agents and extractors wrote them down (examples/data).")
-    shown("ingest", str(STREAM))
+    shown("ingest", str(stream))
     tell("2. What there is now.")
     shown("status")
     found = asked("sql", _MEMORY)[0]
@@ -87,4 +87,4 @@ Three commands to try next:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:2]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.request import urlopen
 
+import pytest
+
 from infra.broker import free_port
 from streams.cluster.assigned import AHEAD
 from tests.cluster.child import SESSION_SECONDS
@@ -23,6 +25,7 @@ HELD = (2 + 1) * TAKEN + PARTITIONS * (AHEAD + 1 + 2) * TAKEN
 waits to be opened: not much more than one batch."""
 
 
+@pytest.mark.outage
 def test_behind_a_slow_embedder_little_is_held_and_the_session_goes_on(cluster: Cluster) -> None:
     port = free_port()
     cluster.publish(inputs(lines(rows(ROWS, owners=9, seed=3))))

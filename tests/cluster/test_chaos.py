@@ -71,6 +71,7 @@ def test_workers_that_join_and_leave_lose_nothing(cluster: Cluster) -> None:
     assert ended([*workers.values(), late]) == [0, 0, 0]
 
 
+@pytest.mark.outage
 def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) -> None:
     zombie, other = cluster.worker("one", taken=16), cluster.worker("two", taken=16)
     with Load(cluster.connection, cluster.topics) as load:
@@ -89,6 +90,7 @@ def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) 
     assert statuses[1:] == [0, 0], other.printed(0, 2)
 
 
+@pytest.mark.outage
 def test_a_broker_that_is_killed_and_away_for_longer_than_the_session(
     tmp_path: Path, startable: None, cluster_forge: Forge
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_broker_that_is_killed_and_away_for_longer_than_the_session(
             cluster.close()
 
 
+@pytest.mark.outage
 def test_a_rebalance_in_the_middle_of_a_long_rebuild(cluster: Cluster) -> None:
     """Others join, leave and are killed while copies are filled slowly, a few records at a time."""
     cluster.publish(inputs(lines(rows(100, owners=9, seed=3))))

@@ -36,11 +36,11 @@ they did not tell.
 """
 
 
-Asking = Callable[[Sequence[AnyEvent]], Sequence[Outgoing]]
-"""The questions to the judge that events lead to."""
+Beside = Callable[[Sequence[AnyEvent]], Sequence[Outgoing]]
+"""What other topics are told of events, such as questions to the judge."""
 
 
-def _nothing_to_ask(_events: Sequence[AnyEvent]) -> Sequence[Outgoing]:
+def _nothing_beside(_events: Sequence[AnyEvent]) -> Sequence[Outgoing]:
     return ()
 
 
@@ -115,12 +115,12 @@ class PublishedLog(Copy):
         # What else the transaction publishes, and which inputs it is done with.
         self.others: list[Outgoing] = []
         self.done: list[Done] = []
-        self._asking: Asking = _nothing_to_ask
+        self._beside: Beside = _nothing_beside
         super().__init__(path, create=create, read_only=read_only)
 
-    def ask_with(self, asking: Asking) -> None:
-        """From here on publish, with events, what they have the judge asked."""
-        self._asking = asking
+    def publish_beside(self, beside: Beside) -> None:
+        """From here on publish, with events, what follows from them for other topics."""
+        self._beside = beside
 
     def publish_with(self, publish: Publish, topic: Followed) -> None:
         """From here on what is appended is new: send it to this topic's partition first."""
@@ -146,7 +146,7 @@ class PublishedLog(Copy):
     def _send(self) -> None:
         if self._publish is None or self._topic is None or not (self._lines or self.others):
             return
-        others = [*self.others, *self._asking(self.appended)]
+        others = [*self.others, *self._beside(self.appended)]
         next_offset = self._publish(self._lines, others, self.done)
         if next_offset is not None:
             topic = self._topic

@@ -11,10 +11,11 @@ import orjson
 from pydantic import ValidationError
 
 from contracts.errors import InvalidInputError, RefusedError, TransientError, UsageError
-from contracts.events import AnyEvent, Decided, Invalid, Redecided
+from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Redecided
 from contracts.policy import Policy
 from contracts.questions import AnyQuestion
 from contracts.requests import REQUEST, AnyRequest, SessionRequest
+from contracts.wire import encode
 from streams.cluster.copy import PublishedLog
 from streams.cluster.partitions import partition_of
 from streams.cluster.questions import question_record
@@ -32,6 +33,8 @@ from streams.intake import RawRow
 
 SOURCE = "memory.candidates"
 """The `source` of bare rows that name none; the same whatever the topic's prefix."""
+POLICY_KEY = b"policy"
+"""Of all records of the policies: the last one is left when the topic is compacted."""
 
 
 def _nobody_is_told(_done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
@@ -94,7 +97,7 @@ class PartitionWriter:
         self.ending = False
         self.partition = partition
         self._topics = topics
-        log.ask_with(self._questions)
+        log.publish_beside(self._beside)
         self._inputs = inputs
         self._clock = clock
 
@@ -133,6 +136,17 @@ class PartitionWriter:
                 rejected.discard(outcome.decision_id)
         for record in records[-1:]:
             self.log.done.append(self._done(record))
+
+    def _beside(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
+        """What other topics than the decisions are told of these."""
+        return [*self._questions(events), *self._policies(events)]
+
+    def _policies(self, events: Sequence[AnyEvent]) -> Iterator[Outgoing]:
+        """The policy in force, for whoever wants to know it without reading a log."""
+        topic = self._topics.name("policies")
+        for event in events:
+            if isinstance(event, PolicySet):
+                yield Outgoing(topic, encode(event), POLICY_KEY, partition=0)
 
     def _questions(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
         """What the judge is asked: about candidates that became pending, and for lost texts."""

@@ -73,7 +73,8 @@ class PartitionProducer:
 
     async def _send_one(self, one: Outgoing) -> asyncio.Future[Any]:
         headers = list(one.headers)
+        partition = self.partition if one.partition is None else one.partition
         future: asyncio.Future[Any] = await self._producer.send(
-            one.topic, one.value, one.key, partition=self.partition, headers=headers
+            one.topic, one.value, one.key, partition=partition, headers=headers
         )
         return future

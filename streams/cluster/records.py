@@ -48,12 +48,13 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record on its way to a topic, into the partition of the writer that sends it."""
+    """A record on its way to a topic; without a partition into that of the writer that sends it."""
 
     topic: str
     value: bytes
     key: bytes | None = None
     headers: Headers = field(default=())
+    partition: int | None = None
 
 
 def read(record: Record, source: str, partitions: int) -> Input:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -16,12 +17,15 @@ from urllib.request import urlopen
 import pytest
 from typer.testing import CliRunner
 
+from contracts.events import PolicySet
+from contracts.wire import decode
 from infra.broker import free_port
 from palimpsest import cluster_desk, store
 from palimpsest.cli import app
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from tests.cluster.runtime import eventually
+from tests.cluster.verifier import read_topic
 from tests.stub_engine import load_stub
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +43,7 @@ class Shell:
 
     def __init__(self, folder: Path, connection: Connection) -> None:
         self.folder = folder
+        self.connection = connection
         self._store = ["--store", str(folder / "store")]
         self._where = ["--bootstrap", connection.bootstrap, "--prefix", connection.prefix]
         self._running: list[subprocess.Popen[bytes]] = []
@@ -131,6 +136,11 @@ def _dedupe(shell: Shell) -> None:
     shell.until(count + 2)
     shell.asked("policy", "set", "store-time")
     eventually(lambda: shell.asked("policy", "show", cluster=False)["name"] == "store-time", "set")
+    policies = Topics(shell.connection.prefix, 1).name("policies")
+    [told] = asyncio.run(read_topic(shell.connection, policies, 1))
+    latest = decode(told[-1].value or b"")
+    assert isinstance(latest, PolicySet)
+    assert latest.data.policy["name"] == "store-time"
     [joined] = shell.asked("dedupe")["joined"]
     assert joined["decision"] == "auto_reject"
     [shown] = shell.asked("sql", "FROM joins WHERE owner_id = 'eve'", cluster=False)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import product
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from contracts.events import BatchJoin, Composition, Content
-from contracts.evidence import BLIND, Evidence, Verdict
+from contracts.evidence import BLIND, Verdict
 from contracts.policy import CosineCheck, Policy
 from contracts.requests import CombineRequest
 from streams.core.combine import hindrance_of
@@ -18,7 +18,7 @@ from streams.core.ledger import Entry, Face, Ledger, Memory
 from streams.core.settle import usable
 from streams.core.text import NORMALISER, text_hash
 from streams.dedupe.near import comparable, cosine_of, looked_at
-from streams.dedupe.run import CHECK, Near, Proposal, Run, pairing
+from streams.dedupe.run import Near, Proposal, Run, joined, pairing
 from streams.judge.pairs import Composed, Side
 from streams.retrieval import vector_of
 from streams.search import VectorIndex
@@ -196,19 +196,6 @@ def _join(
     request_id: str, near: Near, decision: BatchJoin, policy: Policy, verdict: Verdict | None
 ) -> CombineRequest:
     heard = verdict and verdict.model_copy(update={"neighbour_id": near.older.id})
-    evidence = Evidence(
-        policy=policy.hash,
-        check=CHECK,
-        neighbours=(near.seen,),
-        asked=(near.older.id,) if heard else (),
-        verdicts=(heard,) if heard else (),
-    )
-    return CombineRequest(
-        request_id=request_id,
-        a=near.older.id,
-        b=near.newer.id,
-        decision=decision,
-        face="keep" if decision == "fallback_reject" else "take",
-        evidence=evidence,
-        rank="rule" if decision == "superseded" else "judge",
-    )
+    face: Literal["keep", "take"] = "keep" if decision == "fallback_reject" else "take"
+    rank: Literal["rule", "judge"] = "rule" if decision == "superseded" else "judge"
+    return joined(request_id, near, decision, policy.hash, heard, face, rank)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from contracts.events import BatchJoin
 from contracts.evidence import BLIND, Answer, Verdict
@@ -94,7 +94,9 @@ def _merge(
 ) -> Proposal:
     run.merged.update(memory.id for memory in near.memories)
     run.joins.append(pairing(near, decision, verdict))
-    return joined(run.request_id(near), near, decision, policy.hash, verdict)
+    face: Literal["keep", "take"] = "take" if decision == "superseded" else "keep"
+    rank: Literal["rule", "judge"] = "judge" if verdict else "rule"
+    return joined(run.request_id(near), near, decision, policy.hash, verdict, face, rank)
 
 
 def _merged(near: Near, run: Run) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from contracts.events import BatchJoin
 from contracts.evidence import Evidence, Neighbour, Verdict
@@ -86,9 +86,15 @@ class Near:
 
 
 def joined(
-    request_id: str, near: Near, decision: BatchJoin, policy: str, verdict: Verdict | None = None
+    request_id: str,
+    near: Near,
+    decision: BatchJoin,
+    policy: str,
+    verdict: Verdict | None,
+    face: Literal["keep", "take"],
+    rank: Literal["rule", "judge"],
 ) -> CombineRequest:
-    """The request that makes one memory of two: the older speaks, or a newer that supersedes it."""
+    """The request that makes one memory of two: the older speaks (`keep`), or the newer."""
     evidence = Evidence(
         policy=policy,
         check=CHECK,
@@ -101,9 +107,9 @@ def joined(
         a=near.older.id,
         b=near.newer.id,
         decision=decision,
-        face="take" if decision == "superseded" else "keep",
+        face=face,
         evidence=evidence,
-        rank="judge" if verdict else "rule",
+        rank=rank,
     )
 
 

@@ -6,13 +6,16 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
 
 from contracts.events import Decided
 from streams.cluster import station as station_module
+from streams.cluster import topics as topics_module
 from streams.cluster.assigned import Delivery
 from streams.cluster.connection import Connection
 from streams.cluster.partitions import partition_of
@@ -106,6 +109,26 @@ def test_the_bound_on_what_is_in_memory_is_for_all_partitions_together(
     in_memory: list[int] = []
     asyncio.run(bring(tmp_path, connection, topics, range(9), in_memory))
     assert in_memory == [2]
+
+
+def test_an_assignment_begins_again_when_the_brokers_go_away_in_its_midst(
+    tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client whose connection breaks may also cancel its own wait, which is no revocation."""
+    failures: list[BaseException] = [asyncio.CancelledError(), KafkaConnectionError()]
+    asked = topics_module.topic_id
+
+    async def failing(*arguments: Any) -> str:
+        if failures:
+            raise failures.pop(0)
+        return await asked(*arguments)
+
+    monkeypatch.setattr(station_module, "topic_id", failing)
+    monkeypatch.setattr(station_module, "AGAIN_SECONDS", 0)
+    publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(2)])
+    assert asyncio.run(bring(tmp_path, connection, topics, range(2))) == [0, 1]
+    assert not failures
+    assert decided((connection, topics)) == ["0", "1"]
 
 
 def test_records_that_are_no_more_are_not_waited_for(

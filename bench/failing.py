@@ -42,10 +42,8 @@ def failover(scale: Scale) -> list[Measured]:
         workers = [made.worker(name, stub=True) for name in ("one", "two")]
         until(lambda: all(map(_has_half, workers)), "each has half of the partitions")
         ready = time.perf_counter() - begun
-        new = asyncio.run(_killed(made, workers[0]))
-        again = made.worker("one", stub=True)
-        until(lambda: _has_half(again), "it has its part again")
-        recent = asyncio.run(_killed(made, again))
+        new = asyncio.run(_killed(made, workers[0], "first"))
+        recent = [_killed_again(made, which) for which in ("second", "third", "fourth")]
     note = (
         f"{size} decisions, {PARTITIONS} partitions, two workers; less the session of"
         f" {SESSION_SECONDS:.0f} s, which ends up to a heartbeat (1 s) earlier"
@@ -54,7 +52,7 @@ def failover(scale: Scale) -> list[Measured]:
     apart = {"from starting two workers until both are ready, s": ready}
     return [
         Measured(f"{name}, copies made anew", "s", [new], 3, at_most=True, note=note, beside=apart),
-        Measured(f"{name}, copies recent", "s", [recent], 3, at_most=True, note=note),
+        Measured(f"{name}, copies recent", "s", recent, 3, at_most=True, note=note),
     ]
 
 
@@ -84,11 +82,21 @@ def _has_half(worker: Worker) -> bool:
     return len(_partitions(worker)) == PARTITIONS // 2
 
 
-async def _killed(made: Installation, worker: Worker) -> float:
-    """Seconds until each of its partitions has a decision, while each is offered new texts."""
+def _killed_again(made: Installation, which: str) -> float:
+    """As `_killed`, of the worker that was killed before, whose partitions both have had."""
+    again = made.worker("one", stub=True)
+    until(lambda: _has_half(again), "it has its part again")
+    return asyncio.run(_killed(made, again, which))
+
+
+async def _killed(made: Installation, worker: Worker, which: str) -> float:
+    """Seconds until each of its partitions has a decision, while each is offered new texts.
+
+    They are new in each killing, and so are their ids: what is known is decided on no more.
+    """
     waiting = set(_partitions(worker))
     owners = [_owner_of(partition) for partition in waiting]
-    texts = (f"{text} It was {n}." for n, text in enumerate(sentences()))
+    texts = (f"{text} It was the {which} time, {n}." for n, text in enumerate(sentences()))
     async with made.client() as client, made.decisions() as decisions:
         worker.kill()
         begun = time.perf_counter()

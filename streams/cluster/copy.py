@@ -117,6 +117,8 @@ class PublishedLog(Copy):
         self.done: list[Done] = []
         self._beside: Beside = _nothing_beside
         super().__init__(path, create=create, read_only=read_only)
+        # What a power failure takes from its end is at the brokers: it is not waited for the disk.
+        self.execute("PRAGMA synchronous=NORMAL")
 
     def publish_beside(self, beside: Beside) -> None:
         """From here on publish, with events, what follows from them for other topics."""

@@ -156,14 +156,10 @@ class Station:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _assign(self, partitions: Sequence[int]) -> None:
-        producers: dict[int, PartitionProducer] = {}
+        producers = {p: self._producer(p) for p in partitions}
         logs: dict[int, PublishedLog] = {}
         try:
-            for partition in partitions:
-                producers[partition] = PartitionProducer(
-                    self._connection, self._topics, partition, self._effect
-                )
-                await producers[partition].start()
+            await _all(producer.start() for producer in producers.values())
             await self._catch_up(partitions, logs)
             most = MOST_CANDIDATES // max(len(partitions), 1)
             inputs = await self._input_ids()
@@ -186,6 +182,9 @@ class Station:
             for writer in writers
         }
         _log.info("ready: partitions %s", ", ".join(map(str, partitions)) or "none")
+
+    def _producer(self, partition: int) -> PartitionProducer:
+        return PartitionProducer(self._connection, self._topics, partition, self._effect)
 
     async def _partition_failed(self, log: PublishedLog, error: BaseException) -> None:
         if isinstance(error, StoreError):
@@ -256,6 +255,13 @@ class Station:
             async for records, done, todo in read_to_end(consumer, starts):
                 await self._on_decider(take_over, logs, records, identity)
                 _log.info("catching up: %d of %d decisions", done, todo)
+
+
+async def _all(doing: Iterable[Awaitable[object]]) -> None:
+    """Do all of it at once, and raise what went wrong first once none is under way any more."""
+    for done in await asyncio.gather(*doing, return_exceptions=True):
+        if isinstance(done, BaseException):
+            raise done
 
 
 def _by_partition(deliveries: Sequence[Delivery]) -> dict[int, list[Delivery]]:

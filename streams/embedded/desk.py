@@ -36,6 +36,9 @@ class Desk(Protocol):
     def ledger(self, owner_id: str) -> Ledger:
         """The owner's ledger as it is now."""
 
+    def recorded(self, owner_id: str) -> list[AnyEvent]:
+        """The owner's events in the log."""
+
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold."""
 
@@ -64,6 +67,10 @@ class WriterDesk:
     def ledger(self, owner_id: str) -> Ledger:
         """The writer's ledger."""
         return self.writer.owners.get(owner_id).ledger
+
+    def recorded(self, owner_id: str) -> list[AnyEvent]:
+        """The owner's events that were committed."""
+        return [one.event for one in self.log.of_owner(owner_id)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold; the writer's next commit makes it last."""
@@ -95,10 +102,16 @@ class WriterDesk:
 
 
 class Rehearsal:
-    """Commands tried on private ledgers that are thrown away: a dry run writes nothing."""
+    """Commands tried on private ledgers that are thrown away: a dry run writes nothing.
 
-    def __init__(self, log: Log, policy: Policy, clock: Callable[[], datetime]) -> None:
+    The ledgers are those of the log as it is, or as it was up to a position.
+    """
+
+    def __init__(
+        self, log: Log, policy: Policy, clock: Callable[[], datetime], upto: int | None = None
+    ) -> None:
         self.log = log
+        self._upto = upto
         self._policy = policy
         self._clock = clock
         self._ledgers: dict[str, Ledger] = {}
@@ -111,8 +124,12 @@ class Rehearsal:
     def ledger(self, owner_id: str) -> Ledger:
         """The owner as the log has it, plus what was rehearsed."""
         if owner_id not in self._ledgers:
-            self._ledgers[owner_id] = fold_owner(self.log, owner_id)
+            self._ledgers[owner_id] = fold_owner(self.log, owner_id, self._upto)
         return self._ledgers[owner_id]
+
+    def recorded(self, owner_id: str) -> list[AnyEvent]:
+        """The owner's events in the log, up to where it is looked at."""
+        return [one.event for one in self.log.of_owner(owner_id, upto=self._upto)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold, here only."""

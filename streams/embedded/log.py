@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -190,9 +191,10 @@ class Log(Database):
         )
         return None if row is None else row[0]
 
-    def last_policy(self) -> PolicySet | None:
-        """The policy in force, found without reading the log."""
-        found = self._read("WHERE position = (SELECT max(position) FROM policies)", (), None)
+    def last_policy(self, upto: int = sys.maxsize) -> PolicySet | None:
+        """The policy in force, or that at a position, found without reading the log."""
+        last = "(SELECT max(position) FROM policies WHERE position <= ?)"
+        found = self._read(f"WHERE position = {last}", (upto,), None)
         if not found:
             return None
         event = _decoded(found)[0].event

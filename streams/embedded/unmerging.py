@@ -12,10 +12,11 @@ from contracts.evidence import Neighbour
 from contracts.identity import event_id
 from contracts.policy import Policy
 from contracts.requests import UnmergeRequest
+from contracts.wire import Recorded
 from streams.core.expand import unmerge_commands
 from streams.core.ledger import Ledger
 from streams.embedded.addressing import memories, owner_of_candidate, owner_of_decision
-from streams.embedded.desk import Answer, Desk
+from streams.embedded.desk import Answer, Desk, Rehearsal
 from streams.replay.consequences import Plan, commands, plan, told
 from streams.retrieval import ScopeIndex
 
@@ -24,22 +25,47 @@ def unmerged(desk: Desk, request: UnmergeRequest) -> Answer:
     """What an un-merge did: joins out, memories that there are then; RefusedError if none can be.
 
     With `dry_run` or `with_consequences` also which later decisions rested on the joins, and with
-    the latter these are carried out as well.
+    the latter these are carried out as well. Asked again it answers as it did, and does nothing.
     """
     owner_id = (
         owner_of_decision(desk, request.decision_id)
         if request.decision_id
         else owner_of_candidate(desk, request.candidate_id or request.memory_id or "")
     )
+    found = _earlier(desk, owner_id, request)
+    return _taken_out(desk if found is None else _as_found(desk, found), owner_id, request)
+
+
+def _earlier(desk: Desk, owner_id: str, request: UnmergeRequest) -> Recorded | None:
+    """The first event of the same request, where it was carried out before."""
+    ledger = desk.ledger(owner_id)
+    own = (event_id(one.command_id, "0") for one in unmerge_commands(ledger, request))
+    events = [desk.log.find(one) for one in own if one in ledger.events]
+    return min((one for one in events if one), key=lambda one: one.position, default=None)
+
+
+def _as_found(desk: Desk, first: Recorded) -> Rehearsal:
+    """The log as the request found it: told again there, it is answered as it was.
+
+    All that a request does is committed at once, so nothing of it is left to be done.
+    """
+    before = first.position - 1
+    recorded = desk.log.last_policy(before)
+    policy = Policy.model_validate(recorded.data.policy) if recorded else desk.policy
+    return Rehearsal(desk.log, policy, lambda: first.event.time, before)
+
+
+def _taken_out(desk: Desk, owner_id: str, request: UnmergeRequest) -> Answer:
     asked_for = unmerge_commands(desk.ledger(owner_id), request)
     if not asked_for:
         raise RefusedError("not_a_join", "it holds no join that can be taken out")
-    recorded = _before(desk, owner_id, asked_for) if _looks_further(request) else []
+    further = request.dry_run or request.with_consequences
+    recorded = desk.recorded(owner_id) if further else []
     answer = taken_out(desk, owner_id, asked_for)
     if not answer["reversed"]:
         first = answer["refused"][0]
         raise RefusedError(first["reason"], first["detail"])
-    if _looks_further(request):
+    if further:
         _look_further(desk, request, recorded, answer, desk.ledger(owner_id))
     return answer
 
@@ -68,21 +94,6 @@ def refusals(target: str, events: Iterable[AnyEvent]) -> list[dict[str, str]]:
 
 
 # -- consequences --------------------------------------------------------------------------------
-
-
-def _looks_further(request: UnmergeRequest) -> bool:
-    return request.dry_run or request.with_consequences
-
-
-def _before(desk: Desk, owner_id: str, asked_for: Sequence[Unmerge]) -> list[AnyEvent]:
-    """The owner's log as the request found it, also where it is delivered again."""
-    own = {event_id(command.command_id, "0") for command in asked_for}
-    events: list[AnyEvent] = []
-    for recorded in desk.log.of_owner(owner_id):
-        if recorded.event.id in own:
-            break
-        events.append(recorded.event)
-    return events
 
 
 def _look_further(

@@ -36,7 +36,8 @@ Plan = dict[str, Any]
 `crash`: the name of an effect and its number, at which the process kills itself. `record`: a file
 that gets the name of every effect. `window`: how many inputs are decided on together, `batch`: how
 many rows are projected together. `grace`: for how many seconds merged segments stay. `stdin`: a
-file. `limit`: the size in bytes that no file may pass. `env`: more of the environment.
+file. `limit`: the size in bytes that no file may pass. `env`: more of the environment. `request`:
+the id that requests have, so that what is asked again is the same.
 """
 
 POLL_SECONDS = 0.01
@@ -96,6 +97,8 @@ def live(plan: Plan) -> int:
     _watch_the_judge(effect)
     if "limit" in plan:
         _limit(plan["limit"])
+    if "request" in plan:
+        vars(store)["_fresh"] = lambda: plan["request"]
     status = 0
     for number, command in enumerate(plan["commands"]):
         out = f"{plan['out']}.{number}"

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.reliability.processes import Forge
-from tests.reliability.rows import ROWS, rows, write
+from tests.reliability.rows import ROWS, resting_rows, rows, write
+
+REPLACING = {"PALIMPSEST_POLICY": "replace-or-merge"}
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +34,16 @@ def undisturbed(forge: Forge, file: Path, tmp_path_factory: pytest.TempPathFacto
     child = forge.run(store, ["ingest", str(file)], ["verify", "--json"])
     assert child.statuses() == [1, 0], child.printed(0, 2)
     return store
+
+
+@pytest.fixture(scope="session")
+def resting(forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store in which later decisions rested on a merge; nobody may write to it."""
+    folder = tmp_path_factory.mktemp("resting")
+    file = write(folder / "rows.jsonl", resting_rows(), broken=())
+    child = forge.run(folder / "store", ["ingest", str(file)], env=REPLACING)
+    assert child.statuses() == [0], child.printed(0, 2)
+    return folder / "store"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contracts.events import Decided, Invalid
+from contracts.events import Decided, Invalid, Redecided
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.log import Log
 from tests.streams.embedded.runtime import memories
@@ -131,9 +131,11 @@ def outcome(store: Path) -> dict[str, Any]:
     with Log.open(store / "log.sqlite") as log:
         events = [recorded.event for recorded in log.after(0, 10**6)]
         decided = [event for event in events if isinstance(event, Decided | Invalid)]
+        redecided = [event.data for event in events if isinstance(event, Redecided)]
         assert len({event.id for event in events}) == len(events)
         return {
             "decided": [event.model_dump(exclude={"time"}) for event in decided],
+            "redecided": [data.model_dump() for data in redecided],
             "memories": memories(log),
             "letters": [(letter.id, letter.reason) for letter in DeadLetters(log).letters()],
         }

@@ -43,6 +43,19 @@ def rows(count: int, owners: int = 5, seed: int = 7) -> list[Row]:
     return made
 
 
+def resting_rows() -> list[Row]:
+    """Twenty words that a newer text replaced, and texts that are nearer to the replaced one.
+
+    Under `replace-or-merge`, where nineteen words of twenty are .95 and eighteen .90.
+    """
+    words = [f"{beginning}lten" for beginning in BEGINNINGS[:20]]
+    texts = [words, [*words[:-1], "newer"], ["beside", "that", *words[2:]], ["one", *words[1:]]]
+    return [
+        {"id": str(number), "source": "resting", "owner_id": "ann", "text": " ".join(text)}
+        for number, text in enumerate(texts)
+    ]
+
+
 def _new(chance: random.Random) -> str:
     things = " and ".join(f"{_name(chance)} {_name(chance)}" for _ in range(2))
     verb = f"{chance.choice(WHO)} {chance.choice(DOES)}"

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from contracts.errors import RefusedError
 from contracts.events import Redecided, Reversed
 from contracts.evidence import Verdict
 from contracts.requests import SettleRequest, UnmergeRequest
@@ -124,18 +125,53 @@ def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runt
     assert done["refused"] == []
 
 
-def test_a_request_delivered_again_adds_nothing(runtime: Runtime) -> None:
-    _, newer, _ = say(runtime, FIRST, NEWER, BESIDE)
-    request = UnmergeRequest(
-        request_id=str(uuid4()), decision_id=newer.decision_id, with_consequences=True
-    )
-    carry_out(WriterDesk(runtime.writer), request)
+def asked_twice(runtime: Runtime, **what: Any) -> list[dict[str, Any]]:
+    """The answers to a request that comes twice; the second time nothing is added."""
+    request = UnmergeRequest(request_id=str(uuid4()), with_consequences=True, **what)
+    first = carry_out(WriterDesk(runtime.writer), request)
     runtime.writer.commit()
     lines = runtime.lines()
-    carry_out(WriterDesk(runtime.writer), request)
+    again = carry_out(WriterDesk(runtime.writer), request)
     runtime.writer.commit()
     assert runtime.lines() == lines
+    return [first, again]
+
+
+def test_a_request_delivered_again_adds_nothing_and_is_answered_the_same(runtime: Runtime) -> None:
+    _, newer, _ = say(runtime, FIRST, NEWER, BESIDE)
+    first, again = asked_twice(runtime, decision_id=newer.decision_id)
     assert sum(isinstance(decode(line), Redecided) for line in runtime.lines()) == 1
+    assert first == again
+    assert len(first["consequences"]) == len(first["carried_out"]) == 1
+
+
+def test_what_it_joined_itself_is_not_taken_out_when_it_is_delivered_again(
+    runtime: Runtime,
+) -> None:
+    """By memory: what the first text's memory holds afterwards, it holds as a consequence."""
+    first, newer, later = say(runtime, FIRST, NEWER, text("sierra"))
+    verdict = Verdict(neighbour_id=newer.candidate_id, answer="different")
+    settle = SettleRequest(
+        request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(verdict,)
+    )
+    carry_out(WriterDesk(runtime.writer), settle)
+    runtime.writer.commit()
+    once, again = asked_twice(runtime, memory_id=first.candidate_id)
+    assert [one["would_be"] for one in once["consequences"]] == [
+        {"decision": "superseded", "joined_to": first.candidate_id}
+    ]
+    assert faces(runtime) == [text("sierra"), NEWER]
+    assert once == again
+
+
+def test_a_refused_request_is_refused_again_for_the_same_reason(runtime: Runtime) -> None:
+    _, newer = say(runtime, FIRST, NEWER)
+    unmerge(runtime, newer.decision_id)
+    request = UnmergeRequest(request_id=str(uuid4()), decision_id=newer.decision_id)
+    for _ in range(2):
+        with pytest.raises(RefusedError, match="reversed already"):
+            carry_out(WriterDesk(runtime.writer), request)
+        runtime.writer.commit()
 
 
 def test_under_search_candidates_nothing_rests_on_a_merge(tmp_path: Path) -> None:

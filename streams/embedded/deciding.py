@@ -10,7 +10,7 @@ from datetime import datetime
 
 from contracts.commands import Admit, Operation
 from contracts.errors import InvalidInputError, SearchError, UsageError
-from contracts.events import AnyEvent, Content, Decided, Invalid, InvalidData, Vector
+from contracts.events import AnyEvent, Content, Decided, Invalid, InvalidData, Settled, Vector
 from contracts.identity import digest, invalid_id
 from contracts.model import unchecked
 from contracts.policy import Policy
@@ -123,7 +123,7 @@ class Decider:
                 "known", known.id, known.decision, known.decision_id, None, known.memory.id
             )
         if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
-            return self._outcome(one, None)
+            return self._outcome(one, ())
         distinct = ledger.distinct(candidate.namespace, prepared.hash)
         repeats = distinct is not None and distinct.target is not None
         vector = None if known or repeats else self._vector_for(candidate.text, vectors)
@@ -149,14 +149,13 @@ class Decider:
             found = vectors[text] = self.embed(text)
         return found
 
-    def _run_admit(self, admit: Admit, ledger: Ledger) -> AnyEvent | None:
+    def _run_admit(self, admit: Admit, ledger: Ledger) -> list[AnyEvent]:
         vector = admit.content.vector
         if vector is None:
-            events = self.run(admit)
-        else:
-            events = self.run(self._with_neighbours(admit, ledger, vector.dimension))
-            self._follow(ledger.owner_id, admit.candidate.namespace)
-        return events[0] if events else None
+            return self.run(admit)
+        events = self.run(self._with_neighbours(admit, ledger, vector.dimension))
+        self._follow(ledger.owner_id, admit.candidate.namespace)
+        return events
 
     def _with_neighbours(self, admit: Admit, ledger: Ledger, dimension: int) -> Admit:
         owner, namespace = self._owners.get(ledger.owner_id), admit.candidate.namespace
@@ -190,15 +189,17 @@ class Decider:
             )
             owner.give_up(namespace, error)
 
-    def _outcome(self, one: Input, event: AnyEvent | None) -> Outcome:
-        if isinstance(event, Decided):
-            data = event.data
-            entry = self._owners.get(event.owner_id).ledger.entries[event.subject]
+    def _outcome(self, one: Input, events: Sequence[AnyEvent]) -> Outcome:
+        """What an admission led to: where it was settled at once, that, and not `pending`."""
+        last = events[-1] if events else None
+        if isinstance(last, Decided | Settled):
+            data = last.data
+            entry = self._owners.get(last.owner_id).ledger.entries[last.subject]
             joined_to = data.join.to if data.join else None
-            return Outcome("decided", entry.id, data.decision, event.id, joined_to, entry.memory.id)
+            return Outcome("decided", entry.id, data.decision, last.id, joined_to, entry.memory.id)
         error = InvalidInputError("id_conflict", "its id is known with other content")
         event_id = invalid_id(digest(one.row.raw))
-        if event is not None:
+        if last is not None:
             self.draft.invalid[event_id] = (one, error)
         return _rejected(event_id, error)
 

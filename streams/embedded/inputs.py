@@ -23,8 +23,9 @@ Result = Literal["decided", "known", "invalid", "heard", "published"]
 class Outcome:
     """What became of one input.
 
-    `decision` is the recorded one, also where the candidate was `known` from before; of an invalid
-    input `reason` and `detail` say why. `published` ones are decided on by a cluster, later.
+    `decision` is the recorded one, also where the candidate was `known` from before; of a new one
+    that was settled at once, because no judge is asked, it is the settlement. Of an invalid input
+    `reason` and `detail` say why. `published` ones are decided on by a cluster, later.
     """
 
     result: Result

@@ -13,12 +13,16 @@ import pytest
 from contracts.errors import StoreError, UsageError
 from contracts.events import Decided, Invalid, PolicySet
 from contracts.identity import digest, invalid_id
+from contracts.policy import Judge
+from contracts.wire import decode
+from palimpsest.ingesting import Summary
 from streams.embedded import pipeline
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.owners import Owners
 from streams.embedder import Embedding
 from streams.intake import understand
+from streams.policies import load_policy
 from tests.reliability.rows import BROKEN, lines, rows
 from tests.streams.embedded.runtime import Row, Runtime, inputs, memories
 from tests.stub_engine import StubEngine
@@ -189,6 +193,22 @@ def test_a_repeat_inside_a_window_joins_the_first(log_path: Path) -> None:
         first.candidate_id,
     )
     assert (same.result, same.candidate_id) == ("known", first.candidate_id)
+
+
+def test_what_is_settled_at_once_is_told_as_what_it_was_settled_as(log_path: Path) -> None:
+    """Nobody is asked where the judge is off: `pending` was over before anybody heard of it."""
+    rules = load_policy("standard")
+    off = rules.model_copy(update={"judge": Judge(enabled=False, unavailable="keep")})
+    with Runtime(log_path, policy=off) as runtime:
+        _, gray = outcomes = runtime.submit(
+            row("Ada paints 2 wooden boats in the harbour", 1),
+            row("Ada paints 3 wooden boats in the harbour", 2),
+        )
+        settled = decode(runtime.lines()[-1])
+    assert (gray.decision, gray.decision_id, gray.joined_to) == ("fallback_keep", settled.id, None)
+    summary = Summary()
+    summary.add(outcomes)
+    assert summary.decisions == {"stored": 1, "fallback_keep": 1}
 
 
 # -- what is invalid -----------------------------------------------------------------------------

@@ -6,6 +6,8 @@ Nothing here knows where questions come from or where requests go.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from contracts import policy
 from contracts.evidence import Answer, Verdict
@@ -14,21 +16,30 @@ from contracts.questions import AnyQuestion, AskedText, ComposeQuestion, SettleQ
 from contracts.requests import ComposeRequest, SettleRequest
 from streams.judge.docket import Asked, Docket
 from streams.judge.pairs import Composed, Pair, Side
+from streams.judge.sharing import Sharing
 
 JudgeOf = Callable[[policy.Judge], Asked]
 """The judge that asks by a policy's rules."""
 
 NEXT: frozenset[Answer] = frozenset({"different", "unusable"})
 """After these the next best neighbour is asked about; any other answer settles."""
+FAILED: frozenset[Answer] = frozenset({"unavailable", "unusable"})
+"""These are not remembered: whoever needs an answer asks anew."""
 COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
 
 
 class Verifier:
-    """Asks about the best neighbour first, until one is the same."""
+    """Asks about the best neighbour first, until one is the same.
+
+    Equal texts that are under way at once, also of two owners, share one call as they would share
+    what is remembered of it. An answer that is not remembered is nobody's but the first one's.
+    """
 
     def __init__(self, judge_of: JudgeOf, docket: Docket) -> None:
         self._judge_of = judge_of
         self._docket = docket
+        self._pairs: Sharing[Verdict] = Sharing()
+        self._texts: Sharing[Composed] = Sharing()
 
     async def answer(self, question: AnyQuestion) -> SettleRequest | ComposeRequest | None:
         """What the judge's answers ask for; None where no text could be composed anew.
@@ -66,7 +77,12 @@ class Verifier:
         if not question.rules.enabled:
             return Verdict(neighbour_id=pair.older.candidate_id, answer="unavailable")
         judge = self._judge_of(question.rules)
-        return await self._docket.compare(judge, question.owner_id, pair)
+        ask = partial(self._docket.compare, judge, question.owner_id, pair)
+        key = (judge, pair.older.hash, pair.newer.hash)
+        found, shared = await self._pairs.answer(key, ask)
+        if shared and found.answer in FAILED:
+            return await ask()
+        return _known(found, pair.older.candidate_id) if shared else found
 
     async def _compose(self, question: ComposeQuestion) -> ComposeRequest | None:
         if not question.rules.enabled:
@@ -84,7 +100,12 @@ class Verifier:
 
     async def _made_of(self, question: AnyQuestion, texts: list[Side]) -> Composed:
         judge = self._judge_of(question.rules)
-        return await self._docket.compose(judge, question.owner_id, texts)
+        ask = partial(self._docket.compose, judge, question.owner_id, texts)
+        found, shared = await self._texts.answer((judge, *(text.hash for text in texts)), ask)
+        if shared and found.text is None:
+            return await ask()
+        verdict = _known(found.verdict, texts[0].candidate_id)
+        return replace(found, verdict=verdict) if shared else found
 
 
 def request_id(question: AnyQuestion) -> str:
@@ -102,6 +123,12 @@ def request_id(question: AnyQuestion) -> str:
 
 def _side(asked: AskedText) -> Side:
     return Side(asked.candidate_id, asked.text, asked.recorded_at)
+
+
+def _known(verdict: Verdict, neighbour_id: str) -> Verdict:
+    """The verdict about another's equal text, which costs nothing more."""
+    free = {name: 0 for name in COSTS if getattr(verdict, name) is not None}
+    return verdict.model_copy(update={"neighbour_id": neighbour_id, **free})
 
 
 def _with(verdict: Verdict, made: Composed) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -163,6 +163,90 @@ def test_the_request_has_the_same_id_whenever_it_is_asked() -> None:
 
 def test_what_became_pending_anew_is_another_question() -> None:
     assert request_id(about("a")) != request_id(about("a", decided=JOIN))
+
+
+# -- the same at once ----------------------------------------------------------------------------
+
+
+def of_each_owner(count: int, *names: str) -> list[SettleQuestion]:
+    """The same texts of so many owners, whose candidates have ids of their own."""
+    return [
+        about(*(f"{name}-{owner}" for name in names)).model_copy(
+            update={
+                "owner_id": f"owner {owner}",
+                "asked": tuple(
+                    AskedNeighbour(side=asked(f"{name}-{owner}", name.upper())) for name in names
+                ),
+            }
+        )
+        for owner in range(count)
+    ]
+
+
+def together(judge: StandIn, questions: Sequence[SettleQuestion]) -> list[SettleRequest]:
+    """The requests of questions that are all in hand before the first is answered."""
+
+    async def asking() -> list[SettleRequest]:
+        judge.gate = asyncio.Event()
+        verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
+        tasks = [asyncio.create_task(verifier.answer(one)) for one in questions]
+        while not judge.under_way:  # noqa: ASYNC110 - nobody gives word of it
+            await asyncio.sleep(0)
+        tasks.append(asyncio.create_task(verifier.answer(questions[0])))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        judge.gate.set()
+        return [one for one in await asyncio.gather(*tasks) if isinstance(one, SettleRequest)]
+
+    return asyncio.run(asking())
+
+
+def test_equal_texts_of_two_owners_that_are_under_way_at_once_are_paid_once() -> None:
+    judge = StandIn()
+    requests = together(judge, of_each_owner(3, "a"))
+    assert [told(one) for one in requests] == [
+        [(f"a-{owner}", "different")] for owner in (0, 1, 2, 0)
+    ]
+    assert len(judge.asked) == 1
+    paid = [(v.calls, v.cost_usd, v.input_tokens) for one in requests for v in one.verdicts]
+    assert paid == [(1, 0.25, 10), *[(0, 0, 0)] * 3]
+
+
+def test_a_text_composed_of_equal_ones_at_once_is_paid_once() -> None:
+    judge = StandIn(lambda _: "compose")
+    requests = together(judge, of_each_owner(2, "a"))
+    assert [one.composed for one in requests] == ["A + NEW"] * 3
+    assert [one.sources for one in requests] == [(f"a-{n}", NEWCOMER) for n in (0, 1, 0)]
+    assert (len(judge.asked), len(judge.composed)) == (1, 1)
+    assert [one.verdicts[0].calls for one in requests] == [2, 0, 0]
+
+
+@pytest.mark.parametrize("failure", ["unusable", "unavailable"])
+def test_what_would_not_be_remembered_is_not_shared(failure: Answer) -> None:
+    """One owner's spoilt answer is not another's."""
+    judge = StandIn(lambda pair: failure if pair.older.candidate_id == "a-0" else "same")
+    requests = together(judge, of_each_owner(3, "a"))
+    answers = [verdict.answer for one in requests for verdict in one.verdicts]
+    assert answers == [failure, "same", "same", failure]
+
+
+def test_who_asked_first_may_go_without_taking_the_answer_along() -> None:
+    async def story() -> None:
+        judge = StandIn(gate=asyncio.Event())
+        assert judge.gate is not None
+        verifier = Verifier(lambda _: judge, Docket(Manner()))
+        first, second = (asyncio.create_task(verifier.answer(q)) for q in of_each_owner(2, "a"))
+        while not judge.under_way:  # noqa: ASYNC110 - nobody gives word of it
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        judge.gate.set()
+        request = await second
+        assert isinstance(request, SettleRequest)
+        assert told(request) == [("a-1", "different")]
+        assert judge.calls == 1
+
+    asyncio.run(story())
 
 
 def test_the_judge_is_the_one_of_the_questions_rules() -> None:

@@ -29,8 +29,10 @@ from palimpsest.demo_judge import JudgeServer
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
+from streams.core.questions import settle_question
 from streams.embedded.inputs import Outcome
 from streams.embedded.log import Log
+from streams.embedded.owners import fold_owner
 from streams.embedder import Embedder
 from streams.judge.docket import Docket, Manner
 from streams.judge.judge import Judge
@@ -241,6 +243,35 @@ def test_a_verdict_that_comes_late(
         assert store.settled() == {"superseded": 1}, "the verdict was kept, and is not asked again"
 
 
+def test_while_a_verdict_is_held_back_the_next_neighbour_is_not_asked_about(
+    store: Store, monkeypatch: pytest.MonkeyPatch, server: JudgeServer
+) -> None:
+    """What is in the way may go: then all is as if it had never been there (laws L2 and L8)."""
+    store.say(*BOATS[:2])
+    store.verified(server)
+    [newest] = store.say(BOATS[2])
+    ledger = fold_owner(store.desk.log, "ada")
+    question = settle_question(ledger, str(newest.candidate_id), store.desk.policy_in_force())
+    assert question is not None
+    best, _next = (neighbour.side.candidate_id for neighbour in question.asked)
+    chosen = Selection(candidate_id=best)
+    answer = Verifier.answer
+
+    async def late(verifier: Verifier, question: object) -> object:
+        found = await answer(verifier, question)  # type: ignore[arg-type]
+        Store(store.folder).ask(RetractRequest(request_id=fresh(), selection=chosen))
+        return found
+
+    monkeypatch.setattr(Verifier, "answer", late)
+    store.verified(server)
+    assert (store.refused(), store.waiting) == (["not_living"], 0)
+    calls = server.calls
+    assert store.verified(server).questions == 0
+    store.ask(RestoreRequest(request_id=fresh(), selection=chosen))
+    assert store.settled() == {"superseded": 2}
+    assert server.calls == calls
+
+
 def test_a_retracted_candidate_is_asked_about_once_it_is_restored(
     store: Store, server: JudgeServer
 ) -> None:
@@ -286,10 +317,11 @@ class Scripted:
 
 
 def taken(count: int) -> list[Taken]:
+    """Questions about so many texts: equal ones would share a call."""
     from tests.judge.test_verifier import about
 
     ids = [str(uuid4()) for _ in range(count)]
-    return [Taken(about("a", decided=one), one) for one in ids]
+    return [Taken(about(f"a{n}", decided=one), one) for n, one in enumerate(ids)]
 
 
 def run(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contracts.errors import UsageError
-from palimpsest.demo_judge import Fault, JudgeServer
+from palimpsest.demo_judge import Fault
 from tests.judge.asking import RETRIES, Asking, pair, side
 
 SAME = pair("Ada has a big dog.", "ada has a big dog")
@@ -289,7 +289,12 @@ def test_no_error_quotes_a_memory(asking: Asking, caplog: pytest.LogCaptureFixtu
     assert not any(secret in record.getMessage() for record in ours)
 
 
-def test_the_server_itself_is_left_by_what_goes_wrong(server: JudgeServer) -> None:
-    """Stopped twice, or before it runs, it says nothing."""
-    server.stop()
-    server.stop()
+def test_a_server_that_is_stopped_twice_is_stopped_and_answers_when_it_is_started(
+    asking: Asking,
+) -> None:
+    asking.set(retries=0)
+    asking.server.stop()
+    asking.server.stop()
+    assert asking.answers(SAME) == ["unavailable"]
+    asking.server.start()
+    assert asking.answers(SAME) == ["same"]

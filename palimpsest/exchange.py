@@ -11,6 +11,7 @@ from contracts.errors import RefusedError, UsageError
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from streams.embedded.dead_letters import DeadLetters, LetterState
+from streams.embedded.importing import import_lines
 from streams.embedded.log import Log
 
 
@@ -35,7 +36,7 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
     new = not (folder / LOG_FILE).exists()
     try:
         with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
-            return log.import_lines(_lines(lines), progress)
+            return import_lines(log, _lines(lines), progress)
     except BaseException as error:
         if new:  # or a store would be left that has nothing in it
             (folder / LOG_FILE).unlink(missing_ok=True)

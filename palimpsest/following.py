@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from contracts.errors import StoreError, TransientError
-from contracts.events import AnyEvent
+from contracts.wire import Recorded
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from projections.changes import Changes
 from projections.projector import Projector
@@ -21,6 +21,7 @@ from streams.cluster.following import Record, Records, TopicPartition, follow
 from streams.cluster.records import letter_of
 from streams.cluster.topics import Kind, Topics, topic_id
 from streams.core.evolve import evolve
+from streams.core.touched import Touched
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.lock import WriterLock
 from streams.embedded.owners import Owners
@@ -80,24 +81,30 @@ class Replica:
         for event, _ in new:
             self._owners.get(event.owner_id)
         self._effect("replica:append")
-        with self.log.transaction():
-            recorded = self.log.take_over(new)
-            for letter in letters:
-                self._letters.add(*letter_of(tuple(letter.headers), letter.value or b""))
-            for record in records:
-                self.log.follow(_followed(record, identities))
+        try:
+            with self.log.transaction():
+                folded = [self._folded(one) for one in self.log.take_over(new)]
+                for letter in letters:
+                    self._letters.add(*letter_of(tuple(letter.headers), letter.value or b""))
+                for record in records:
+                    self.log.follow(_followed(record, identities))
+        except BaseException:
+            self._owners.forget({event.owner_id for event, _ in new})
+            raise
         self._effect("replica:committed")
-        for one in recorded:
-            self._project(one.position, one.event)
+        for one, touched in folded:
+            self._changes.add(one.position, one.event, touched)
+            self._owners.position = one.position
         rows = self._changes.take()
         if rows is not None:
             self._projector.submit(rows)
         self._owners.trim()
 
-    def _project(self, position: int, event: AnyEvent) -> None:
-        touched = evolve(self._owners.get(event.owner_id).ledger, event)
-        self._changes.add(position, event, touched)
-        self._owners.position = position
+    def _folded(self, one: Recorded) -> tuple[Recorded, Touched]:
+        """Fold an event; what waits for the judge because of it is in the same transaction."""
+        touched = evolve(self._owners.get(one.event.owner_id).ledger, one.event)
+        self.log.follow_texts(one.event.owner_id, touched.texts, one.position)
+        return one, touched
 
     def positions(self) -> dict[str, int]:
         """How far each projection has come."""

@@ -5,17 +5,15 @@ Disposable: it is filled from the topic, bound to the topic's id, and never ahea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from contracts.events import AnyEvent
-from contracts.wire import Recorded, decode
+from contracts.wire import decode
 from streams.cluster.records import Done, Outgoing
-from streams.embedded.log import Log
-
-Lines = Sequence[tuple[AnyEvent, bytes]]
+from streams.embedded.log import Lines, Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +91,14 @@ class Copy(Log):
         sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - question marks alone
         return {keys[key] for (key,) in self.rows(sql, tuple(keys))}
 
-    def take_over(self, lines: Lines) -> list[Recorded]:
-        """Append events byte for byte as the brokers have them; only inside a transaction."""
-        positions = self._add(lines)
-        return [
-            Recorded(position, event) for position, (event, _) in zip(positions, lines, strict=True)
-        ]
-
 
 class PublishedLog(Copy):
     """The copy of a partition's only writer: what it appends is at the brokers first.
 
     A transaction here is committed once the brokers have answered that theirs is; whatever happens
     before that, the copy stays behind, and catches up when the partition is next assigned.
+
+    What waits for the judge is told to whoever asks it, in the same transaction: no table is kept.
     """
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
@@ -115,6 +108,8 @@ class PublishedLog(Copy):
         # What else the transaction publishes, and which inputs it is done with.
         self.others: list[Outgoing] = []
         self.done: list[Done] = []
+        # The joins whose text has to be composed anew since this transaction, with their owners.
+        self.lost_texts: dict[str, str] = {}
         self._beside: Beside = _nothing_beside
         super().__init__(path, create=create, read_only=read_only)
         # What a power failure takes from its end is at the brokers: it is not waited for the disk.
@@ -137,10 +132,24 @@ class PublishedLog(Copy):
         self._lines.extend(events)
         return super()._add(events)
 
+    def _follow(self, positions: Sequence[int], events: Sequence[AnyEvent]) -> None:
+        pass
+
+    def follow_texts(self, owner_id: str, texts: Mapping[str, bool], _position: int) -> None:
+        """Note what has to be composed anew, to be asked when the transaction is published."""
+        for decision_id, waits in texts.items():
+            if waits:
+                self.lost_texts[decision_id] = owner_id
+            else:
+                self.lost_texts.pop(decision_id, None)
+
+    def _upgrade(self) -> None:
+        pass
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """As `Log.transaction`, and the brokers' before it is committed."""
-        self._lines, self.others, self.done = [], [], []
+        self._lines, self.others, self.done, self.lost_texts = [], [], [], {}
         with super().transaction():
             yield
             self._send()

@@ -14,8 +14,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from contracts.events import AnyEvent, Decided, Invalid, Refused, Settled
 from contracts.evidence import Verdict
-from streams.cluster.copy import Lines, Publish
+from streams.cluster.copy import Publish
 from streams.cluster.records import Done, Outgoing
+from streams.embedded.log import Lines
 from streams.embedder import Embedder, Embedding
 from streams.embedder.contract import Engine
 

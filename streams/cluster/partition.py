@@ -22,7 +22,7 @@ from streams.cluster.questions import question_record
 from streams.cluster.records import Done, Outgoing, Record, letter_record, read
 from streams.cluster.topics import Topics
 from streams.core.ledger import Ledger
-from streams.core.questions import LOSING, compose_question, composing, settle_question
+from streams.core.questions import compose_question, settle_question
 from streams.core.touched import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inputs import Input, Outcome
@@ -151,19 +151,20 @@ class PartitionWriter:
     def _questions(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
         """What the judge is asked: about candidates that became pending, and for lost texts."""
         topic = self._topics.name("verifications")
-        asked = (question for event in events for question in self._asked_by(event))
+        asked = [*self._to_settle(events), *self._to_compose()]
         records = (question_record(topic, question) for question in asked if question is not None)
         return [record for record in records if record is not None]
 
-    def _asked_by(self, event: AnyEvent) -> Iterator[AnyQuestion | None]:
-        if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
-            ledger = self.writer.owners.get(event.owner_id).ledger
-            yield settle_question(ledger, event.subject, self.writer.policy)
-        elif isinstance(event, LOSING):
-            ledger = self.writer.owners.get(event.owner_id).ledger
-            for decision_id, waits in composing(ledger, event).items():
-                if waits:
-                    yield compose_question(ledger, decision_id, self.writer.policy)
+    def _to_settle(self, events: Sequence[AnyEvent]) -> Iterator[AnyQuestion | None]:
+        for event in events:
+            if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
+                ledger = self.writer.owners.get(event.owner_id).ledger
+                yield settle_question(ledger, event.subject, self.writer.policy)
+
+    def _to_compose(self) -> Iterator[AnyQuestion | None]:
+        for decision_id, owner_id in self.log.lost_texts.items():
+            ledger = self.writer.owners.get(owner_id).ledger
+            yield compose_question(ledger, decision_id, self.writer.policy)
 
     # -- what people say ---------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ from typing import Any, Self
 from aiokafka import AIOKafkaProducer
 
 from streams.cluster.connection import Connection
-from streams.cluster.copy import Lines
 from streams.cluster.records import Done, Outgoing, decision_record, done_with
 from streams.cluster.topics import LARGEST, Topics
+from streams.embedded.log import Lines
 from streams.embedded.writer import Effect, no_effect
 
 BATCH_BYTES = 256 * 1024

@@ -41,6 +41,7 @@ from streams.core.indexes import (
     distinct_text,
     face_changed,
     index_entry,
+    keep_lost_texts,
     keep_review,
     state,
 )
@@ -103,6 +104,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             pass
         case _:
             assert_never(event)
+    keep_lost_texts(ledger, touched)
     return touched
 
 

@@ -34,12 +34,12 @@ def combine(
             speaker = max((by_id[source] for source in text.sources), key=lambda e: e.place)
             return Face(speaker, text, (a.displaced | b.displaced) - {text.content.hash})
         case "text":
-            return _taken(a, b, needs_composition=_several_left(edge, by_id))
+            return _taken(a, b, edge if _several_left(edge, by_id) else None)
 
 
-def _taken(a: Face, b: Face, *, needs_composition: bool = False) -> Face:
+def _taken(a: Face, b: Face, lacking: Edge | None = None) -> Face:
     displaced = (a.displaced | b.displaced | {a.hash}) - {b.hash}
-    return Face(b.speaker, b.composition, displaced, b.needs_composition or needs_composition)
+    return Face(b.speaker, b.composition, displaced, lacking or b.lacking)
 
 
 def _comes_back(face: Face, newcomer: Face, by_id: dict[str, Entry]) -> bool:

@@ -1,6 +1,8 @@
-"""What the fold keeps beside memories: texts to be found, what was said of pairs, reviews."""
+"""What the fold keeps beside memories: texts to be found or composed, words on pairs, reviews."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from contracts.events import Composition, Decided
 from streams.core.ledger import Distinct, Edge, Entry, Ledger, Memory, Review, Statement
@@ -68,3 +70,35 @@ def face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
     """Have searches look at a memory's face again, and projections at the memory."""
     touched.memory(memory)
     ledger.scope(memory.namespace).faces.append(memory.members[0])
+
+
+def keep_lost_texts(ledger: Ledger, touched: Touched) -> None:
+    """Keep which texts have to be composed anew in the memories that an event changed.
+
+    Other sources that are left make another question of it.
+    """
+    changed = [memory for memory in touched.memories.values() if memory is not None]
+    lacking = [memory.face.lacking for memory in changed if memory.face.lacking is not None]
+    if not (lacking or ledger.composing):
+        return
+    lost = {edge.id: _sources_left(ledger, edge) for edge in lacking}
+    held = [edge_id for edge_id in ledger.composing if _is_in(ledger.edges[edge_id], changed)]
+    for gone in (edge_id for edge_id in held if edge_id not in lost):
+        del ledger.composing[gone]
+        touched.texts[gone] = False
+    for edge_id, left in lost.items():
+        if ledger.composing.get(edge_id) != left:
+            ledger.composing[edge_id] = left
+            touched.texts[edge_id] = True
+
+
+def _sources_left(ledger: Ledger, edge: Edge) -> tuple[str, ...]:
+    """What a join's text was composed of at first, as far as these are living members still."""
+    memory = edge.newer.memory
+    entries = (ledger.entries[source] for source in edge.texts[0].sources)
+    return tuple(entry.id for entry in entries if entry.memory is memory and entry.living)
+
+
+def _is_in(edge: Edge, memories: Sequence[Memory]) -> bool:
+    """Whether a join is in one of these memories, or was until it was taken out."""
+    return not edge.standing or edge.newer.memory in memories

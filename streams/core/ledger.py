@@ -116,13 +116,19 @@ class Edge:
 class Face(NamedTuple):
     """The text that speaks: a candidate's or a composed one's, and what it displaced.
 
-    `displaced` holds hashes of faces that an exact repeat may bring back.
+    `displaced` holds hashes of faces that an exact repeat may bring back; `lacking` is the join
+    whose text would speak, had it not lost a source.
     """
 
     speaker: Entry
     composition: Composition | None = None
     displaced: frozenset[str] = frozenset()
-    needs_composition: bool = False
+    lacking: Edge | None = None
+
+    @property
+    def needs_composition(self) -> bool:
+        """Whether a text has to be composed anew, of the sources that are left."""
+        return self.lacking is not None
 
     @property
     def text(self) -> str:
@@ -210,6 +216,7 @@ class Ledger:
     """All that the log says of one owner.
 
     `kept` are verdicts that may settle a pending candidate yet, in the order in which they came;
+    `composing` are the joins whose text has to be composed anew, with the sources that are left;
     `compacted` is where a session's conversation was last compacted, as places are counted.
     """
 
@@ -221,6 +228,7 @@ class Ledger:
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     reviews: dict[str, Review] = field(default_factory=dict)
     kept: list[KeptVerdicts] = field(default_factory=list)
+    composing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     compacted: dict[str, int] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0

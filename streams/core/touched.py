@@ -9,12 +9,16 @@ from streams.core.ledger import Edge, Entry, Memory, Review
 
 @dataclass(slots=True)
 class Touched:
-    """What an event changed, by id; a memory or review that is no more is None."""
+    """What an event changed, by id; a memory or review that is no more is None.
+
+    `texts` are joins whose text has to be composed anew, or (False) no more.
+    """
 
     entries: dict[str, Entry] = field(default_factory=dict)
     memories: dict[str, Memory | None] = field(default_factory=dict)
     edges: dict[str, Edge] = field(default_factory=dict)
     reviews: dict[str, Review | None] = field(default_factory=dict)
+    texts: dict[str, bool] = field(default_factory=dict)
 
     def memory(self, memory: Memory) -> None:
         """Note a memory that is new or has changed."""

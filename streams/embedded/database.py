@@ -20,7 +20,7 @@ from contracts.errors import PalimpsestError, StoreError, TransientError
 
 APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes a page of the index of ids somewhere: small pages write less."""
@@ -186,10 +186,11 @@ class Database:
             self._bring_up()
 
     def _bring_up(self) -> None:
-        """Make what version 2 added; whoever opens the file at the same time waits."""
+        """Make the table that version 2 added and version 3 fills; others who open it wait."""
         with self.transaction():
             if self.row("PRAGMA user_version") == (SCHEMA_VERSION,):
                 return
+            self.execute("DROP TABLE IF EXISTS verifications")
             for statement in _statements():
                 if "verifications" in statement:
                     self.execute(statement)

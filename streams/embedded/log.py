@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
-from contracts.errors import StoreError, UsageError
+from contracts.errors import StoreError
 from contracts.events import AnyEvent, Compacted, PolicySet
 from contracts.policy import Policy
 from contracts.wire import Recorded, decode, encode
 from streams.embedded.database import DamagedError, Database, Row
-from streams.embedded.verifications import TOLD_OF, Verifications
+from streams.embedded.verifications import COMPOSED, TOLD_OF, Verifications, lost_texts
 
 Line = tuple[int, bytes]
 """A position and the event there, as it was written."""
+Lines = Sequence[tuple[AnyEvent, bytes]]
+"""Events with their lines as they were written."""
 
 CHUNK = 500
 """Rows read at once. No query stays open between chunks, so that the writer can tidy its file."""
@@ -45,7 +45,7 @@ class Log(Database):
         """
         return self._add([(event, encode(event)) for event in events])
 
-    def _add(self, events: Sequence[tuple[AnyEvent, bytes]]) -> list[int]:
+    def _add(self, events: Lines) -> list[int]:
         self.require_transaction()
         first = self.head() + 1
         positions = list(range(first, first + len(events)))
@@ -66,19 +66,35 @@ class Log(Database):
                 if isinstance(event, PolicySet)
             ],
         )
-        self.verifications.follow(
-            (position, self._number_of(event.owner_id), event)
-            for position, (event, _) in zip(positions, events, strict=True)
-        )
+        self._follow(positions, [event for event, _ in events])
         return positions
 
-    def queue_text(self, decision_id: str, owner_id: str, position: int, *, waits: bool) -> None:
-        """Have the text of a join wait to be composed anew, or wait no more."""
-        if waits:
-            owner_no = self._number_of(owner_id)
-            self.verifications.add("compose", decision_id, owner_no, position)
-        else:
-            self.verifications.remove("compose", decision_id)
+    def _follow(self, positions: Sequence[int], events: Sequence[AnyEvent]) -> None:
+        self.verifications.follow(
+            (position, self._number_of(event.owner_id), event)
+            for position, event in zip(positions, events, strict=True)
+        )
+
+    def take_over(self, lines: Lines) -> list[Recorded]:
+        """Append events that were written elsewhere, byte for byte; only inside a transaction.
+
+        Whether they took composed texts' sources away, `follow_texts` has to be told.
+        """
+        positions = self._add(lines)
+        return [
+            Recorded(position, event) for position, (event, _) in zip(positions, lines, strict=True)
+        ]
+
+    def follow_texts(self, owner_id: str, texts: Mapping[str, bool], position: int) -> None:
+        """Have joins wait for texts composed anew, or no more, as the fold of an event says."""
+        if texts:
+            self.verifications.follow_texts(texts, self._number_of(owner_id), position)
+
+    def find_lost_texts(self, owner_ids: Iterable[str]) -> None:
+        """As `follow_texts`, for all events of owners: they are folded, one after the other."""
+        for owner_id in owner_ids:
+            for position, texts in lost_texts(owner_id, self.of_owner(owner_id)):
+                self.follow_texts(owner_id, texts, position)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -211,40 +227,11 @@ class Log(Database):
             if isinstance(event, PolicySet)
         }
 
-    def import_lines(
-        self, lines: Iterable[bytes], progress: Callable[[int], object] | None = None
-    ) -> int:
-        """Fill an empty log with exported lines, byte for byte, and return how many came.
-
-        All or nothing, in one transaction. UsageError when the log has events already; StoreError,
-        with the line's number, for one that is no event or whose id came before. `progress` is told
-        the number of lines so far.
-        """
-        stripped = (line.removesuffix(b"\n") for line in lines)
-        count = 0
-        with self.transaction():
-            if self.head():
-                raise UsageError("only an empty log can be filled by an import")
-            while chunk := list(islice(stripped, CHUNK)):
-                self._import_chunk(chunk, count)
-                count += len(chunk)
-                if progress is not None:
-                    progress(count)
-        return count
-
-    def _import_chunk(self, lines: Sequence[bytes], before: int) -> None:
-        events = [
-            (_imported(line, number), line) for number, line in enumerate(lines, start=before + 1)
-        ]
-        try:
-            self._add(events)
-        except sqlite3.IntegrityError:
-            raise StoreError(
-                f"an event of lines {before + 1} to {before + len(lines)} came before, by its id"
-            ) from None
-
     def _upgrade(self) -> None:
-        """Fill the table of what waits for the judge, which a log of version 1 does not have."""
+        """Fill the table of what waits for the judge.
+
+        A log of version 1 has none, and one of version 2 knew of no texts lost elsewhere.
+        """
         told = " OR ".join(f"instr(line, CAST('{words}' AS BLOB))" for words in TOLD_OF)
         sql = f"SELECT position, owner_no, line FROM events WHERE {told} ORDER BY position"  # noqa: S608
         found = self.execute(sql)
@@ -252,6 +239,12 @@ class Log(Database):
             self.verifications.follow(
                 (position, owner_no, decode(line, position)) for position, owner_no, line in chunk
             )
+
+        sql = (
+            "SELECT owner_id FROM owners WHERE owner_no IN"
+            " (SELECT owner_no FROM events WHERE instr(line, CAST(? AS BLOB))) ORDER BY owner_id"
+        )
+        self.find_lost_texts([row[0] for row in self.rows(sql, (COMPOSED,))])
 
     def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:
         """Read lines and check them; `after` says that they come in order, from there on."""
@@ -270,13 +263,6 @@ class Log(Database):
             last = found[-1][0] if found else after
             raise DamagedError(f"{error} (the damage is after position {last})") from error
         return found
-
-
-def _imported(line: bytes, number: int) -> AnyEvent:
-    try:
-        return decode(line)
-    except StoreError as error:
-        raise StoreError(f"line {number} is no event: {error}") from None
 
 
 def _decoded(lines: Iterable[Line]) -> list[Recorded]:

@@ -1,15 +1,30 @@
 """What waits for the judge: a table beside the events, which it follows from (design section 6).
 
 Who appends events keeps it, in their transaction; who asks the judge reads it, from any process.
+What makes a candidate wait stands in the events themselves; whether a join's text has to be
+composed anew is known to whoever folds them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from contracts.events import AnyEvent, Decided, Erased, Joined, Redecided, Refused, Settled
+from contracts.errors import StoreError
+from contracts.events import (
+    AnyEvent,
+    Composed,
+    Decided,
+    Erased,
+    Joined,
+    Redecided,
+    Refused,
+    Settled,
+)
+from contracts.wire import Recorded
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
 from streams.embedded.database import Database
 
 Kind = Literal["settle", "compose"]
@@ -23,6 +38,8 @@ TOLD_OF = (
     "palimpsest.erased.v1",
 )
 """What the lines of events contain that change what waits; others may contain it in a text."""
+COMPOSED = '"composition"'
+"""What the line of an event contains with which a composed text came; others may, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +69,14 @@ class Verifications:
             else:
                 for candidate_id in _answered(event):
                     self.remove("settle", candidate_id)
+
+    def follow_texts(self, texts: Mapping[str, bool], owner_no: int, position: int) -> None:
+        """Add and remove joins as the fold of an event says (`Touched.texts`)."""
+        for decision_id, waits in texts.items():
+            if waits:
+                self.add("compose", decision_id, owner_no, position)
+            else:
+                self.remove("compose", decision_id)
 
     def add(self, kind: Kind, subject: str, owner_no: int, position: int) -> None:
         """Have something wait; it keeps its place if it does already."""
@@ -105,3 +130,34 @@ def _answered(event: AnyEvent) -> Iterator[str]:
             yield from event.data.candidate_ids
         case _:
             return
+
+
+def composes(event: AnyEvent) -> bool:
+    """Whether a composed text came with an event: other owners have none that could be lost."""
+    match event:
+        case Decided() | Settled() | Joined() | Redecided():
+            return event.data.composition is not None
+        case Composed():
+            return True
+        case _:
+            return False
+
+
+def lost_texts(
+    owner_id: str, events: Iterable[Recorded]
+) -> Iterator[tuple[int, Mapping[str, bool]]]:
+    """What the fold of an owner's events says of composed texts, with the events' positions.
+
+    StoreError for events that are not all there: one names what none before it made.
+    """
+    ledger = Ledger(owner_id)
+    for position, event in events:
+        try:
+            texts = evolve(ledger, event).texts
+        except KeyError:
+            raise StoreError(
+                f"the event at position {position} names what the log does not hold"
+            ) from None
+        if texts:
+            yield position, texts
+    ledger.dissolve()

@@ -16,7 +16,6 @@ from contracts.commands import Admit, Operation
 from contracts.events import AnyEvent, Vector
 from contracts.identity import policy_id
 from contracts.policy import Policy
-from streams.core.questions import LOSING, composing
 from streams.core.touched import Touched
 from streams.core.word import policy_event
 from streams.embedded.awaited import Awaited
@@ -159,19 +158,12 @@ class Writer:
         self._policy_is_recorded = self._policy_is_recorded or self.log.last_policy() is not None
         return self._policy_is_recorded or draft.policy_before is not None
 
-    def _queue_texts(self, events: Sequence[AnyEvent], positions: Sequence[int]) -> None:
-        """Have composed texts that lost a source wait for the judge, as the ledgers are now."""
-        for event, position in zip(events, positions, strict=True):
-            if isinstance(event, LOSING):
-                ledger = self.owners.get(event.owner_id).ledger
-                for decision_id, waits in composing(ledger, event).items():
-                    self.log.queue_text(decision_id, event.owner_id, position, waits=waits)
-
     def _append(self, draft: Draft, also: Callable[[], None] | None) -> list[int]:
         self._effect("log:append")
         with self.log.transaction():
             positions = self.log.append([event for event, _ in draft.done])
-            self._queue_texts([event for event, _ in draft.done], positions)
+            for position, (event, touched) in zip(positions, draft.done, strict=True):
+                self.log.follow_texts(event.owner_id, touched.texts, position)
             for event_id, (one, error) in draft.invalid.items():
                 self._dead_letters.add(event_id, one.row.raw, error, one.row.source, self._clock())
             if also is not None:

@@ -16,6 +16,7 @@ from contracts.policy import Policy
 from contracts.requests import SettleRequest
 from streams.core.text import text_hash
 from streams.embedded.desk import WriterDesk
+from streams.embedded.importing import import_lines
 from streams.embedded.log import Log
 from streams.embedded.operations import carry_out
 from streams.embedder import Embedding
@@ -43,7 +44,7 @@ def with_a_vector_of_another_length(source: Path, target: Path) -> None:
                 vector |= {"dimension": 8, "data": base64.b64encode(bytes(16)).decode()}
             lines.append(orjson.dumps(event))
     with Log.create(target) as log:
-        log.import_lines(lines)
+        import_lines(log, lines)
 
 
 @pytest.fixture

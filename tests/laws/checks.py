@@ -560,6 +560,41 @@ def touched_is_all(policy: Policy, story: list[Act]) -> None:
                 assert entry.id in touched.entries
 
 
+def texts_to_compose(ledger: Ledger) -> dict[str, tuple[str, ...]]:
+    """The join of each memory whose text has to be composed anew, with the sources left.
+
+    From the present alone: which one it is, a face says that is folded from the start.
+    """
+    found = {}
+    for memory in ledger.memories():
+        edge = fold_face(memory.members, memory.edges())[0].lacking
+        if edge is not None:
+            living = {entry.id for entry in memory.members if entry.living}
+            left = tuple(one for one in edge.texts[0].sources if one in living)
+            assert edge in memory.edges()
+            assert len(left) > 1, "a single one speaks for itself"
+            assert not any(living.issuperset(text.sources) for text in edge.texts)
+            found[edge.id] = left
+    return found
+
+
+def lost_texts_are_kept(policy: Policy, story: list[Act]) -> None:
+    """After each event the fold knows which texts are missing, and `Touched` says what is new."""
+    ledger = Ledger("ada")
+    waiting: set[str] = set()
+    for event in tell(policy, story).world.log:
+        before = dict(ledger.composing)
+        touched = evolve(ledger, event)
+        now = texts_to_compose(ledger)
+        assert ledger.composing == now
+        assert {i for i, waits in touched.texts.items() if waits} == {
+            edge_id for edge_id, left in now.items() if before.get(edge_id) != left
+        }
+        waiting |= {i for i, waits in touched.texts.items() if waits}
+        waiting -= {i for i, waits in touched.texts.items() if not waits}
+        assert waiting == set(now)
+
+
 def face_is_a_fold(policy: Policy, story: list[Act]) -> None:
     """The face that was continued newcomer by newcomer is the one folded from the start."""
     told = Told(World(policy))

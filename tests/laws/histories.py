@@ -392,6 +392,19 @@ questions = st.lists(st.one_of(says, judges, pairs), min_size=15, max_size=40)
 arrivals = st.lists(says, min_size=15, max_size=40)
 """Stories of candidates alone."""
 
+COMPOSED: list[Act] = [
+    Say(point=0),
+    *(act for n in (1, 2, 3) for act in (Say(point=n), Judge(0, ("compose",), point=n + 4))),
+]
+"""A text composed of two, of three, of four."""
+
+_close = st.builds(Say, point=st.integers(0, 5))
+_composes = st.builds(Judge, which=numbers, answers=st.just(("compose",)), point=points)
+_leave = st.builds(OnCandidate, st.sampled_from(["retract", "restore"]), numbers)
+_losing = [_close, _composes, judges, pairs, batches, on_joins, on_joins, _leave, recomposes]
+losses = st.lists(st.one_of(_losing), min_size=8, max_size=20).map(lambda then: COMPOSED + then)
+"""Stories of a composed text, and of sources that leave and come back."""
+
 ASKING = Policy.model_validate(
     {
         "name": "asking",

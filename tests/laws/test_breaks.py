@@ -19,7 +19,7 @@ from contracts.identity import NAMESPACE
 from contracts.policy import Policy
 from contracts.wire import decode
 from streams.ahead import Ahead
-from streams.core import admit, combine, evolve, faces, graph, looking, operate, settle
+from streams.core import admit, combine, evolve, faces, graph, indexes, looking, operate, settle
 from streams.core import decide as deciding
 from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
 from streams.core.refusal import Refusal
@@ -297,6 +297,17 @@ def the_face_always_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evolve, "unite", broken)
 
 
+def newcomers_do_not_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what takes a source away is looked at, not who joins a memory whose text is missing."""
+    keep = indexes.keep_lost_texts
+
+    def broken(ledger: Ledger, touched: Touched) -> None:
+        if not any(edge.standing for edge in touched.edges.values()):
+            keep(ledger, touched)
+
+    monkeypatch.setattr(evolve, "keep_lost_texts", broken)
+
+
 HISTORY = (any_policy, stories)
 QUESTIONS = (st.just(ASKING), questions)
 CHOICE = (any_policy, stories, numbers)
@@ -331,6 +342,7 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("touched", moves_are_not_told, checks.touched_is_all, HISTORY),
     ("pending", batches_answer_open_questions, checks.batches_leave_questions_open, HISTORY),
     ("face", the_face_always_goes_on, checks.face_is_a_fold, HISTORY),
+    ("texts", newcomers_do_not_speak, checks.lost_texts_are_kept, HISTORY),
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from contracts.policy import Policy
 from tests.laws import checks
-from tests.laws.histories import ASKING, Act, policies, questions, stories
+from tests.laws.histories import ASKING, Act, losses, policies, questions, stories
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -167,3 +167,11 @@ def test_the_fold_says_all_that_it_touched(policy: Policy, story: list[Act]) -> 
 def test_the_face_is_a_function_of_the_component(policy: Policy, story: list[Act]) -> None:
     """Continued newcomer by newcomer, or folded from the start: the same face (section 2)."""
     checks.face_is_a_fold(policy, story)
+
+
+@given(any_policy, st.one_of(stories, losses))
+def test_the_fold_knows_which_texts_are_to_be_composed_anew(
+    policy: Policy, story: list[Act]
+) -> None:
+    """And who needs one is asked about: each memory that says so has such a join (section 6)."""
+    checks.lost_texts_are_kept(policy, story)

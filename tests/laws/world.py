@@ -140,10 +140,14 @@ class World:
 
     def run(self, command: Command, seconds: int = 1) -> list[AnyEvent]:
         """Carry a command out after some seconds."""
-        self.now += timedelta(seconds=seconds)
+        self.advance(seconds)
         events = [event for event, _ in execute(self.ready(command), *self.at_present())]
         self.log += events
         return events
+
+    def advance(self, seconds: int) -> None:
+        """Let some seconds pass."""
+        self.now += timedelta(seconds=seconds)
 
     def ready(self, command: Command) -> Command:
         """The command as the runtime hands it over: a newcomer with its neighbours found."""

@@ -27,6 +27,7 @@ from contracts.events import (
 from contracts.identity import candidate_id, event_id
 from contracts.wire import encode
 from streams.embedded import database
+from streams.embedded.importing import import_lines
 from streams.embedded.log import CHUNK, Log
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -357,7 +358,7 @@ def test_an_import_is_the_export_byte_for_byte(log: Log, tmp_path: Path) -> None
     exported = [line + b"\n" for _, line in log.lines()]
     told: list[int] = []
     with Log.create(tmp_path / "copy.sqlite") as copy:
-        assert copy.import_lines(exported, told.append) == CHUNK + 11
+        assert import_lines(copy, exported, told.append) == CHUNK + 11
         assert [line + b"\n" for _, line in copy.lines()] == exported
         assert copy.last_policy() == policy_set("p")
         assert copy.event_counts() == log.event_counts()
@@ -367,7 +368,7 @@ def test_an_import_is_the_export_byte_for_byte(log: Log, tmp_path: Path) -> None
 def test_only_an_empty_log_is_filled(log: Log) -> None:
     append(log, accessed(1))
     with pytest.raises(UsageError, match="empty log"):
-        log.import_lines([encode(accessed(2))])
+        import_lines(log, [encode(accessed(2))])
     assert log.head() == 1
 
 
@@ -382,7 +383,7 @@ def test_only_an_empty_log_is_filled(log: Log) -> None:
 )
 def test_an_import_is_all_or_nothing(log: Log, line: bytes, told: str) -> None:
     with pytest.raises(StoreError, match=told) as error:
-        log.import_lines([encode(accessed(0)), encode(accessed(1)), line])
+        import_lines(log, [encode(accessed(0)), encode(accessed(1)), line])
     assert "words" not in str(error.value)
     assert log.head() == 0
     assert list(log.owners()) == []

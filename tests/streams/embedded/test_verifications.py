@@ -3,94 +3,159 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contracts.events import AnyEvent
-from contracts.wire import decode, encode
+from contracts.errors import StoreError
+from contracts.events import Reversed
+from contracts.policy import Policy
+from contracts.wire import decode
+from palimpsest import following
+from palimpsest.following import Replica
 from streams.cluster.copy import Copy
-from streams.core.evolve import evolve
+from streams.cluster.topics import Topics
 from streams.core.ledger import Ledger
+from streams.embedded.importing import import_lines
 from streams.embedded.log import Log
 from streams.embedded.verifications import Waiting
-from tests.laws.histories import ASKING, Act, Told, acts, questions, tell
+from streams.embedded.writer import Writer
+from tests.laws.checks import nobody, texts_to_compose
+from tests.laws.histories import (
+    ASKING,
+    COMPOSED,
+    Act,
+    OnCandidate,
+    OnJoin,
+    Told,
+    losses,
+    policies,
+    questions,
+    stories,
+)
+from tests.streams.embedded.followed import Unprojected, records
+from tests.streams.embedded.written import Written
 
-stories = st.one_of(questions, st.lists(acts(), min_size=15, max_size=30))
-few = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+COMMITS = 3
+"""Commands that are committed together."""
+asking = st.just(ASKING)
+histories = st.one_of(
+    st.tuples(policies(), stories), st.tuples(asking, questions), *[st.tuples(asking, losses)] * 4
+)
+few = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+FILE = "log.sqlite"
+LOSING: list[Act] = [*COMPOSED, OnJoin(0)]
+"""A text composed of four, whose oldest source leaves."""
 
 
-def waits(ledger: Ledger) -> set[str]:
+def to_settle(ledger: Ledger) -> set[str]:
     """Pending candidates about which nobody has said anything that is kept."""
     kept = {one.candidate_id for one in ledger.kept}
     return {entry.id for entry in ledger.entries.values() if entry.pending} - kept
 
 
-def events_of(told: Told) -> list[AnyEvent]:
-    return [event for _, events in told.steps for event in events]
+def waits(ledger: Ledger) -> set[tuple[str, str]]:
+    """What waits, as the ledger has it."""
+    settle = {("settle", candidate_id) for candidate_id in to_settle(ledger)}
+    return settle | {("compose", edge_id) for edge_id in texts_to_compose(ledger)}
 
 
-def appended(path: Path, events: list[AnyEvent]) -> Log:
-    log = Log.create(path)
-    for start in range(0, len(events), 3):
-        with log.transaction():
-            log.append(events[start : start + 3])
+def imported(folder: Path, lines: Sequence[bytes]) -> Log:
+    log = Log.create(folder / FILE)
+    import_lines(log, (line + b"\n" for line in lines))
     return log
 
 
-def imported(path: Path, events: list[AnyEvent]) -> Log:
-    log = Log.create(path)
-    log.import_lines(encode(event) + b"\n" for event in events)
-    return log
+def followed(folder: Path, lines: Sequence[bytes]) -> Log:
+    """As a store that follows a cluster takes them, a few records at a time."""
+    topics = Topics("", 1)
+    with patch.object(following, "Projector", Unprojected):
+        replica = Replica(folder, topics)
+        for start in range(0, len(lines), 4):
+            some = records(topics, lines[start : start + 4], start)
+            replica.take(some, {topics.name("decisions"): "id"})
+        replica.close()
+    return Copy.open(folder / FILE)
 
 
-def followed(path: Path, events: list[AnyEvent]) -> Log:
-    """As a store that follows a cluster, or a worker's copy, takes them."""
-    log = Copy.create(path)
-    with log.transaction():
-        log.take_over(log.new_events([encode(event) for event in events]))
-    return log
+def of_version(version: int) -> Callable[[Path, Sequence[bytes]], Log]:
+    """A log of an earlier version, opened by this one."""
+
+    def made(folder: Path, lines: Sequence[bytes]) -> Log:
+        imported(folder, lines).close()
+        with sqlite3.connect(folder / FILE) as database:
+            if version == 1:
+                database.execute("DROP TABLE verifications")
+            database.execute("UPDATE verifications SET position = 7" if version > 1 else "SELECT 1")
+            database.execute(f"PRAGMA user_version={version}")
+        database.close()
+        return Log.open(folder / FILE)
+
+    return made
 
 
-def of_version_1(path: Path, events: list[AnyEvent]) -> Log:
-    """A log from before there was a queue, opened by this version."""
-    appended(path, events).close()
-    with sqlite3.connect(path) as database:
-        database.execute("DROP TABLE verifications")
-        database.execute("PRAGMA user_version=1")
-    database.close()
-    return Log.open(path)
+WAYS = {
+    "imported": imported,
+    "followed": followed,
+    "of version 1": of_version(1),
+    "of version 2": of_version(2),
+}
 
 
 @contextmanager
-def made(make: Callable[[Path, list[AnyEvent]], Log], events: list[AnyEvent]) -> Iterator[Log]:
-    with TemporaryDirectory() as folder, make(Path(folder) / "log.sqlite", events) as log:
+def told(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
+    """A log that a writer fills command by command; the table is right after each commit."""
+    with Log.create(folder / FILE) as log:
+        world = Written(policy, lambda clock: Writer(log, policy, nobody, clock, lambda _: None))
+        teller = Told(world)
+        for number, act in enumerate(story, 1):
+            teller.follow(act)
+            if number % COMMITS == 0 or number == len(story):
+                world.writer.commit()
+                found = log.verifications.waiting(10**6)
+                assert {(one.kind, one.subject) for one in found} == waits(world.ledger)
         yield log
 
 
-@pytest.mark.parametrize("make", [appended, imported, followed, of_version_1])
 @few
-@given(story=stories)
-def test_it_is_what_the_ledger_says(
-    make: Callable[[Path, list[AnyEvent]], Log], story: list[Act]
+@given(history=histories)
+def test_it_is_what_the_ledger_says_however_the_events_came(
+    history: tuple[Policy, list[Act]],
 ) -> None:
-    told = tell(ASKING, story)
-    ledger = Ledger(told.world.ledger.owner_id)
-    events = [decode(encode(event)) for event in events_of(told)]
-    for event in events:
-        evolve(ledger, event)
-    with made(make, events) as log:
-        found = log.verifications.waiting(10**6)
-        assert {one.subject for one in found} == waits(ledger)
-        assert {(one.kind, one.owner_id) for one in found} <= {("settle", ledger.owner_id)}
-        places = [ledger.entries[one.subject].place for one in found]
-        assert places == sorted(places)
-        assert log.verifications.count() == len(found)
+    with TemporaryDirectory() as folder:
+        with told(*history, Path(folder)) as log:
+            lines = [line for _, line in log.lines()]
+            kept = log.verifications.waiting(10**6)
+        for way, make in WAYS.items():
+            (Path(folder) / way).mkdir()
+            with make(Path(folder) / way, lines) as log:
+                assert log.verifications.waiting(10**6) == kept, way
+                assert log.verifications.count() == len(kept)
+
+
+def test_they_stand_where_the_event_stands_that_made_them_wait(tmp_path: Path) -> None:
+    """The first one that did: what waits already keeps its place."""
+    with told(ASKING, [*LOSING, OnCandidate("retract", 1)], tmp_path) as log:
+        events = {position: decode(line) for position, line in log.lines()}
+        waiting = [one for one in log.verifications.waiting(9) if one.kind == "compose"]
+        assert [type(events[one.position]) for one in waiting] == [Reversed]
+
+
+def test_what_is_not_all_there_is_not_imported(tmp_path: Path) -> None:
+    """Only of an owner for whom a text was composed are all events folded."""
+    with told(ASKING, LOSING, tmp_path) as log:
+        lines = [line for _, line in log.lines()]
+    (tmp_path / "other").mkdir()
+    with pytest.raises(StoreError, match="names what the log does not hold"):
+        imported(tmp_path / "other", lines[2:])
+    with Log.open(tmp_path / "other" / FILE) as log:
+        assert log.head() == 0
 
 
 def test_it_is_read_in_parts(tmp_path: Path) -> None:

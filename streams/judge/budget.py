@@ -54,12 +54,6 @@ class Budget:
         row = self._one("SELECT calls, usd FROM spending WHERE day = ?", (self._today(),))
         return Spent(*row) if row else Spent()
 
-    def exhausted(self) -> bool:
-        """Whether no further call may be made before the next day."""
-        spent = self.spent()
-        too_many = self._calls is not None and spent.calls >= self._calls
-        return too_many or (self._usd is not None and spent.usd >= self._usd)
-
     def reserve(self, usd: float) -> Reserved | None:
         """Count a call that may cost so much; None where the day's budget has no room for it."""
         day = self._today()

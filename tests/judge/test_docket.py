@@ -131,6 +131,38 @@ def test_an_outage_is_waited_out_with_one_request_at_a_time() -> None:
     run(story())
 
 
+def test_pauses_grow_to_half_a_minute_and_are_drawn_at_random(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[tuple[float, float]] = []
+
+    def draw(low: float, high: float) -> float:
+        drawn.append((low, high))
+        return 0.75
+
+    monkeypatch.setattr("streams.judge.docket.random.uniform", draw)
+
+    async def story() -> list[float]:
+        loop, paused = asyncio.get_running_loop(), []
+        call_later = loop.call_later
+
+        def at_once(seconds: float, call: Any, *arguments: Any) -> asyncio.TimerHandle:
+            paused.append(seconds)
+            return call_later(0, call, *arguments)
+
+        monkeypatch.setattr(loop, "call_later", at_once)
+        judge = StandIn()
+        judge.away = True
+        asking = asyncio.create_task(all_of(Docket(Manner()), judge, pairs(1)))
+        await until(lambda: len(paused) == 8)
+        judge.away = False
+        assert await asking == ["different"]
+        return paused
+
+    assert run(story()) == [0.75, 1.5, 3.0, 6.0, 12.0, 22.5, 22.5, 22.5]
+    assert set(drawn) == {(0.5, 1.0)}
+
+
 def test_one_that_nobody_ever_answers_does_not_hold_up_the_others() -> None:
     async def story() -> None:
         judge = StandIn(lambda one: "unavailable" if "new 0" in one.newer.candidate_id else "same")

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, get_args
 
 import orjson
 import pytest
 
+from contracts.events import Decided, Settled
+from contracts.policy import CosineCheck, Zone
+from contracts.policy import Judge as Rules
 from palimpsest import demo_rules
+from palimpsest.demo_judge import JudgeServer
 from streams.judge.judge import Composed, Judge, Pair
 from streams.judge.payload import pairs_payload, request, sources_payload
 from streams.judge.prompts import Name, prompt
+from streams.policies import load_policy
 from tests.judge.asking import Asking, pair, side
 from tests.judge.hostile import HOSTILE
+from tests.judge.test_verifying import Store
+from tests.streams.embedded.runtime import inputs
 
 BEFORE = pair("Ada has a big dog.", "ada has a big dog", "first")
 AFTER = pair("Ada has a cat.", "The build runs at night.", "last")
@@ -135,3 +143,25 @@ def test_sources_are_told_with_their_times_and_no_ids() -> None:
             {"recorded_at": "2026-01-01T01:00:00+00:00", "text": "Two."},
         ]
     }
+
+
+def test_the_stream_and_its_log_are_unharmed(tmp_path: Path, server: JudgeServer) -> None:
+    """Each is compared with the one before it and judged beside others: by its own words alone."""
+    gray = CosineCheck(check="cosine", zones=(Zone(at_least=0.0, action="pending"),))
+    rules = {"checks": (gray,), "judge": Rules(neighbours=1)}
+    store = Store(tmp_path, load_policy("standard").model_copy(update=rules))
+    memories = [text for name, text in HOSTILE.items() if name != "almost empty"]  # it is blank
+    offered = [BEFORE.older.text, *memories, BEFORE.newer.text]
+    rows = ({"owner_id": "ada", "id": str(n), "text": text} for n, text in enumerate(offered))
+    assert {outcome.result for outcome in store.desk.submit(inputs(rows))} == {"decided"}
+    tally = store.verified(server)
+    events = [one.event for one in store.desk.log.after(0, 10**6)]
+    texts = {e.subject: e.data.content.text for e in events if isinstance(e, Decided)}
+    assert [*texts.values()] == offered
+    settled = [event for event in events if isinstance(event, Settled)]
+    assert len(settled) == tally.questions >= len(memories)
+    for event in settled:
+        (verdict,) = event.data.evidence.verdicts
+        rule = demo_rules.relation(texts[verdict.neighbour_id], texts[event.data.candidate_id])
+        assert verdict.answer == rule
+    assert store.desk.verify(None)["differences"] == 0

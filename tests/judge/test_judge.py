@@ -10,6 +10,7 @@ import pytest
 
 from contracts import policy
 from palimpsest.demo_judge import Fault
+from streams.judge.bucket import TokenBucket
 from streams.judge.judge import Judge
 from streams.judge.models import Usage, model
 from streams.judge.prompts import prompt
@@ -298,6 +299,25 @@ def test_no_more_than_so_many_requests_are_under_way(asking: Asking) -> None:
     asking.compare(*(pair(f"Ada has {n} dogs.", f"ada has {n} dogs") for n in range(8)))
     assert asking.server.calls == 8
     assert asking.server.most_at_once == 2
+
+
+def test_each_request_takes_a_token_before_it_is_sent(
+    asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent_before: list[tuple[float, int]] = []
+
+    class Counted(TokenBucket):
+        def __init__(self, rate: float) -> None:
+            super().__init__(rate)
+            self.rate = rate
+
+        async def take(self) -> None:
+            sent_before.append((self.rate, asking.server.calls))
+            await super().take()
+
+    monkeypatch.setattr("streams.judge.service.TokenBucket", Counted)
+    asking.ruled(most=1).set(calls_per_second=7.0, concurrency=1).compare(SAME, APART)
+    assert sent_before == [(7.0, 0), (7.0, 1)]
 
 
 def test_a_judge_by_other_rules_shares_the_service(asking: Asking) -> None:

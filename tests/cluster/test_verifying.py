@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -12,9 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from contracts.events import AnyEvent, Decided, Refused, Settled
 from contracts.questions import QUESTION, SettleQuestion
+from palimpsest.cli import app
 from palimpsest.demo_judge import JudgeServer
 from streams.cluster.client import Client
 from streams.cluster.partitions import partition_of
@@ -185,6 +188,32 @@ def _verifier(cluster: Cluster, *words: str) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
         )
+
+
+def test_what_waits_in_a_store_that_follows_is_asked_and_settled_once(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--from-store`: for questions that the topic has no more. Here it has them, too."""
+    cluster.worker()
+    cluster.projector()
+    cluster.publish(inputs(ROWS[:8]))
+    eventually(cluster.is_decided, "everything published is decided on")
+    cluster.followed()
+    where = ["--bootstrap", cluster.connection.bootstrap, "--prefix", cluster.connection.prefix]
+    words = ["--store", str(cluster.folder / "store"), "--json", "verifier", "--once"]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    with JudgeServer() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ran = CliRunner().invoke(app, [*words, "--from-store", *where])
+    assert ran.exit_code == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    assert (told["questions"], told["waiting"]) == (4, 0)
+    before = settled(cluster)
+    assert sum(before.values()) == 4
+    again = verified(cluster, StandIn(lambda _: "same"))
+    assert again is not None
+    assert again.questions == 4
+    assert settled(cluster) == before
 
 
 def test_a_question_that_is_too_large_asks_about_fewer() -> None:

@@ -48,10 +48,17 @@ asking = st.just(ASKING)
 histories = st.one_of(
     st.tuples(policies(), stories), st.tuples(asking, questions), *[st.tuples(asking, losses)] * 4
 )
-few = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 FILE = "log.sqlite"
 LOSING: list[Act] = [*COMPOSED, OnJoin(0)]
 """A text composed of four, whose oldest source leaves."""
+
+
+IDENTITY = {"memory.decisions": "id"}
+
+
+class Dies(Exception):
+    """Stands for a kill: what comes after it does not happen."""
 
 
 def to_settle(ledger: Ledger) -> set[str]:
@@ -79,7 +86,7 @@ def followed(folder: Path, lines: Sequence[bytes]) -> Log:
         replica = Replica(folder, topics)
         for start in range(0, len(lines), 4):
             some = records(topics, lines[start : start + 4], start)
-            replica.take(some, {topics.name("decisions"): "id"})
+            replica.take(some, IDENTITY)
         replica.close()
     return Copy.open(folder / FILE)
 
@@ -156,6 +163,35 @@ def test_what_is_not_all_there_is_not_imported(tmp_path: Path) -> None:
         imported(tmp_path / "other", lines[2:])
     with Log.open(tmp_path / "other" / FILE) as log:
         assert log.head() == 0
+
+
+@pytest.mark.parametrize("effect", ["replica:append", "replica:committed"])
+def test_a_follower_killed_beside_its_commit_is_followed_by_another(
+    effect: str, tmp_path: Path
+) -> None:
+    topics = Topics("", 1)
+    with told(ASKING, LOSING, tmp_path) as log:
+        lines = [line for _, line in log.lines()]
+        kept = log.verifications.waiting(9)
+
+    def dies(what: str) -> None:
+        if what == effect:
+            raise Dies
+
+    (tmp_path / "other").mkdir()
+    with patch.object(following, "Projector", Unprojected):
+        first = Replica(tmp_path / "other", topics, dies)
+        with pytest.raises(Dies):
+            first.take(records(topics, lines, 0), IDENTITY)
+        first.log.close()
+        second = Replica(tmp_path / "other", topics)
+        [start] = second.starts(IDENTITY).values()
+        if lines[start:]:
+            second.take(records(topics, lines[start:], start), IDENTITY)
+        second.close()
+    with Copy.open(tmp_path / "other" / FILE) as log:
+        assert log.verifications.waiting(9) == kept
+        assert [one.kind for one in kept] == ["compose"]
 
 
 def test_it_is_read_in_parts(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ min.insync.replicas=1
 offsets.topic.num.partitions=1
 transaction.state.log.num.partitions=1
 log.cleaner.dedupe.buffer.size=2097152
+# What tells followers that a quiet leader lives, twice a second by default: there are none.
+metadata.max.idle.interval.ms=10000
 group.initial.rebalance.delay.ms=0
 group.min.session.timeout.ms=1000
 

@@ -1,8 +1,8 @@
 """A real broker, and topics of its own for each test.
 
-Each process of pytest-xdist has a broker (1 s, 150 MB) out of one cache; `KAFKA_BOOTSTRAP` names
-one that runs already. Where neither can be, these tests are skipped and say why, and with
-`PALIMPSEST_REQUIRE_CLUSTER=1` they fail.
+All processes of pytest-xdist share one broker, which takes a twentieth of a core while idle;
+`KAFKA_BOOTSTRAP` names one that runs already. Where neither can be, these tests are skipped and say
+why, and with `PALIMPSEST_REQUIRE_CLUSTER=1` they fail.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from uuid import uuid4
 
 import pytest
 
-from infra.broker import Broker, BrokerError, distribution_with_archive
+from infra.broker import BrokerError, distribution_with_archive
 from infra.distribution import NotAvailableError
 from streams.cluster.connection import Connection
 from streams.cluster.setup import create
 from streams.cluster.topics import Topics
 from tests.cluster.runtime import Cluster
+from tests.cluster.shared_broker import shared_broker
 from tests.reliability.processes import Forge
 
 PARTITIONS = 4
@@ -44,19 +45,19 @@ def startable() -> None:
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The bootstrap address of a broker that all tests of this process share: kill others."""
+    """The bootstrap address of a broker that all tests share: kill others."""
     if named := os.environ.get("KAFKA_BOOTSTRAP"):
         yield named
         return
-    running = Broker(tmp_path_factory.mktemp("broker"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of all processes
+    (shared := folder / "broker").mkdir(exist_ok=True)
     try:
-        running.start()
+        with shared_broker(shared) as bootstrap:
+            yield bootstrap
     except (NotAvailableError, BrokerError) as error:
         no_cluster(str(error))
-    try:
-        yield running.bootstrap
-    finally:
-        running.stop()
 
 
 @pytest.fixture(scope="session")

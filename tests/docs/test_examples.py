@@ -39,7 +39,7 @@ def test_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert words in said
 
 
-ROWS = 600
+ROWS = 240
 """Of the demo's stream: enough for each step to have something to show."""
 
 

@@ -13,16 +13,29 @@ from typing import TYPE_CHECKING
 from contracts.errors import InvalidInputError, RefusedError, UsageError
 from contracts.identity import event_id
 from contracts.policy import Policy
-from contracts.requests import AnyRequest
+from contracts.requests import (
+    AccessRequest,
+    AnyRequest,
+    CombineRequest,
+    ComposeRequest,
+    ConfirmRequest,
+    MergeRequest,
+    PolicyRequest,
+    ReinstateRequest,
+    SeparateRequest,
+    SessionRequest,
+    SettleRequest,
+)
 from palimpsest.desk import FrontDesk, answer_or_refusal, told
 from palimpsest.interrupts import between_windows
+from palimpsest.viewing import decision_id_of_or_none
 from streams.cluster.connection import Connection
 from streams.embedded.desk import Answer
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
 from streams.embedded.pipeline import WINDOW
 from streams.embedder import Embedder
-from streams.intake import RawRow, understand
+from streams.intake import Prepared, RawRow, understand
 from streams.intake.parsing import NO_RENAMES
 
 if TYPE_CHECKING:
@@ -83,7 +96,12 @@ class ClusterDesk(FrontDesk):
     ) -> list[Outcome]:
         """Publish inputs; what becomes of them, the followed store will show."""
         self._line().publish(inputs)
-        return [Outcome("published") for _ in inputs]
+        return [
+            Outcome("published", one.meaning.candidate_id)
+            if isinstance(one.meaning, Prepared)
+            else Outcome("published")
+            for one in inputs
+        ]
 
     def stream(
         self,
@@ -112,18 +130,36 @@ class ClusterDesk(FrontDesk):
 
     def ask(self, request: AnyRequest) -> Answer:
         """Have a request carried out by the workers, and wait until the store shows what it did."""
-        answer = told(self._line().ask(request))
-        self._await(_events_of(request, answer))
+        [answer] = self._carried_out([request])
+        if isinstance(answer, RefusedError):
+            raise answer
         return answer
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
-        """Have requests carried out, one after the other; wait until the store shows them all."""
-        line = self._line()
-        answers = [answer_or_refusal(lambda one: told(line.ask(one)), one) for one in requests]
+        """Have requests carried out; wait until the store shows them all."""
+        return self._carried_out(requests) if requests else []
+
+    def _carried_out(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
+        asked = [(request, self._owner_of(request)) for request in requests]
+        answers = [answer_or_refusal(told, one) for one in self._line().ask_each(asked)]
         done = zip(requests, answers, strict=True)
         pairs = [(one, answer) for one, answer in done if not isinstance(answer, RefusedError)]
-        self._await([event for one, answer in pairs for event in _events_of(one, answer)])
+        self._await([event for one, answer in pairs for event in events_of(one, answer)])
         return answers
+
+    def _owner_of(self, request: AnyRequest) -> str | None:
+        """Whose candidate or decision a request names, as far as the store knows.
+
+        Then one partition is asked: every other would publish that it does not know it.
+        """
+        names = (getattr(request, name, None) for name in ("a", "candidate_id", "memory_id"))
+        candidate_id = next(filter(None, names), None)
+        decision_id = (
+            getattr(request, "decision_id", None)
+            if candidate_id is None
+            else decision_id_of_or_none(candidate_id)
+        )
+        return (self.log.owner_of(decision_id) if decision_id else None) or None
 
     def _await(self, events: Sequence[str]) -> None:
         last = time.monotonic() + FOLLOWING_SECONDS
@@ -148,11 +184,25 @@ class ClusterDesk(FrontDesk):
         return not positions or max(positions) <= min(self.positions().values())
 
 
-def _events_of(request: AnyRequest, answer: Answer) -> list[str]:
-    """The ids of the events that an answer tells of, as far as they follow from it."""
-    targets = [target for name in IN_BULK for target in answer.get(name, ())]
+def events_of(request: AnyRequest, answer: Answer) -> list[str]:
+    """The ids of the events by which a request was carried out: they follow from its own."""
+    if isinstance(request, PolicyRequest):
+        return [event_id(request.request_id, "0")]
+    targets = [*_targets(request), *(one for name in IN_BULK for one in answer.get(name, ()))]
     events = [event_id(event_id(request.request_id, target), "0") for target in targets]
-    events += answer.get("carried_out", ())
-    if request.request in ("merge", "combine") and answer.get("decision_id"):
-        events.append(answer["decision_id"])
-    return events
+    return [*events, *answer.get("carried_out", ())]
+
+
+def _targets(request: AnyRequest) -> list[str]:
+    """What a request is about, where it is one thing; what others did is in their answers."""
+    match request:
+        case MergeRequest() | CombineRequest() | SeparateRequest():
+            return ["pair"]
+        case ConfirmRequest() | ReinstateRequest() | ComposeRequest():
+            return [request.decision_id]
+        case SettleRequest() | AccessRequest():
+            return [request.candidate_id]
+        case SessionRequest():
+            return [request.session_id]
+        case _:
+            return []

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from aiokafka.errors import KafkaError
 
 from contracts.errors import TransientError
-from contracts.requests import AnyRequest
-from streams.cluster.client import Client
+from streams.cluster.client import Asked, Client
 from streams.cluster.connection import Connection
 from streams.cluster.topics import read_topics
 from streams.embedded.inputs import Input
@@ -49,10 +48,10 @@ class Line:
         assert self._client is not None
         return self._run(self._client.publish(inputs))
 
-    def ask(self, request: AnyRequest) -> dict[str, Any]:
-        """Have a request carried out; the answer of all partitions that it concerned."""
+    def ask_each(self, asked: Sequence[Asked]) -> list[dict[str, Any]]:
+        """Have requests carried out; for each the answer of all partitions that it concerned."""
         assert self._client is not None
-        return self._run(self._client.ask(request))
+        return self._run(self._client.ask_each(asked))
 
     def _run(self, doing: Coroutine[Any, Any, Result]) -> Result:
         try:

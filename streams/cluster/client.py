@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from contracts.candidate import Candidate
 from contracts.errors import InvalidInputError, TransientError
@@ -24,6 +24,8 @@ from streams.intake import Prepared, RawRow, understand
 CANDIDATE = "palimpsest.candidate.v1"
 POLL_SECONDS = 0.2
 ANSWER_SECONDS = 60.0
+Asked: TypeAlias = tuple[AnyRequest, str | None]
+"""A request, and the owner whom it concerns, where that is known to whoever asks."""
 
 
 def as_event(candidate: Candidate) -> bytes:
@@ -90,60 +92,74 @@ class Client:
         return len(sent)
 
     async def ask(self, request: AnyRequest, patience: float = ANSWER_SECONDS) -> dict[str, Any]:
-        """Publish a request to the partitions that it may concern, and join their answers.
+        """As `ask_each`, of one request about whom it says itself."""
+        return (await self.ask_each([(request, None)], patience))[0]
 
-        Only an owner's partition knows its candidates, so a request that names no owner goes to
-        all. TransientError where not all have answered in `patience` seconds.
+    async def ask_each(
+        self, asked: Sequence[Asked], patience: float = ANSWER_SECONDS
+    ) -> list[dict[str, Any]]:
+        """Publish requests to the partitions that they may concern, and join each one's answers.
+
+        All are published before the first answer is waited for. Only an owner's partition knows its
+        candidates, so a request whose owner is not known goes to all. TransientError where for
+        `patience` seconds no answer came.
         """
-        partitions = self._concerned(request)
+        concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
         async with reader(self._connection) as consumer:
-            await self._listen(consumer, partitions)
-            await self._send(request, partitions)
-            return merged(await self._answers(consumer, request.request_id, partitions, patience))
+            await self._listen(consumer, {p for some in concerned.values() for p in some})
+            await self._send([(one, concerned[one.request_id]) for one, _ in asked])
+            answers = await self._answers(consumer, concerned, patience)
+        return [merged(answers[one.request_id]) for one, _ in asked]
 
-    def _concerned(self, request: AnyRequest) -> list[int]:
+    def _concerned(self, request: AnyRequest, owner_id: str | None) -> list[int]:
         selection = getattr(request, "selection", None)
-        owner_id = request.owner_id if isinstance(request, SessionRequest) else None
+        owner_id = request.owner_id if isinstance(request, SessionRequest) else owner_id
         owner_id = owner_id or (selection and selection.owner_id)
         if owner_id:
             return [partition_of(owner_id, self._topics.partitions)]
         return list(range(self._topics.partitions))
 
-    async def _listen(self, consumer: AIOKafkaConsumer, partitions: Sequence[int]) -> None:
+    async def _listen(self, consumer: AIOKafkaConsumer, partitions: Iterable[int]) -> None:
         at = [self._topics.at("answers", partition) for partition in partitions]
         begin_at(consumer, await consumer.end_offsets(at))
 
-    async def _send(self, request: AnyRequest, partitions: Sequence[int]) -> None:
-        body = request.model_dump_json(exclude_none=True).encode()
-        key, topic = request.request_id.encode(), self._topics.name("commands")
-        sent = [await self._producer.send(topic, body, key, partition=p) for p in partitions]
+    async def _send(self, requests: Sequence[tuple[AnyRequest, Sequence[int]]]) -> None:
+        topic, sent = self._topics.name("commands"), []
+        for request, partitions in requests:
+            body = request.model_dump_json(exclude_none=True).encode()
+            key = request.request_id.encode()
+            sent += [await self._producer.send(topic, body, key, partition=p) for p in partitions]
         await asyncio.gather(*sent)
 
     async def _answers(
-        self,
-        consumer: AIOKafkaConsumer,
-        request_id: str,
-        partitions: Sequence[int],
-        patience: float,
-    ) -> list[dict[str, Any]]:
-        found: dict[int, dict[str, Any]] = {}
-        deadline = asyncio.get_running_loop().time() + patience
-        while len(found) < len(partitions):
-            if asyncio.get_running_loop().time() > deadline:
-                waiting = sorted(set(partitions) - set(found))
-                raise TransientError(
-                    f"no answer from the partitions {waiting} within {patience:.0f} s: are the"
-                    " workers running? What was asked is in the topic, and will be carried out"
-                )
+        self, consumer: AIOKafkaConsumer, concerned: Mapping[str, Sequence[int]], patience: float
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Each request's answers by its id, in the order of the partitions that it concerned."""
+        waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
+        found: dict[tuple[bytes, int], dict[str, Any]] = {}
+        now = asyncio.get_running_loop().time
+        deadline = now() + patience
+        while waiting:
+            if now() > deadline:
+                raise _unanswered({partition for _, partition in waiting}, patience)
             some = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000))
             for record in (record for records in some.values() for record in records):
-                if _is_answer(record, request_id):
-                    found[record.partition] = orjson.loads(record.value or b"")
-        return [found[partition] for partition in partitions]
+                at = (record.key or b"", record.partition)
+                if at in waiting:
+                    waiting.remove(at)
+                    found[at] = orjson.loads(record.value or b"")
+                    deadline = now() + patience
+        return {
+            one: [found[one.encode(), partition] for partition in partitions]
+            for one, partitions in concerned.items()
+        }
 
 
-def _is_answer(record: ConsumerRecord[bytes, bytes], request_id: str) -> bool:
-    return bool(record.key == request_id.encode())
+def _unanswered(partitions: Iterable[int], patience: float) -> TransientError:
+    return TransientError(
+        f"no answer from the partitions {sorted(partitions)} within {patience:.0f} s: are the"
+        " workers running? What was asked is in the topic, and will be carried out"
+    )
 
 
 def merged(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

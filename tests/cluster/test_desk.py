@@ -1,0 +1,154 @@
+"""The door to a cluster: whom it asks, and that it waits for what every request did."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args
+from uuid import uuid4
+
+import pytest
+
+from contracts.errors import RefusedError
+from contracts.evidence import Evidence, Verdict
+from contracts.requests import (
+    AccessRequest,
+    AnyRequest,
+    CombineRequest,
+    ComposeRequest,
+    ConfirmRequest,
+    JoinSelection,
+    MergeRequest,
+    PolicyRequest,
+    ReinstateRequest,
+    Request,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    SeparateRequest,
+    SessionRequest,
+    SettleRequest,
+    UnmergeRequest,
+)
+from palimpsest import Palimpsest, cluster_desk, store
+from palimpsest.cluster_desk import ClusterDesk, events_of
+from palimpsest.desk import FrontDesk
+from streams.cluster.client import Asked
+from streams.cluster.connection import Connection
+from streams.policies import load_policy
+from tests.stub_engine import load_stub
+
+STORE_TIME = load_policy("store-time")
+TEXTS = (
+    "the spare key of the boat shed hangs on the hook number four",
+    "the spare key of the boat shed hangs on the hook number seven",
+    "Ben has a blue car",
+    "Cleo paints in the shed",
+    "Dora mends old clocks",
+)
+
+
+class Workers:
+    """Stands for the line to workers: carries requests out in the store that follows them."""
+
+    def __init__(self, desk: FrontDesk) -> None:
+        self.asked: list[Asked] = []
+        self._desk = desk
+
+    def ask_each(self, asked: Sequence[Asked]) -> list[dict[str, Any]]:
+        self.asked += asked
+        return [self._answer(request) for request, _ in asked]
+
+    def _answer(self, request: AnyRequest) -> dict[str, Any]:
+        try:
+            return {"done": self._desk.ask(request)}
+        except RefusedError as error:
+            return {"refused": {"reason": error.reason, "detail": error.detail}}
+
+    def close(self) -> None:
+        """The store is its owner's to close."""
+
+
+class Asking:
+    """Asks a `ClusterDesk`, and checks of each answer that the store had it when it came."""
+
+    def __init__(self, desk: ClusterDesk, workers: Workers) -> None:
+        self.desk = desk
+        self.workers = workers
+        self.kinds: set[type[Request]] = set()
+
+    def __call__(self, kind: type[Any], **words: Any) -> dict[str, Any]:
+        request = kind(request_id=str(uuid4()), **words)
+        answer = self.desk.ask(request)
+        events = events_of(request, answer)
+        assert events
+        assert all(self.desk.log.find(one) for one in events)
+        self.kinds.add(kind)
+        return answer
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Palimpsest]:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    with Palimpsest.open(tmp_path, policy=STORE_TIME) as made:
+        yield made
+
+
+@pytest.fixture
+def ask(
+    opened: Palimpsest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> Iterator[Asking]:
+    monkeypatch.setattr(cluster_desk, "FOLLOWING_SECONDS", 0.0)
+    workers = Workers(opened.desk)
+    with Palimpsest.open(opened.folder, cluster=Connection(bootstrap="nobody:1")) as following:
+        assert isinstance(following.desk, ClusterDesk)
+        monkeypatch.setattr(following.desk, "_line", lambda: workers)
+        with caplog.at_level(logging.WARNING, cluster_desk.__name__):
+            yield Asking(following.desk, workers)
+    assert caplog.text == "", "what was done was shown"
+
+
+def test_what_every_request_did_is_shown_when_its_answer_comes(
+    opened: Palimpsest, ask: Asking
+) -> None:
+    rows = [{"owner_id": "ada", "text": text, "session_id": "s"} for text in TEXTS]
+    a, b, c, d, e = (str(outcome.candidate_id) for outcome in opened.submit(rows))
+    same = Verdict(neighbour_id=a, answer="same")
+    joined = ask(SettleRequest, candidate_id=b, verdicts=(same,))["decision_id"]
+    ask(ConfirmRequest, decision_id=joined)
+    ask(ReverseRequest, selection=JoinSelection(candidate_id=b))
+    ask(ReinstateRequest, decision_id=joined)
+    ask(SeparateRequest, a=a, b=e)
+    evidence = Evidence(policy=STORE_TIME.hash, check="dedupe")
+    batch: dict[str, Any] = {"decision": "llm_merge", "evidence": evidence}
+    first = ask(CombineRequest, a=b, b=c, face="keep", **batch)["decision_id"]
+    composed = {"composed": "all three", "sources": (b, c, d)}
+    last = ask(CombineRequest, a=c, b=d, face="text", **composed, **batch)["decision_id"]
+    ask(UnmergeRequest, decision_id=first)
+    ask(ComposeRequest, decision_id=last, text="two of them", sources=(c, d))
+    ask(MergeRequest, a=d, b=e)
+    ask(AccessRequest, candidate_id=a)
+    ask(SessionRequest, request="compact", owner_id="ada", session_id="s")
+    ask(RetractRequest, selection=Selection(candidate_id=a))
+    ask(RestoreRequest, selection=Selection(candidate_id=a))
+    ask(PolicyRequest, policy=load_policy("standard").model_dump(mode="json"))
+    union, _ = get_args(AnyRequest)
+    assert ask.kinds == set(get_args(union))
+    everyones = {request.request for request, owner in ask.workers.asked if owner is None}
+    assert everyones == {"reverse", "retract", "restore", "compact", "set_policy"}
+
+
+def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> None:
+    [one] = opened.submit({"owner_id": "ada", "text": TEXTS[0]})
+    request = AccessRequest(request_id=str(uuid4()), candidate_id=str(one.candidate_id))
+    nobody = request.model_copy(update={"candidate_id": "nobody", "request_id": str(uuid4())})
+    done, refused = ask.desk.ask_each([request, nobody])
+    assert not isinstance(done, RefusedError)
+    assert isinstance(refused, RefusedError)
+    assert refused.reason == "unknown_candidate"
+    with pytest.raises(RefusedError, match="no candidate"):
+        ask.desk.ask(nobody)
+    assert ask.desk.ask_each([]) == []
+    assert [owner for _, owner in ask.workers.asked] == ["ada", None, None]

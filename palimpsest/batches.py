@@ -34,28 +34,43 @@ class Batches(Reader):
     """
 
     def dedupe(
-        self, *, dry_run: bool = False, judge: JudgeSettings | None = None, progress: Tell = _untold
+        self,
+        *,
+        owner_id: str | None = None,
+        dry_run: bool = False,
+        judge: JudgeSettings | None = None,
+        progress: Tell = _untold,
     ) -> dict[str, Any]:
-        """Run the policy's batch rules; what was compared, asked and joined.
+        """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
 
-        With `dry_run` nothing is written, but the judge is asked: the real run finds its answers.
-        RefusedError where the policy has no batch rules; UsageError where the judge cannot be used.
+        Returns what was compared, asked and joined. With `dry_run` nothing is written, but the
+        judge is asked: the real run finds its answers. RefusedError where the policy has no batch
+        rules; UsageError where the judge cannot be used.
         """
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
-                return await dedupe(self._desk, asked, dry_run=dry_run, tell=progress)
+                return await dedupe(
+                    self._desk, asked, owner_id=owner_id, dry_run=dry_run, tell=progress
+                )
 
         return asyncio.run(run())
 
     def review(
-        self, *, judge: JudgeSettings | None = None, progress: Tell = _untold
+        self,
+        *,
+        owner_id: str | None = None,
+        judge: JudgeSettings | None = None,
+        progress: Tell = _untold,
     ) -> dict[str, Any]:
-        """Review every rejection: exact repeats are confirmed, the stronger model sees the rest."""
+        """Review every rejection, or one owner's.
+
+        Exact repeats are confirmed, the stronger model sees the rest.
+        """
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
-                return await review(self._desk, asked, progress)
+                return await review(self._desk, asked, owner_id=owner_id, tell=progress)
 
         return asyncio.run(run())
 
@@ -63,9 +78,12 @@ class Batches(Reader):
         rules = self._desk.policy_in_force().judge
         return OnDemand(self.folder, rules, settings or JudgeSettings())
 
-    def next_review(self) -> dict[str, Any] | None:
-        """What a person is asked next: a pair of texts and what was decided; None for nothing."""
-        return queueing.next_question(self._desk)
+    def next_review(self, *, owner_id: str | None = None) -> dict[str, Any] | None:
+        """What a person is asked next, about anybody's memories or one owner's; None for nothing.
+
+        A pair of texts, and what was decided about it.
+        """
+        return queueing.next_question(self._desk, owner_id=owner_id)
 
     def review_same(
         self, decision_id: str, *, actor: str | None = None, because: str | None = None

@@ -41,8 +41,10 @@ class Carried:
         )
 
 
-async def dedupe(desk: FrontDesk, judge: Judging, *, dry_run: bool, tell: Tell) -> dict[str, Any]:
-    """Run the batch rules of the policy in force over every owner, and say what came of it.
+async def dedupe(
+    desk: FrontDesk, judge: Judging, *, owner_id: str | None, dry_run: bool, tell: Tell
+) -> dict[str, Any]:
+    """Run the batch rules of the policy in force over every owner or one; what came of it.
 
     A dry run asks the judge as the real one does, which then finds its answers; nothing is written
     to the log. RefusedError where the policy has no batch rules.
@@ -52,10 +54,10 @@ async def dedupe(desk: FrontDesk, judge: Judging, *, dry_run: bool, tell: Tell) 
         raise RefusedError(
             "no_batch_rules", f"the policy in force, {policy.name}, has no [dedupe] section"
         )
-    owners = [owner_id for owner_id in desk.log.owners() if owner_id]
-    for number, owner_id in enumerate(owners):
+    owners = desk.owners(owner_id)
+    for number, owner in enumerate(owners):
         tell("comparing memories", number / len(owners))
-        ledger = fold_owner(desk.log, owner_id)
+        ledger = fold_owner(desk.log, owner)
         run.moment = ledger.seen
         async for part in proposals(ledger, policy, judge, run):
             if not dry_run:

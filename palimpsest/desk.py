@@ -78,6 +78,10 @@ class FrontDesk:
         recorded = self.log.last_policy()
         return Policy.model_validate(recorded.data.policy) if recorded else self._wanted
 
+    def owners(self, only: str | None = None) -> list[str]:
+        """Whose memories there are: everybody's, or of `only` this owner."""
+        return [owner for owner in self.log.owners() if owner and only in (None, owner)]
+
     def follows(self) -> bool:
         """Whether the store's decisions are a cluster's."""
         return self.log.row("SELECT 1 FROM followed LIMIT 1") is not None

@@ -15,32 +15,34 @@ Waits = Literal["pending", "unreviewed"]
 _NEXT = """
 SELECT waits_as, decision, similarity, owner_id, namespace, decision_id, candidate_id, existing_id,
        new_text, existing_text, cues, decided_at
-FROM review_queue ORDER BY waits_as, similarity, position
+FROM review_queue
+WHERE decision_id = coalesce(?, decision_id) AND owner_id = coalesce(?, owner_id)
+ORDER BY waits_as, similarity, position
 """
 
 
-def next_question(desk: FrontDesk, decision_id: str | None = None) -> dict[str, Any] | None:
-    """The question that is asked first, or the first about a decision; None where none waits.
+def next_question(
+    desk: FrontDesk, *, decision_id: str | None = None, owner_id: str | None = None
+) -> dict[str, Any] | None:
+    """The question that is asked first, of all or about a decision or an owner; None for none.
 
     Pending pairs come before joins to look at again, the least alike first. What was answered is
     not asked again, though its candidate may still wait for another pair.
     """
     desk.refresh()
     ledgers: dict[str, Ledger] = {}
-    for row in query(desk.projections, _NEXT):
-        if decision_id not in (None, row["decision_id"]):
-            continue
-        owner_id = row["owner_id"]
-        if owner_id not in ledgers:
-            ledgers[owner_id] = fold_owner(desk.log, owner_id)
-        if not ledgers[owner_id].separated(row["candidate_id"], row["existing_id"]):
+    for row in query(desk.projections, _NEXT, [decision_id, owner_id]):
+        owner = row["owner_id"]
+        if owner not in ledgers:
+            ledgers[owner] = fold_owner(desk.log, owner)
+        if not ledgers[owner].separated(row["candidate_id"], row["existing_id"]):
             return row
     return None
 
 
 def question_about(desk: FrontDesk, decision_id: str) -> dict[str, Any]:
     """The question about a decision. RefusedError where it does not wait."""
-    found = next_question(desk, decision_id)
+    found = next_question(desk, decision_id=decision_id)
     if found is None:
         raise RefusedError("not_waiting", f"nothing waits about decision {decision_id}")
     return found

@@ -49,18 +49,20 @@ class Reviewed:
         }
 
 
-async def review(desk: FrontDesk, judge: Judging, tell: Tell) -> dict[str, Any]:
-    """Review every rejection that stands unreviewed.
+async def review(
+    desk: FrontDesk, judge: Judging, *, owner_id: str | None, tell: Tell
+) -> dict[str, Any]:
+    """Review every rejection, or one owner's, that stands unreviewed.
 
     Exact repeats are confirmed first, without a model. The stronger model is asked about the rest:
     *same* confirms, *different* takes the join out, with the rank of a review. Where that is
     refused, because the text would live twice or a person has said otherwise, it is told.
     """
-    owners = [owner_id for owner_id in desk.log.owners() if owner_id]
+    owners = desk.owners(owner_id)
     done = Reviewed()
-    for number, owner_id in enumerate(owners):
+    for number, owner in enumerate(owners):
         tell("reviewing", number / len(owners))
-        ledger = fold_owner(desk.log, owner_id)
+        ledger = fold_owner(desk.log, owner)
         waiting = list(unreviewed(ledger))
         _confirm_exact(
             desk, [edge for edge in waiting if edge.decision in EXACT], ledger.seen, done

@@ -1,10 +1,12 @@
-"""How long the property tests search: `HYPOTHESIS_PROFILE` is `default` or `campaign`."""
+"""How long the property tests search (`HYPOTHESIS_PROFILE`), and what all tests share."""
 
 from __future__ import annotations
 
 import os
 
 from hypothesis import settings
+
+pytest_plugins = ("tests.cluster.shared",)
 
 # The same examples on every run, so that a failure is the change's and not the day's.
 settings.register_profile(

@@ -9,7 +9,7 @@ import typer
 from rich.console import Group, RenderableType
 
 from palimpsest.commands.drawing import shown
-from palimpsest.commands.invocation import invocation
+from palimpsest.commands.invocation import OneOwner, invocation
 
 app = typer.Typer()
 
@@ -19,14 +19,15 @@ DryRun = Annotated[
 
 
 @app.command(epilog="Example: palimpsest dedupe --dry-run")
-def dedupe(context: typer.Context, dry_run: DryRun = False) -> None:
+def dedupe(context: typer.Context, owner: OneOwner = None, dry_run: DryRun = False) -> None:
     """Compare the memories that are there by the policy's batch rules, and join what is the same.
 
     The exit status is 1 where the judge did not answer: those pairs wait for the next run.
     """
     call = invocation(context)
     with call.output.progress() as tell, call.store() as store:
-        answer = store.dedupe(dry_run=dry_run, judge=call.settings.judge, progress=tell)
+        judge = call.settings.judge
+        answer = store.dedupe(owner_id=owner, dry_run=dry_run, judge=judge, progress=tell)
     call.output.answer(answer, lambda: _drawn(answer))
     if answer["asked"].get("unavailable"):
         left = answer["left"]

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from palimpsest.store import Palimpsest
 
 Because = Annotated[str | None, typer.Option(metavar="TEXT", help="Why; recorded with it.")]
+OneOwner = Annotated[
+    str | None, typer.Option("--owner", metavar="OWNER", help="Of this owner alone.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be; write nothing.")]
 
 

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 
 from palimpsest.commands import trees
 from palimpsest.commands.drawing import fields, shown
-from palimpsest.commands.invocation import Because, invocation
+from palimpsest.commands.invocation import Because, OneOwner, invocation
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,14 +22,14 @@ Decision = Annotated[str, typer.Argument(metavar="DECISION", help="As `review ne
 
 
 @app.command(epilog="Example: palimpsest review run")
-def run(context: typer.Context) -> None:
+def run(context: typer.Context, owner: OneOwner = None) -> None:
     """Confirm exact repeats, and ask the stronger model about the other rejections.
 
     The exit status is 1 where it gave no usable answer: those stay unreviewed.
     """
     call = invocation(context)
     with call.output.progress() as tell, call.store() as store:
-        answer = store.review(judge=call.settings.judge, progress=tell)
+        answer = store.review(owner_id=owner, judge=call.settings.judge, progress=tell)
     call.output.answer(answer, lambda: _reviewed(answer))
     if answer["left"]:
         raise typer.Exit(1)
@@ -51,11 +51,11 @@ def _reviewed(answer: Mapping[str, Any]) -> RenderableType:
 
 
 @app.command("next", epilog="Example: palimpsest review next")
-def next_question(context: typer.Context) -> None:
+def next_question(context: typer.Context, owner: OneOwner = None) -> None:
     """Show what waits for a person: first what is pending, then joins that nobody reviewed."""
     call = invocation(context)
     with call.store() as store:
-        row = store.next_review()
+        row = store.next_review(owner_id=owner)
     call.output.answer(row, lambda: fields(row) if row else shown("nothing waits", "dim"))
     if row is not None:
         call.output.remark(f"palimpsest review same|different {row['decision_id']}")

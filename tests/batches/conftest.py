@@ -1,8 +1,8 @@
-"""A store without a model, in which memories were said before any policy compared them."""
+"""Stores without a model, in which memories were said before any policy compared them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,11 +12,16 @@ from palimpsest import Palimpsest, store
 from palimpsest.demo_judge import JudgeServer
 from streams.judge.settings import JudgeSettings
 from streams.policies import load_policy
+from tests.batches.speaker import Installation, Speaker
+from tests.cluster.runtime import Cluster
 from tests.stub_engine import load_stub
 
 STORE_TIME = load_policy("store-time")
 QUICK = JudgeSettings(patience=2.0, retries=1)
 """Nobody waits long for a server that a test has stopped."""
+RUNTIMES = ("embedded", "cluster")
+embedded_alone = pytest.mark.parametrize("installation", ["embedded"], indirect=True)
+"""For what a run plans, which is the same on both, and what a rule of a design tests on both."""
 
 
 def unseeing() -> Policy:
@@ -24,12 +29,46 @@ def unseeing() -> Policy:
     return STORE_TIME.model_copy(update={"checks": (), "name": "unseeing"})
 
 
-@pytest.fixture
-def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Palimpsest]:
-    """An empty store; candidates are stored without a comparison until `store-time` is set."""
+def alone(folder: Path) -> Installation:
+    """A new store that decides itself."""
+    made = Palimpsest.open(folder / "store", policy=unseeing())
+    return Installation(made, ("--store", str(made.folder)))
+
+
+def following(cluster: Cluster) -> Installation:
+    """The store that follows a cluster, with none of the verdicts that other tests paid for."""
+    folder, where = cluster.folder / "store", cluster.connection
+    for file in folder.glob("judge.sqlite*"):
+        file.unlink()
+    options = ("--store", str(folder), "--bootstrap", where.bootstrap, "--prefix", where.prefix)
+    made = Palimpsest.open(folder, create=False, cluster=where)
+    return Installation(made, options, cluster.children[0])
+
+
+@pytest.fixture(params=RUNTIMES)
+def installation(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Installation]:
+    """A store that decides itself, and one that follows a cluster."""
     monkeypatch.setattr(store, "load_engine", load_stub)
-    with Palimpsest.open(tmp_path / "store", policy=unseeing()) as made:
+    if request.param == "embedded":
+        made = alone(tmp_path)
+    else:
+        made = following(request.getfixturevalue("followed"))
+    with made.store:
         yield made
+
+
+@pytest.fixture
+def opened(installation: Installation) -> Palimpsest:
+    """The store."""
+    return installation.store
+
+
+@pytest.fixture
+def ada(opened: Palimpsest, request: pytest.FixtureRequest) -> Speaker:
+    """Somebody with no memories yet; nothing is compared until another policy is set."""
+    return Speaker(opened, request.node.name, unseeing())
 
 
 @pytest.fixture
@@ -41,15 +80,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
         yield running
 
 
-Say = Callable[..., list[str]]
-
-
 @pytest.fixture
-def say(opened: Palimpsest) -> Say:
-    """Says texts as one owner; the candidates' ids."""
-
-    def said(*texts: str, owner: str = "ada") -> list[str]:
-        rows = [{"owner_id": owner, "text": text} for text in texts]
-        return [str(outcome.candidate_id) for outcome in opened.submit(rows)]
-
-    return said
+def asking(server: JudgeServer) -> JudgeSettings:
+    """How the local server is asked."""
+    return JudgeSettings(base_url=server.url, **QUICK.model_dump(exclude={"base_url"}))

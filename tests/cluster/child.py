@@ -90,6 +90,7 @@ def _project(plan: Plan, connection: Connection, topics: Topics) -> int:
     logging.basicConfig(level=logging.INFO)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     projector.BATCH_ROWS = projector.MOST_ROWS = plan.get("batch", projector.BATCH_ROWS)
+    projector.IDLE_SECONDS = plan.get("idle", projector.IDLE_SECONDS)
     follower = Follower(Path(plan["store"]), connection, topics, effect=effect_of(plan))
 
     async def until_told() -> None:

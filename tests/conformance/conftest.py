@@ -7,12 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import broker, cluster_forge
 from tests.cluster.runtime import ClusterRuntime
 from tests.conformance.embedded import EmbeddedRuntime
 from tests.conformance.runtime import Runtime
-
-__all__ = ["broker", "cluster_forge"]
 
 Maker = Callable[[Path], Runtime]
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cluster.conftest import broker, cluster_forge
+from tests.batches.conftest import ada, asking, installation, opened, server
 from tests.cluster.runtime import ClusterRuntime
 from tests.conformance.embedded import EmbeddedRuntime
 from tests.conformance.runtime import Runtime
 from tests.designs.owners import Owner
 
-__all__ = ["broker", "cluster_forge"]
+__all__ = ["ada", "asking", "installation", "opened", "server"]
 
 
 @pytest.fixture(scope="module", params=["embedded", "cluster"])

@@ -1,0 +1,88 @@
+"""Somebody who says texts in a store that others may share, and looks at what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.identity import decision_id_of
+from contracts.policy import Policy
+from palimpsest import Palimpsest
+from streams.embedded.verifications import Waiting
+from tests.cluster.runtime import eventually, said
+from tests.reliability.processes import Child
+
+
+@dataclass(frozen=True)
+class Installation:
+    """An open store, and the options with which the command line comes to the same one.
+
+    The store decides itself, or follows a cluster whose `worker` does.
+    """
+
+    store: Palimpsest
+    options: tuple[str, ...]
+    worker: Child | None = None
+
+    def logged(self, here: str) -> str:
+        """What whoever decides has logged; `here` is what this process has."""
+        return here if self.worker is None else said(self.worker)
+
+
+class Speaker:
+    """One owner. Whatever is counted is the owner's own: there may be others."""
+
+    def __init__(self, store: Palimpsest, name: str, policy: Policy) -> None:
+        self.store = store
+        self.name = name
+        self.under(policy)
+
+    def under(self, policy: Policy) -> None:
+        """Put a policy in force."""
+        if self.store.policy.hash != policy.hash:
+            self.store.set_policy(policy)
+
+    def say(self, *texts: str, source: str = "python", **fields: Any) -> list[str]:
+        """Offer texts in order; the candidates' ids."""
+        return self.submit(*({"text": text, **fields} for text in texts), source=source)
+
+    def submit(self, *rows: Mapping[str, Any], source: str = "python") -> list[str]:
+        """Offer rows in order; the candidates' ids, once the store shows them."""
+        offered = [{"owner_id": self.name, **row} for row in rows]
+        ids = [str(one.candidate_id) for one in self.store.submit(offered, source=source)]
+        eventually(lambda: all(map(self.has, ids)), "the store has what was said")
+        eventually(self._is_shown, "the store shows what was said")
+        return ids
+
+    def has(self, candidate_id: str) -> bool:
+        """Whether the store's log has the decision on a candidate."""
+        return self.store.desk.log.find(decision_id_of(candidate_id)) is not None
+
+    def _is_shown(self) -> bool:
+        desk = self.store.desk
+        desk.refresh()
+        return min(desk.positions().values()) == desk.log.head()
+
+    def rows(self, view: str, columns: str = "*", where: str = "true") -> list[dict[str, Any]]:
+        """Rows of a view about this owner."""
+        own = f"owner_id = '{self.name}' AND {where}"
+        return self.store.sql(f"SELECT {columns} FROM {view} WHERE {own} ORDER BY ALL")
+
+    def faces(self) -> list[str]:
+        """The texts that speak, sorted."""
+        return [row["face"] for row in self.rows("memories", "face")]
+
+    def memories(self) -> list[dict[str, Any]]:
+        """The memories with their members."""
+        return [self.store.show(row["memory_id"]) for row in self.rows("memories", "memory_id")]
+
+    def waiting(self) -> list[Waiting]:
+        """What the verifier will be asked about."""
+        waiting = self.store.desk.log.verifications.waiting(10_000)
+        return [one for one in waiting if one.owner_id == self.name]
+
+    def recall(self, question: str, session_id: str) -> list[str]:
+        """The faces that a session is shown."""
+        found = self.store.recall(self.name, question, session_id=session_id)
+        return [memory["face"] for memory in found]

@@ -1,37 +1,24 @@
-"""A real broker, and topics of its own for each test.
-
-All processes of pytest-xdist share one broker, which takes a twentieth of a core while idle;
-`KAFKA_BOOTSTRAP` names one that runs already. Where neither can be, these tests are skipped and say
-why, and with `PALIMPSEST_REQUIRE_CLUSTER=1` they fail.
-"""
+"""Topics of its own for each test, on the broker that all share (shared.py)."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from infra.broker import BrokerError, distribution_with_archive
+from infra.broker import distribution_with_archive
 from infra.distribution import NotAvailableError
 from streams.cluster.connection import Connection
 from streams.cluster.setup import create
 from streams.cluster.topics import Topics
 from tests.cluster.runtime import Cluster
-from tests.cluster.shared_broker import shared_broker
+from tests.cluster.shared import no_cluster
 from tests.reliability.processes import Forge
 
 PARTITIONS = 4
-
-
-def no_cluster(reason: str) -> None:
-    """Say why there is no broker: as a skipped test, or a failed one where it must be there."""
-    if os.environ.get("PALIMPSEST_REQUIRE_CLUSTER") == "1":
-        pytest.fail(f"the cluster tests have to run: {reason}")
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
@@ -41,31 +28,6 @@ def startable() -> None:
         distribution_with_archive()
     except NotAvailableError as error:
         no_cluster(str(error))
-
-
-@pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The bootstrap address of a broker that all tests share: kill others."""
-    if named := os.environ.get("KAFKA_BOOTSTRAP"):
-        yield named
-        return
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # that of all processes
-    (shared := folder / "broker").mkdir(exist_ok=True)
-    try:
-        with shared_broker(shared) as bootstrap:
-            yield bootstrap
-    except (NotAvailableError, BrokerError) as error:
-        no_cluster(str(error))
-
-
-@pytest.fixture(scope="session")
-def cluster_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
-    """Starts workers and projectors."""
-    forge = Forge(tmp_path_factory.mktemp("cluster"), "tests.cluster.child")
-    yield forge
-    forge.close()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
@@ -23,8 +24,9 @@ from projections.analysts import query
 from streams.cluster.client import Client, as_record
 from streams.cluster.connection import Connection
 from streams.cluster.following import reader
+from streams.cluster.missed import worker_group
 from streams.cluster.questions import TopicQuestions
-from streams.cluster.setup import create
+from streams.cluster.setup import admin, create
 from streams.cluster.topics import Topics
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.desk import Rehearsal
@@ -112,23 +114,34 @@ class Cluster:
         return self.run(self._is_decided())
 
     async def _is_decided(self) -> bool:
+        async with reader(self.connection) as consumer, admin(self.connection) as asked:
+            return await self._is_acknowledged(consumer, asked)
+
+    def decided(self, patience: float = PATIENCE) -> None:
+        """Wait until the workers have acknowledged everything that was published."""
+        self.run(self._decided(patience))
+
+    async def _decided(self, patience: float) -> None:
+        last = time.monotonic() + patience
+        async with reader(self.connection) as consumer, admin(self.connection) as asked:
+            while not await self._is_acknowledged(consumer, asked):
+                assert time.monotonic() < last, f"not within {patience:.0f} s: all is decided"
+                await asyncio.sleep(0.03)
+
+    async def _is_acknowledged(
+        self, consumer: AIOKafkaConsumer, asked: AIOKafkaAdminClient
+    ) -> bool:
         at = [
             self.topics.at(kind, partition)
             for kind in ("candidates", "commands")
             for partition in range(PARTITIONS)
         ]
-        async with reader(self.connection) as consumer:
-            ends = {one: end for one, end in (await consumer.end_offsets(at)).items() if end}
-        admin = AIOKafkaAdminClient(**self.connection.arguments())
-        await admin.start()
+        ends = {one: end for one, end in (await consumer.end_offsets(at)).items() if end}
         try:
-            group = f"{self.topics.prefix}palimpsest-worker"
-            committed = await admin.list_consumer_group_offsets(group)
+            done = await asked.list_consumer_group_offsets(worker_group(self.topics))
         except GroupCoordinatorNotAvailableError:  # the broker has no group at all yet
             return not ends
-        finally:
-            await admin.close()
-        return all(one in committed and committed[one].offset >= end for one, end in ends.items())
+        return all(one in done and done[one].offset >= end for one, end in ends.items())
 
     async def ends(self) -> dict[tuple[str, int], int]:
         """Where the topics that a store follows end."""
@@ -291,7 +304,7 @@ class ClusterRuntime:
 
     def _settle(self) -> None:
         """Wait until everything published is decided, and the store has followed."""
-        eventually(self.cluster.is_decided, "the workers have decided on everything")
+        self.cluster.decided()
         ends = self.cluster.run(self.cluster.ends())
         eventually(lambda: _has_followed(self._store, ends), "the store has followed")
 

@@ -1,21 +1,58 @@
-"""What all tests of a process share, wherever they are: a broker, processes, a store that follows.
+"""What tests share, wherever they are: a real broker, a forge of processes, a store that follows.
 
 A plugin (tests/conftest.py), because each conftest that imports a fixture has one of its own.
+
+All processes of pytest-xdist share one broker, which takes a twentieth of a core while idle;
+`KAFKA_BOOTSTRAP` names one that runs already. Where neither can be, tests with a cluster are
+skipped and say why, and with `PALIMPSEST_REQUIRE_CLUSTER=1` they fail.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
+from infra.broker import BrokerError
+from infra.distribution import NotAvailableError
 from palimpsest.paths import PROJECTIONS_FOLDER
 from projections.analysts import views_file
-from tests.cluster.conftest import broker, cluster_forge
 from tests.cluster.runtime import Cluster, eventually
+from tests.cluster.shared_broker import shared_broker
 from tests.reliability.processes import Forge
 
-__all__ = ["broker", "cluster_forge"]
+
+def no_cluster(reason: str) -> None:
+    """Say why there is no broker: as a skipped test, or a failed one where it must be there."""
+    if os.environ.get("PALIMPSEST_REQUIRE_CLUSTER") == "1":
+        pytest.fail(f"the cluster tests have to run: {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The bootstrap address of a broker that all tests share: kill others."""
+    if named := os.environ.get("KAFKA_BOOTSTRAP"):
+        yield named
+        return
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # that of all processes
+    (shared := folder / "broker").mkdir(exist_ok=True)
+    try:
+        with shared_broker(shared) as bootstrap:
+            yield bootstrap
+    except (NotAvailableError, BrokerError) as error:
+        no_cluster(str(error))
+
+
+@pytest.fixture(scope="session")
+def cluster_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
+    """Starts workers and projectors."""
+    forge = Forge(tmp_path_factory.mktemp("cluster"), "tests.cluster.child")
+    yield forge
+    forge.close()
 
 
 @pytest.fixture(scope="session")

@@ -53,12 +53,12 @@ def test_a_flood_of_poison_raises_the_alarm_and_good_owners_go_on(cluster: Clust
     worker = cluster.worker(web_port=port)
     good = inputs(lines(rows(40), []))
     cluster.publish(good[:20])
-    eventually(cluster.is_decided, "what came before the flood is decided on")
+    cluster.decided()
     assert figures(port)["palimpsest_dead_letters_flood"] == 0
     poison: list[Raw] = [(n % PARTITIONS, b"ann", b"poison %d" % n, []) for n in range(POISON)]
     publish(cluster.connection, cluster.topics, poison)
     cluster.publish(good[20:])
-    eventually(cluster.is_decided, "all is decided on")
+    cluster.decided()
     told = figures(port)
     assert told["palimpsest_dead_letters_flood"] == 1
     assert told['palimpsest_dead_letters_total{reason="not_json"}'] == POISON

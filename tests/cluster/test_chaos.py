@@ -122,7 +122,7 @@ def test_a_rebalance_in_the_middle_of_a_long_rebuild(cluster: Cluster) -> None:
     """Others join, leave and are killed while copies are filled slowly, a few records at a time."""
     cluster.publish(inputs(lines(rows(100, owners=9, seed=3))))
     first = cluster.worker("first")
-    eventually(cluster.is_decided, "there is something to rebuild from")
+    cluster.decided()
     assert ended([first]) == [0], said(first)
     slow = {"at_once": 4, "slow": 0.1, "taken": 16}
     with Load(cluster.connection, cluster.topics):

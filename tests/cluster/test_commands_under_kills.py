@@ -37,7 +37,7 @@ def test_an_unreadable_request_is_a_dead_letter_and_the_next_is_carried_out(
 ) -> None:
     worker = cluster.worker()
     cluster.publish(inputs(map(orjson.dumps, rows(12))))
-    eventually(cluster.is_decided, "the candidates are decided on")
+    cluster.decided()
     send_command(cluster, UNREADABLE)
     answer = cluster.ask(RetractRequest(request_id=str(uuid4()), selection=selection()))
     assert len(answer["done"]["retracted"]) == 12
@@ -58,7 +58,7 @@ def test_a_bulk_request_that_is_killed_half_way_is_finished_and_answered(
     """Parts of three at a time: killed in the middle, told to end in the middle, then finished."""
     worker = cluster.worker()
     cluster.publish(inputs(map(orjson.dumps, rows(COUNT, owners=9))))
-    eventually(cluster.is_decided, "the candidates are decided on")
+    cluster.decided()
     assert ended([worker]) == [0], said(worker)
     answers: list[Mapping[str, Any]] = []
     request = RetractRequest(request_id=str(uuid4()), selection=selection())
@@ -80,7 +80,7 @@ def test_a_bulk_request_that_is_killed_half_way_is_finished_and_answered(
     assert len(answers) == 1, said(worker)
     assert len(answers[0]["done"]["retracted"]) == COUNT
     assert len(retracted(cluster)) == len(set(retracted(cluster))) == COUNT
-    eventually(cluster.is_decided, "the request is acknowledged")
+    cluster.decided()
     cluster.followed()
     assert ended([worker, projector]) == [0, 0], said(worker)
     check_followed(cluster)

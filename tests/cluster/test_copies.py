@@ -24,7 +24,7 @@ def decide(cluster: Cluster, some: list[bytes]) -> str:
     """Have a worker decide on rows and end; what it told."""
     worker = cluster.worker()
     cluster.publish(inputs(some))
-    eventually(cluster.is_decided, "everything published is decided on")
+    cluster.decided()
     assert ended([worker]) == [0], said(worker)
     return said(worker)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.cluster.runtime import Cluster, ended, eventually
+from tests.cluster.runtime import Cluster, ended
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.runtime import inputs
@@ -50,7 +50,7 @@ def effects(cluster: Cluster) -> set[str]:
 def test_a_projector_killed_at_any_step_neither_loses_nor_doubles(cluster: Cluster) -> None:
     cluster.publish(inputs(STREAM))
     worker = cluster.worker()
-    eventually(cluster.is_decided, "everything is decided")
+    cluster.decided()
     small = {"at_once": 9, "batch": 4}
     recorded = cluster.projector("whole", record=str(cluster.folder / "effects"), **small)
     cluster.followed("whole")

@@ -12,8 +12,8 @@ import pytest
 from examples.producers import with_aiokafka, with_confluent
 from infra.distribution import NotAvailableError, cache_folder, locked, obtain_tools
 from palimpsest import Palimpsest
-from tests.cluster.conftest import no_cluster
 from tests.cluster.runtime import Cluster, eventually
+from tests.cluster.shared import no_cluster
 
 CONSOLE = Path(with_aiokafka.__file__).with_name("with_console.sh")
 SPOKEN = (  # a bare row is named by its bytes: the last is the one before it
@@ -65,7 +65,7 @@ def test_candidates_of_any_producer_show_in_the_dedup_log(
     cluster.projector()
     asyncio.run(with_aiokafka.publish(bootstrap, topic, with_aiokafka.MEMORIES))
     with_confluent.publish(bootstrap, topic, with_confluent.MEMORIES)
-    eventually(cluster.is_decided, "what the first two said is decided on")
+    cluster.decided()
     speak(console_producer, bootstrap, topic)
     store = cluster.folder / "store"
     eventually(lambda: len(repeats(store)) == len(EXPECTED), "all are shown")

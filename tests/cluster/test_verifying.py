@@ -87,7 +87,7 @@ def verified(cluster: Cluster, judge: StandIn, dies_before: str = "") -> Tally |
 
 
 def events(cluster: Cluster) -> list[AnyEvent]:
-    eventually(cluster.is_decided, "everything published is decided on")
+    cluster.decided()
     found = cluster.run(events_of(cluster.connection, cluster.topics))
     return [event for owner in OWNERS for event in found.get(owner, ())]
 
@@ -101,7 +101,7 @@ def settled(cluster: Cluster) -> Counter[str]:
 def test_questions_are_published_with_decisions_and_settled_once(cluster: Cluster) -> None:
     cluster.worker()
     cluster.publish(inputs(ROWS))
-    eventually(cluster.is_decided, "everything published is decided on")
+    cluster.decided()
     name, partitions = cluster.topics.name("verifications"), cluster.topics.partitions
     records = cluster.run(read_topic(cluster.connection, name, partitions))
     pending = {
@@ -125,7 +125,7 @@ def test_questions_are_published_with_decisions_and_settled_once(cluster: Cluste
     assert not [event for event in events(cluster) if isinstance(event, Refused)]
     calls = judge.calls
     cluster.publish(inputs(ROWS))
-    eventually(cluster.is_decided, "everything published is decided on")
+    cluster.decided()
     again = verified(cluster, judge)
     assert again is not None
     assert (again.questions, judge.calls) == (0, calls)
@@ -144,7 +144,7 @@ def test_what_is_no_question_is_passed_over(cluster: Cluster) -> None:
     cluster.worker()
     cluster.run(publish())
     cluster.publish(inputs(ROWS[:8]))
-    eventually(cluster.is_decided, "everything published is decided on")
+    cluster.decided()
     tally = verified(cluster, StandIn())
     assert tally is not None
     assert tally.questions == 4
@@ -161,7 +161,7 @@ def test_a_verifier_killed_while_the_service_is_away_is_followed_by_another(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         server.stop()
         cluster.publish(inputs(ROWS))
-        eventually(cluster.is_decided, "the stream does not wait for the judge")
+        cluster.decided()
         first = _verifier(cluster)
         log = cluster.folder / "verifier.log"
         eventually(lambda: "does not answer" in log.read_text(), "it waits for the service")
@@ -197,7 +197,7 @@ def test_what_waits_in_a_store_that_follows_is_asked_and_settled_once(
     cluster.worker()
     cluster.projector()
     cluster.publish(inputs(ROWS[:8]))
-    eventually(cluster.is_decided, "everything published is decided on")
+    cluster.decided()
     cluster.followed()
     where = ["--bootstrap", cluster.connection.bootstrap, "--prefix", cluster.connection.prefix]
     words = ["--store", str(cluster.folder / "store"), "--json", "verifier", "--once"]

@@ -23,7 +23,7 @@ from streams.cluster.connection import Connection
 from streams.cluster.partitions import partition_of
 from streams.cluster.topics import Kind, Topics
 from streams.embedded.log import Log
-from tests.cluster.runtime import PATIENCE, Cluster, eventually
+from tests.cluster.runtime import PATIENCE, Cluster
 from tests.conformance.runtime import decided
 from tests.streams.embedded.runtime import Runtime
 
@@ -195,7 +195,7 @@ def check_store(store: Path, events: Mapping[str, Sequence[AnyEvent]]) -> None:
 
 def settled(cluster: Cluster, patience: float = PATIENCE) -> Report:
     """Wait until all is decided, and put both topics side by side: nothing may be wrong."""
-    eventually(cluster.is_decided, "everything published is decided and acknowledged", patience)
+    cluster.decided(patience)
     report = cluster.run(check_topics(cluster.connection, cluster.topics))
     assert report.flawless, report
     return report

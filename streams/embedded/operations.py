@@ -48,6 +48,7 @@ from streams.embedded.addressing import (
     memories,
     owner_of_candidate,
     owner_of_decision,
+    run,
     run_or_refuse,
     words_of,
 )
@@ -124,7 +125,7 @@ def _in_bulk(desk: Desk, request: ReverseRequest | RetractRequest | RestoreReque
         owners += bool(commands)
         for command in commands:
             target = command.decision_id if isinstance(command, Unmerge) else command.candidate_id
-            why = refusals(target, desk.run(command))
+            why = refusals(target, run(desk, command))
             refused += why
             if not why:
                 done.append(target)

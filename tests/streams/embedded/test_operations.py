@@ -111,9 +111,27 @@ def test_unmerge_gives_both_memories_and_reinstate_takes_it_back(runtime: Runtim
 def test_the_same_request_again_changes_nothing(runtime: Runtime) -> None:
     a, b = ids(*said(runtime, "one thing", "something else entirely"))
     request = MergeRequest(request_id=fresh(), a=a, b=b)
-    ask(runtime, request)
+    answer = ask(runtime, request)
     before = runtime.lines()
-    assert faces(ask(runtime, request)) == ["one thing"]
+    assert ask(runtime, request) == answer
+    assert faces(answer) == ["one thing"]
+    assert runtime.lines() == before
+
+
+def test_what_was_refused_is_refused_again(runtime: Runtime) -> None:
+    a, b, c, repeat = ids(*said(runtime, "one thing", "quite another", "a third", "A third"))
+    ask(runtime, MergeRequest(request_id=fresh(), a=a, b=b))
+    apart = SeparateRequest(request_id=fresh(), a=a, b=b)
+    for _ in range(2):
+        with pytest.raises(RefusedError, match="they are one memory"):
+            ask(runtime, apart)
+    ask(runtime, RetractRequest(request_id=fresh(), selection=Selection(candidate_id=c)))
+    ask(runtime, UnmergeRequest(request_id=fresh(), candidate_id=repeat))
+    back = RestoreRequest(request_id=fresh(), selection=Selection(candidate_id=c))
+    answer = ask(runtime, back)
+    assert [one["reason"] for one in answer["refused"]] == ["same_text"]
+    before = runtime.lines()
+    assert ask(runtime, back) == answer
     assert runtime.lines() == before
 
 

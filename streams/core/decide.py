@@ -120,9 +120,15 @@ Done = list[tuple[AnyEvent, Touched]]
 
 
 def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
-    """Decide, fold, and settle what waited for this change; each event with what it touched."""
+    """Decide, fold, and settle what waited for this change; each event with what it touched.
+
+    For a consequence nothing waited: what would have been settled then is a consequence itself, and
+    other verdicts were about a text that would not have been compared.
+    """
     done = [(event, evolve(ledger, event)) for event in decide(command, ledger, policy, now)]
-    if isinstance(command, Unmerge | Restore):
+    if isinstance(command, Restore) or (
+        isinstance(command, Unmerge) and not command.consequence_of
+    ):
         done += _resume(command, ledger, policy, now)
     if isinstance(command, Admit) and done and not policy.judge.enabled:
         done += _unasked(command, ledger, policy, now)

@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from contracts.commands import Redecide, Unmerge
 from contracts.events import AnyEvent, Decided, FirstDecision, Redecided, Settled, Settlement
-from contracts.evidence import Evidence
+from contracts.evidence import Evidence, Verdict
 from contracts.identity import event_id
 from contracts.policy import Policy
 from contracts.requests import UnmergeRequest
@@ -71,11 +71,14 @@ def plan(
         return Plan(())
     history = Without(ledger.owner_id, frozenset(out), policies, search)
     history.tell(recorded)
+    held, would_be_held = _held_back(ledger), _held_back(history.other)
     pairs = ((ledger.entries[then.id], then) for then in history.other.entries.values())
-    return Plan(
-        tuple(_consequence(history, now, then) for now, then in pairs if _differ(now, then)),
-        tuple(history.overtaken),
+    found = (
+        _consequence(history, now, then)
+        for now, then in pairs
+        if _differ(now, then) or held.get(now.id) != would_be_held.get(now.id)
     )
+    return Plan(tuple(found), tuple(history.overtaken))
 
 
 def _searched_memories(events: Sequence[AnyEvent], policies: Mapping[str, Policy]) -> bool:
@@ -90,6 +93,14 @@ def _differ(now: Entry, then: Entry) -> bool:
     if made is None or would_make is None:
         return made is not would_make
     return _says(made) != _says(would_make)
+
+
+def _held_back(ledger: Ledger) -> dict[str, list[tuple[Verdict, ...]]]:
+    """The verdicts on pending candidates that something is in the way of, by candidate."""
+    held: dict[str, list[tuple[Verdict, ...]]] = {}
+    for kept in ledger.kept:
+        held.setdefault(kept.candidate_id, []).append(kept.verdicts)
+    return held
 
 
 def _asked(entry: Entry) -> list[str]:

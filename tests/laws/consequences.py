@@ -50,6 +50,7 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     assert {(a.id, b.id) for a, b in separated(real.ledger)} == apart, "nobody said so"
     assert picture(real.ledger) == picture(other.ledger)
     assert open_questions(real.ledger) == open_questions(other.ledger)
+    assert held_back(real.ledger) == held_back(other.ledger)
     for command in _verdicts(real.ledger, late):
         here, there = real.run(command), other.run(command)
         assume(accepted(here) == accepted(there))
@@ -96,6 +97,11 @@ def open_questions(ledger: Ledger) -> Mapping[str, list[str]]:
     """Who waits for the judge, and about whom."""
     waiting = (entry for entry in ledger.entries.values() if entry.pending)
     return {entry.id: [n.candidate_id for n in entry.asked] for entry in waiting}
+
+
+def held_back(ledger: Ledger) -> set[str]:
+    """Whose verdict waits for something that is in its way: the judge is not asked again."""
+    return {kept.candidate_id for kept in ledger.kept}
 
 
 # -- the history without the join ----------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contracts.commands import Unmerge
@@ -18,7 +18,18 @@ from streams.core.ledger import Ledger
 from streams.core.touched import Touched
 from streams.replay.without import Without
 from tests.laws import consequences
-from tests.laws.histories import COSINES, Act, answers, judges, policies, says, stories
+from tests.laws.histories import (
+    COSINES,
+    Act,
+    Judge,
+    Pair,
+    Say,
+    answers,
+    judges,
+    policies,
+    says,
+    stories,
+)
 from tests.laws.test_breaks import search
 
 lates = st.lists(answers, min_size=1, max_size=4)
@@ -51,6 +62,35 @@ def presets(draw: st.DrawFn) -> Policy:
     )
 
 
+COMPOSING = Policy.model_validate(
+    {
+        "name": "composing",
+        "model": "grid",
+        "search": "memories",
+        "checks": [
+            {
+                "check": "cosine",
+                "zones": [
+                    {"at_least": 1.0, "action": "superseded"},
+                    {"at_least": 0.875, "action": "pending"},
+                ],
+                "top": 1,
+            }
+        ],
+        "judge": {"neighbours": 1, "ask": "compose", "unavailable": "supersede"},
+    }
+)
+HELD_BACK: list[Act] = [
+    *(Say(point) for point in (0, 2, 3)),
+    Judge(which=0, answers=("compose",), point=1),
+    Say(1),
+    Pair(same=False, a=2, b=2),
+    Judge(which=0, answers=("same",)),
+]
+"""A verdict waits for a join that would not have been, and is about a text that is gone with it."""
+
+
+@example(COMPOSING, HELD_BACK, 0, ["same"])
 @given(presets(), stories, numbers, lates)
 def test_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int, late: list[Answer]

@@ -133,6 +133,8 @@ def test_a_request_is_the_prompt_the_tool_and_one_message() -> None:
     body = request(prompt("compare-same"), "some-model", pairs_payload(asked), 100)
     assert body["system"][0]["text"] == prompt("compare-same").text
     assert body["tools"] == [prompt("compare-same").tool]
+    assert body["tool_choice"] == {"type": "auto", "disable_parallel_tool_use": True}
+    assert body["max_tokens"] == 100
 
 
 def test_sources_are_told_with_their_times_and_no_ids() -> None:

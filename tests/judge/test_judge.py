@@ -13,6 +13,7 @@ from palimpsest.demo_judge import Fault
 from streams.judge.bucket import TokenBucket
 from streams.judge.judge import Judge
 from streams.judge.models import Usage, model
+from streams.judge.packing import answer_limit
 from streams.judge.prompts import prompt
 from tests.judge.asking import Asking, pair, side
 
@@ -291,6 +292,17 @@ def test_a_question_is_cut_into_packs_that_are_under_way_together(asking: Asking
     assert [v.neighbour_id for v in verdicts] == [f"{n}" for n in range(10)]
     assert [v.answer for v in verdicts] == ["same"] * 10
     assert sorted(len(payload["pairs"]) for payload in payloads(asking)) == [1, 3, 3, 3]
+
+
+def test_an_answer_may_be_as_long_as_so_many_pairs_need(asking: Asking) -> None:
+    asking.ruled(most=3).compare(*ALL)
+    limits = [
+        (len(p["pairs"]), b["max_tokens"])
+        for p, b in zip(payloads(asking), asking.server.requests, strict=True)
+    ]
+    known = model(asking.rules.model)
+    assert limits == [(count, answer_limit(count, known)) for count, _ in limits]
+    assert len({limit for _, limit in limits}) == 2
 
 
 def test_no_more_than_so_many_requests_are_under_way(asking: Asking) -> None:

@@ -37,6 +37,8 @@ from streams.intake.parsing import NO_RENAMES
 Asked = TypeVar("Asked")
 POLL_SECONDS = 0.02
 """How often an answer is looked for, and whether the writer has gone."""
+AWAITED = 500
+"""Answers that are looked for at once: the first ones, for they come in order."""
 
 
 class FrontDesk:
@@ -181,7 +183,7 @@ class FrontDesk:
         self._require_own()
         with self.writing() as session:
             if session is not None:
-                return told(session.request(request))
+                return told(session.requests([request])[0])
         return told(self._left_in_inbox("request", _body(request)))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
@@ -193,27 +195,28 @@ class FrontDesk:
         self._require_own()
         with self.writing(serves=False) as session:
             if session is not None:
-                carry_out = lambda one: told(session.request(one))  # noqa: E731 - used here alone
-                return [answer_or_refusal(carry_out, request) for request in requests]
-        items = [self._inbox.put("request", "inbox", _body(request)) for request in requests]
-        return [answer_or_refusal(lambda one: told(self._answer_to(one)), item) for item in items]
+                return [answer_or_refusal(told, one) for one in session.requests(requests)]
+        items = self._inbox.put_each("request", "inbox", map(_body, requests))
+        return [answer_or_refusal(told, one) for one in self._answers_to(items)]
 
     def _left_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
         """Leave an item and wait for its answer."""
-        return self._answer_to(self._inbox.put(kind, "inbox", body))
+        return self._answers_to([self._inbox.put(kind, "inbox", body)])[0]
 
-    def _answer_to(self, item: int) -> Any:
-        """Wait for the answer to an item; serve it here when the writer has gone."""
-        while (answer := self._inbox.take_answer(item)) is None:
+    def _answers_to(self, items: Sequence[int]) -> list[Any]:
+        """Wait for the answers to items; serve them here when the writer has gone."""
+        found: dict[int, bytes] = {}
+        while waiting := [item for item in items if item not in found]:
+            some = self._inbox.take_answers(waiting[:AWAITED])
+            found |= some
+            if some:
+                continue
             with self.writing() as session:
                 if session is not None:
                     session.serve_all()
                     continue
             time.sleep(POLL_SECONDS)
-        found = orjson.loads(answer)
-        if isinstance(found, dict) and "failed" in found:
-            raise RuntimeError(f"whoever was writing met a bug in this: {found['failed']}")
-        return found
+        return [_read(found[item]) for item in items]
 
     def rehearse(self, request: AnyRequest) -> Answer:
         """What a request would do; nothing is written."""
@@ -251,6 +254,14 @@ def answer_or_refusal(
         return carry_out(request)
     except RefusedError as refusal:
         return refusal
+
+
+def _read(answer: bytes) -> Any:
+    """An answer out of the inbox; RuntimeError where a bug was met on the way to it."""
+    found = orjson.loads(answer)
+    if isinstance(found, dict) and "failed" in found:
+        raise RuntimeError(f"whoever was writing met a bug in this: {found['failed']}")
+    return found
 
 
 def _body(request: AnyRequest) -> bytes:

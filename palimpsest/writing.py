@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
-from pydantic import ValidationError
 
-from contracts.errors import PalimpsestError, RefusedError, UsageError
+from contracts.errors import InvalidInputError, PalimpsestError
 from contracts.events import AnyEvent
 from contracts.policy import Policy
-from contracts.requests import REQUEST, AnyRequest
+from contracts.requests import AnyRequest
 from palimpsest.parcels import unpack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from projections.changes import Changes
@@ -23,8 +25,8 @@ from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inbox import Inbox, Item
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
-from streams.embedded.operations import carry_out
 from streams.embedded.pipeline import decide_all
+from streams.embedded.serving import Asked, serve, serve_all, understood
 from streams.embedded.writer import Effect, Writer, no_effect
 from streams.embedder import Embedder, ModelError
 
@@ -32,8 +34,9 @@ _log = logging.getLogger(__name__)
 
 KEPT = timedelta(days=1)
 """How long an answer waits for whoever asked; who died does not fetch it."""
-SERVED_AT_ONCE = 16
+SERVED_AT_ONCE = 64
 """How many items of the inbox are served before the writer goes on with its own work."""
+Done = TypeVar("Done")
 
 
 class WritingSession:
@@ -101,19 +104,10 @@ class WritingSession:
             self.projector.submit(rows)
         self._told = self._seen = done[-1][0]
 
-    def request(self, request: AnyRequest, item: Item | None = None) -> Answer:
-        """Carry a request out and commit it, with its answer where it came through the inbox."""
-        try:
-            answer: Answer = {"done": carry_out(self._desk, request)}
-        except RefusedError as error:
-            answer = {"refused": {"reason": error.reason, "detail": error.detail}}
-        except UsageError as error:
-            answer = {"usage": str(error)}
-        except BaseException:
-            self.writer.abandon()
-            raise
-        self.writer.commit(None if item is None else lambda: self._reply(item, answer))
-        return answer
+    def requests(self, requests: Sequence[AnyRequest]) -> list[Answer]:
+        """Carry requests out in their order and commit them, many small ones at once."""
+        alone = lambda one: serve(self._desk, [one])  # noqa: E731 - used here alone
+        return serve_all(self._desk, [Asked(request) for request in requests], alone)
 
     def _reply(self, item: Item, answer: object) -> None:
         self._inbox.answer(item.id, orjson.dumps(answer))
@@ -130,23 +124,26 @@ class WritingSession:
     def serve(self) -> bool:
         """Carry out what waits in the inbox, the oldest first; whether anything did."""
         items = self._inbox.waiting(SERVED_AT_ONCE)
-        for item in items:
-            self._serve_one(item)
+        for kind, some in groupby(items, key=lambda item: item.kind):
+            if kind == "request":
+                asked = [one for item in some if (one := self._understood(item)) is not None]
+                serve_all(self._desk, asked, self._request_alone)
+            else:
+                for item in some:
+                    self._or_say(partial(self._serve_candidates, item), partial(self._reply, item))
         return bool(items)
 
-    def _serve_one(self, item: Item) -> None:
-        """Carry an item out. One that meets a bug is told so: it must not stop all after it."""
+    def _understood(self, item: Item) -> Asked | None:
+        """The request of an item; who left what is none is told so."""
         try:
-            if item.kind == "request":
-                self._serve_request(item)
-            else:
-                self._serve_candidates(item)
-        except (PalimpsestError, ModelError, OSError):
-            raise
-        except Exception as error:  # noqa: BLE001 - whoever left the item raises it
-            self.writer.abandon()
-            answer = {"failed": type(error).__name__}
+            return Asked(understood(item.body), partial(self._reply, item))
+        except InvalidInputError as error:
+            answer = {"usage": error.detail}
             self.writer.commit(lambda: self._reply(item, answer))
+            return None
+
+    def _request_alone(self, one: Asked) -> list[Answer]:
+        return self._or_say(lambda: serve(self._desk, [one]), one.reply) or []
 
     def _serve_candidates(self, item: Item) -> None:
         window = self.writer.open_window(
@@ -154,11 +151,14 @@ class WritingSession:
         )
         self.writer.close_window(window)
 
-    def _serve_request(self, item: Item) -> None:
+    def _or_say(self, doing: Callable[[], Done], reply: Callable[[Answer], None]) -> Done | None:
+        """Serve somebody. Who meets a bug is told so: it must not stop all after it."""
         try:
-            request = REQUEST.validate_json(item.body)
-        except ValidationError as error:
-            answer = {"usage": f"the request cannot be read: {error.error_count()} errors"}
-            self.writer.commit(lambda: self._reply(item, answer))
-            return
-        self.request(request, item)
+            return doing()
+        except (PalimpsestError, ModelError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 - whoever left the item raises it
+            self.writer.abandon()
+            answer = {"failed": type(error).__name__}
+            self.writer.commit(lambda: reply(answer))
+            return None

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import partial
 
 import orjson
-from pydantic import ValidationError
 
-from contracts.errors import InvalidInputError, RefusedError, TransientError, UsageError
+from contracts.commands import Operation
+from contracts.errors import InvalidInputError, RefusedError, TransientError
 from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Redecided
 from contracts.policy import Policy
 from contracts.questions import AnyQuestion
-from contracts.requests import REQUEST, AnyRequest, SessionRequest
 from contracts.wire import encode
 from streams.cluster.copy import PublishedLog
 from streams.cluster.partitions import partition_of
@@ -26,7 +25,7 @@ from streams.core.questions import compose_question, settle_question
 from streams.core.touched import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inputs import Input, Outcome
-from streams.embedded.operations import carry_out
+from streams.embedded.serving import Asked, serve, understood
 from streams.embedded.writer import Effect, Window, Writer, no_effect
 from streams.embedder import Embedder
 from streams.intake import RawRow
@@ -46,19 +45,32 @@ class Interrupted(TransientError):
 
 
 class _Desk(WriterDesk):
-    """The writer's desk, which is left between two steps of a long request when told to."""
+    """The writer's desk, of a partition's owners alone.
 
-    def __init__(self, writer: Writer, is_ending: Callable[[], bool]) -> None:
+    It is left between two steps of a long request when told to.
+    """
+
+    def __init__(
+        self, writer: Writer, is_mine: Callable[[str], bool], is_ending: Callable[[], bool]
+    ) -> None:
         super().__init__(writer)
+        self._is_mine = is_mine
         self._is_ending = is_ending
 
     def ledger(self, owner_id: str) -> Ledger:
-        if self._is_ending():
-            raise Interrupted("the partition is given up: what is left of a request comes again")
+        self._go_on_or_leave()
         return super().ledger(owner_id)
+
+    def run(self, command: Operation) -> list[AnyEvent]:
+        if not self._is_mine(command.owner_id):
+            raise RefusedError("wrong_partition", "the owner belongs to another partition")
+        return super().run(command)
 
     def checkpoint(self) -> None:
         super().checkpoint()
+        self._go_on_or_leave()
+
+    def _go_on_or_leave(self) -> None:
         if self._is_ending():
             raise Interrupted("the partition is given up: what is left of a request comes again")
 
@@ -93,13 +105,16 @@ class PartitionWriter:
         wanted = policy if recorded is None else Policy.model_validate(recorded.data.policy)
         self.log = log
         self.writer = Writer(log, wanted, embedder, clock, _nobody_is_told, effect)
-        self._desk = _Desk(self.writer, lambda: self.ending)
+        self._desk = _Desk(self.writer, self._is_mine, lambda: self.ending)
         self.ending = False
         self.partition = partition
         self._topics = topics
         log.publish_beside(self._beside)
         self._inputs = inputs
         self._clock = clock
+
+    def _is_mine(self, owner_id: str) -> bool:
+        return partition_of(owner_id, self._topics.partitions) == self.partition
 
     def _is_new(self, record: Record) -> bool:
         """Whether no decision that is at the brokers says that it is done with."""
@@ -173,43 +188,21 @@ class PartitionWriter:
         if not self._is_new(record):
             return
         try:
-            request = REQUEST.validate_json(record.value)
-        except ValidationError as error:
-            self._reject(record, f"no request: {error.error_count()} errors")
+            request = understood(record.value)
+        except InvalidInputError as error:
+            self._reject(record, error)
             return
-        answer = self._answer(request)
-        self.writer.commit(lambda: self._reply(record, request, answer))
+        reply = partial(self._reply, record, request.request_id)
+        serve(self._desk, [Asked(request, reply)])
 
-    def _answer(self, request: AnyRequest) -> dict[str, Any]:
-        try:
-            self._check_place(request)
-            done: Answer = carry_out(self._desk, request)
-        except RefusedError as error:
-            return {"refused": {"reason": error.reason, "detail": error.detail}}
-        except UsageError as error:
-            return {"usage": str(error)}
-        except BaseException:
-            self.writer.abandon()
-            raise
-        return {"done": done}
-
-    def _check_place(self, request: AnyRequest) -> None:
-        """Only an owner's own partition may say anything about it."""
-        if not isinstance(request, SessionRequest):
-            return
-        if partition_of(request.owner_id, self._topics.partitions) != self.partition:
-            raise RefusedError("wrong_partition", "the owner belongs to another partition")
-
-    def _reply(self, record: Record, request: AnyRequest, answer: dict[str, Any]) -> None:
-        key = request.request_id.encode()
+    def _reply(self, record: Record, request_id: str, answer: Answer) -> None:
         body = orjson.dumps(answer)
-        self.log.others.append(Outgoing(self._topics.name("answers"), body, key))
+        self.log.others.append(Outgoing(self._topics.name("answers"), body, request_id.encode()))
         self.log.done.append(self._done(record))
 
-    def _reject(self, record: Record, detail: str) -> None:
+    def _reject(self, record: Record, error: InvalidInputError) -> None:
         row = RawRow(record.value, "memory.commands")
-        unreadable = Input(row, InvalidInputError("field", detail))
         window = self.writer.open_window(
-            [unreadable], lambda outcomes: self._finish([record], outcomes)
+            [Input(row, error)], lambda outcomes: self._finish([record], outcomes)
         )
         self.writer.close_window(window)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -29,11 +30,18 @@ class Inbox:
 
     def put(self, kind: ItemKind, origin: str, body: bytes) -> int:
         """Leave an item, on the disk when this returns, and return its id."""
+        return self.put_each(kind, origin, [body])[0]
+
+    def put_each(self, kind: ItemKind, origin: str, bodies: Iterable[bytes]) -> list[int]:
+        """Leave items, all on the disk when this returns, and return their ids."""
         with self._database.transaction():
-            cursor = self._database.execute(
-                "INSERT INTO inbox (kind, origin, body, put_at) VALUES (?, ?, ?, ?)",
-                (kind, origin, body, datetime.now(UTC).timestamp()),
-            )
+            return [self._put(kind, origin, body) for body in bodies]
+
+    def _put(self, kind: ItemKind, origin: str, body: bytes) -> int:
+        cursor = self._database.execute(
+            "INSERT INTO inbox (kind, origin, body, put_at) VALUES (?, ?, ?, ?)",
+            (kind, origin, body, datetime.now(UTC).timestamp()),
+        )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
@@ -61,15 +69,18 @@ class Inbox:
 
     def take_answer(self, item_id: int) -> bytes | None:
         """The answer to an item, which leaves the inbox with it; None while it waits."""
-        row = self._database.row(
-            "SELECT answer FROM inbox WHERE id = ? AND answered_at IS NOT NULL", (item_id,)
-        )
-        if row is None:
-            return None
-        with self._database.transaction():
-            self._database.execute("DELETE FROM inbox WHERE id = ?", (item_id,))
-        answer: bytes = row[0]
-        return answer
+        return self.take_answers([item_id]).get(item_id)
+
+    def take_answers(self, item_ids: Sequence[int]) -> dict[int, bytes]:
+        """The answers to those of some items that have one; they leave the inbox with them."""
+        marks = ", ".join("?" * len(item_ids))
+        sql = f"SELECT id, answer FROM inbox WHERE answered_at IS NOT NULL AND id IN ({marks})"  # noqa: S608 - question marks alone
+        found: dict[int, bytes] = dict(self._database.rows(sql, tuple(item_ids)))
+        if found:
+            with self._database.transaction():
+                rows = [(item_id,) for item_id in found]
+                self._database.execute_many("DELETE FROM inbox WHERE id = ?", rows)
+        return found
 
     def forget(self, older_than: datetime) -> int:
         """Drop answers given before a moment that nobody fetched; return how many."""

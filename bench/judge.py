@@ -50,10 +50,14 @@ def calls(scale: Scale) -> list[Measured]:
 
 @contextmanager
 def service(delay: float) -> Iterator[str]:
-    """`palimpsest demo-judge` in a process of its own, so slow; gives its address."""
+    """`palimpsest demo-judge` in a process of its own, so slow; gives its address.
+
+    A service is on another machine: here it takes what processors others leave.
+    """
     run = "from palimpsest.cli import main; main()"
     words = ["--json", "demo-judge", "--port", "0", "--delay", str(delay)]
-    with subprocess.Popen([sys.executable, "-c", run, *words], stdout=subprocess.PIPE) as service:
+    command = ["nice", "-n", "19", sys.executable, "-c", run, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as service:
         assert service.stdout is not None
         try:
             yield orjson.loads(service.stdout.readline())["url"]

@@ -185,6 +185,12 @@ class Log(Database):
             yield from chunk
             after = chunk[-1]
 
+    def owners_since(self, position: int, *, upto: int) -> list[str]:
+        """The ids of owners with events after a position, up to and including another."""
+        numbers = "SELECT DISTINCT owner_no FROM events WHERE position > ? AND position <= ?"
+        sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({numbers})"  # noqa: S608 - no values
+        return [row[0] for row in self.rows(sql, (position, upto))]
+
     def event_counts(self) -> dict[str, int]:
         """The number of events of each owner; reads an index from end to end."""
         rows = self.rows(

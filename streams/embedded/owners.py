@@ -14,8 +14,6 @@ from streams.retrieval import ScopeIndex
 
 MOST_CANDIDATES = 250_000
 """How many candidates the loaded ledgers may hold together; one owner may be larger than that."""
-CATCH_UP = 1_000
-"""How many events of other writers are folded at a time."""
 
 
 @dataclass(slots=True)
@@ -68,13 +66,17 @@ class Owners:
         return found
 
     def catch_up(self) -> None:
-        """Fold what another writer appended while this one did not hold the lock."""
-        while recorded := self._log.after(self.position, CATCH_UP):
-            for one in recorded:
-                owner = self._loaded.get(one.event.owner_id)
-                if owner is not None:
+        """Fold what another writer appended while this one did not hold the lock.
+
+        Nobody else's events are read: to decode one takes as long as to fold it several times.
+        """
+        head = self._log.head()
+        for owner_id in self._log.owners_since(self.position, upto=head):
+            owner = self._loaded.get(owner_id)
+            if owner is not None:
+                for one in self._log.of_owner(owner_id, after=self.position, upto=head):
                     evolve(owner.ledger, one.event)
-            self.position = recorded[-1].position
+        self.position = head
 
     def forget(self, owner_ids: set[str]) -> None:
         """Drop owners whose ledgers hold events that the log could not take."""

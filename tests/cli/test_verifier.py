@@ -1,0 +1,42 @@
+"""The verifier gives way to whoever decides: it asks for less of the processors than others."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from palimpsest.commands import verifier
+from palimpsest.commands.verifier import NICENESS, give_way
+from tests.cli.conftest import CommandLine, Row
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no niceness there")
+
+
+@posix
+@pytest.mark.parametrize(("before", "after"), [(0, NICENESS), (5, NICENESS), (15, 15)])
+def test_it_is_as_nice_as_it_should_be_and_never_less(
+    before: int, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    niceness = before
+
+    def nice(by: int) -> int:
+        nonlocal niceness
+        niceness += by
+        return niceness
+
+    monkeypatch.setattr(os, "nice", nice)
+    give_way()
+    assert niceness == after
+
+
+def test_the_command_does_so(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gave: list[bool] = []
+    monkeypatch.setattr(verifier, "give_way", lambda: gave.append(True))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    palimpsest.ingest(row("nothing to ask about"))
+    assert palimpsest.json("verifier", "--once")["questions"] == 0
+    assert gave == [True]

@@ -91,24 +91,18 @@ class Client:
         await asyncio.gather(*sent)
         return len(sent)
 
-    async def ask(self, request: AnyRequest, patience: float = ANSWER_SECONDS) -> dict[str, Any]:
-        """As `ask_each`, of one request about whom it says itself."""
-        return (await self.ask_each([(request, None)], patience))[0]
-
-    async def ask_each(
-        self, asked: Sequence[Asked], patience: float = ANSWER_SECONDS
-    ) -> list[dict[str, Any]]:
+    async def ask_each(self, asked: Sequence[Asked]) -> list[dict[str, Any]]:
         """Publish requests to the partitions that they may concern, and join each one's answers.
 
         All are published before the first answer is waited for. Only an owner's partition knows its
         candidates, so a request whose owner is not known goes to all. TransientError where for
-        `patience` seconds no answer came.
+        `ANSWER_SECONDS` no answer came.
         """
         concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
         async with reader(self._connection) as consumer:
             await self._listen(consumer, {p for some in concerned.values() for p in some})
             await self._send([(one, concerned[one.request_id]) for one, _ in asked])
-            answers = await self._answers(consumer, concerned, patience)
+            answers = await self._answers(consumer, concerned)
         return [merged(answers[one.request_id]) for one, _ in asked]
 
     def _concerned(self, request: AnyRequest, owner_id: str | None) -> list[int]:
@@ -132,32 +126,32 @@ class Client:
         await asyncio.gather(*sent)
 
     async def _answers(
-        self, consumer: AIOKafkaConsumer, concerned: Mapping[str, Sequence[int]], patience: float
+        self, consumer: AIOKafkaConsumer, concerned: Mapping[str, Sequence[int]]
     ) -> dict[str, list[dict[str, Any]]]:
         """Each request's answers by its id, in the order of the partitions that it concerned."""
         waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
         found: dict[tuple[bytes, int], dict[str, Any]] = {}
         now = asyncio.get_running_loop().time
-        deadline = now() + patience
+        deadline = now() + ANSWER_SECONDS
         while waiting:
             if now() > deadline:
-                raise _unanswered({partition for _, partition in waiting}, patience)
+                raise _unanswered({partition for _, partition in waiting})
             some = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000))
             for record in (record for records in some.values() for record in records):
                 at = (record.key or b"", record.partition)
                 if at in waiting:
                     waiting.remove(at)
                     found[at] = orjson.loads(record.value or b"")
-                    deadline = now() + patience
+                    deadline = now() + ANSWER_SECONDS
         return {
             one: [found[one.encode(), partition] for partition in partitions]
             for one, partitions in concerned.items()
         }
 
 
-def _unanswered(partitions: Iterable[int], patience: float) -> TransientError:
+def _unanswered(partitions: Iterable[int]) -> TransientError:
     return TransientError(
-        f"no answer from the partitions {sorted(partitions)} within {patience:.0f} s: are the"
+        f"no answer from the partitions {sorted(partitions)} within {ANSWER_SECONDS:.0f} s: are the"
         " workers running? What was asked is in the topic, and will be carried out"
     )
 

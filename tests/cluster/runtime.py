@@ -105,7 +105,7 @@ class Cluster:
         client = Client(self.connection, self.topics)
         await client.start()
         try:
-            return await client.ask(request)
+            return (await client.ask_each([(request, None)]))[0]
         finally:
             await client.stop()
 

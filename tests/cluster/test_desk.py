@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import RefusedError
+from contracts.errors import RefusedError, TransientError
 from contracts.evidence import Evidence, Verdict
 from contracts.requests import (
     AccessRequest,
@@ -35,8 +36,11 @@ from contracts.requests import (
 from palimpsest import Palimpsest, cluster_desk, store
 from palimpsest.cluster_desk import ClusterDesk, events_of
 from palimpsest.desk import FrontDesk
+from streams.cluster import client
 from streams.cluster.client import Asked
 from streams.cluster.connection import Connection
+from streams.cluster.partitions import partition_of
+from streams.cluster.topics import Topics
 from streams.policies import load_policy
 from tests.stub_engine import load_stub
 
@@ -152,3 +156,25 @@ def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> Non
         ask.desk.ask(nobody)
     assert ask.desk.ask_each([]) == []
     assert [owner for _, owner in ask.workers.asked] == ["ada", None, None]
+
+
+def test_only_the_owners_partition_is_asked(
+    connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody answers here, and the error names whom was asked."""
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.0)
+    request = AccessRequest(request_id=str(uuid4()), candidate_id="somebody's")
+
+    async def waited_for(owner_id: str | None) -> str:
+        asking = client.Client(connection, topics)
+        await asking.start()
+        try:
+            with pytest.raises(TransientError) as unanswered:
+                await asking.ask_each([(request, owner_id)])
+        finally:
+            await asking.stop()
+        return str(unanswered.value)
+
+    everybody, one = asyncio.run(waited_for(None)), asyncio.run(waited_for("ada"))
+    assert "partitions [0, 1, 2, 3]" in everybody
+    assert f"partitions [{partition_of('ada', topics.partitions)}]" in one

@@ -63,10 +63,14 @@ class SettleQuestion(_Question):
 
 
 class ComposeQuestion(_Question):
-    """A text composed anew of the sources, oldest first, for the join that lost its own."""
+    """A text composed anew of the sources, oldest first, for the join that lost its own.
+
+    `lost_by` is the event since which it lacks one, of just these sources.
+    """
 
     question: Literal["compose"] = "compose"
     decision_id: str
+    lost_by: str = ""
     sources: Annotated[tuple[AskedText, ...], Field(min_length=1)]
 
     @property

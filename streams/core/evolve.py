@@ -104,7 +104,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             pass
         case _:
             assert_never(event)
-    keep_lost_texts(ledger, touched)
+    keep_lost_texts(ledger, event.id, touched)
     return touched
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contracts.events import Composition, Decided
-from streams.core.ledger import Distinct, Edge, Entry, Ledger, Memory, Review, Statement
+from streams.core.ledger import Distinct, Edge, Entry, Ledger, Lost, Memory, Review, Statement
 from streams.core.touched import Touched
 
 
@@ -72,7 +72,7 @@ def face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
     ledger.scope(memory.namespace).faces.append(memory.members[0])
 
 
-def keep_lost_texts(ledger: Ledger, touched: Touched) -> None:
+def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
     """Keep which texts have to be composed anew in the memories that an event changed.
 
     Other sources that are left make another question of it.
@@ -87,8 +87,9 @@ def keep_lost_texts(ledger: Ledger, touched: Touched) -> None:
         del ledger.composing[gone]
         touched.texts[gone] = False
     for edge_id, left in lost.items():
-        if ledger.composing.get(edge_id) != left:
-            ledger.composing[edge_id] = left
+        known = ledger.composing.get(edge_id)
+        if known is None or known.sources != left:
+            ledger.composing[edge_id] = Lost(left, event_id)
             touched.texts[edge_id] = True
 
 

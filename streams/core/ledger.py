@@ -184,6 +184,14 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """A text that has to be composed anew: the sources that are left, and since which event."""
+
+    sources: tuple[str, ...]
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """What somebody said of a pair; the latest of the highest rank holds (design section 2)."""
 
@@ -216,7 +224,7 @@ class Ledger:
     """All that the log says of one owner.
 
     `kept` are verdicts that may settle a pending candidate yet, in the order in which they came;
-    `composing` are the joins whose text has to be composed anew, with the sources that are left;
+    `composing` are the joins whose text has to be composed anew, with what is left of it;
     `compacted` is where a session's conversation was last compacted, as places are counted.
     """
 
@@ -228,7 +236,7 @@ class Ledger:
     statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
     reviews: dict[str, Review] = field(default_factory=dict)
     kept: list[KeptVerdicts] = field(default_factory=list)
-    composing: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    composing: dict[str, Lost] = field(default_factory=dict)
     compacted: dict[str, int] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0

@@ -32,15 +32,16 @@ def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> Settle
 
 def compose_question(ledger: Ledger, decision_id: str, policy: Policy) -> ComposeQuestion | None:
     """The question for a join whose text lost a source; None where its memory needs none now."""
-    sources = ledger.composing.get(decision_id)
-    if sources is None:
+    lost = ledger.composing.get(decision_id)
+    if lost is None:
         return None
     return ComposeQuestion(
         owner_id=ledger.owner_id,
         policy=policy.hash,
         rules=policy.judge,
         decision_id=decision_id,
-        sources=tuple(_own(ledger.entries[source]) for source in sources),
+        lost_by=lost.event_id,
+        sources=tuple(_own(ledger.entries[source]) for source in lost.sources),
     )
 
 

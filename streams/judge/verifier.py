@@ -111,14 +111,15 @@ class Verifier:
 def request_id(question: AnyQuestion) -> str:
     """The id of the request that answers a question: the same whoever answers it, and when.
 
-    A join may be composed anew more than once, each time of other sources.
+    A join may be composed anew more than once: of other sources, or because what was made of these
+    was no longer needed when it came, and is again.
     """
     match question:
         case SettleQuestion():
             return event_id(question.decision_id, "question")
         case ComposeQuestion():
             sources = ",".join(source.candidate_id for source in question.sources)
-            return event_id(question.decision_id, f"question:{sources}")
+            return event_id(question.decision_id, f"question:{question.lost_by}:{sources}")
 
 
 def _side(asked: AskedText) -> Side:

@@ -142,6 +142,20 @@ def test_a_join_that_lost_its_text_is_composed_of_what_is_left() -> None:
     assert recompose(history, "c") is None
 
 
+def test_a_text_that_is_lost_again_is_another_question() -> None:
+    """An answer to the first came too late, and is refused: the second must not be taken for it."""
+    history = given(*LOST, retract("a"))
+    first, by = recompose(history, "c"), history.new[0].id
+    again = recompose(history.when(restore("a")).when(retract("a")), "c")
+    assert first is not None
+    assert again is not None
+    assert first.lost_by == by
+    assert again.lost_by == history.new[0].id != by
+    assert again.sources == first.sources
+    history.when(say("e", "Adores tea", {"a": KEEP}))
+    assert recompose(history, "c") == again, "what changes nothing of it asks nothing new"
+
+
 def test_a_join_that_was_taken_out_is_not_composed() -> None:
     history = given(*LOST, retract("a"), unmerge("c"))
     assert recompose(history, "c") is None

@@ -159,6 +159,8 @@ def test_the_request_has_the_same_id_whenever_it_is_asked() -> None:
     again = settled(by_name({"a": "different", "b": "different"}), question)
     assert first.request_id == again.request_id == request_id(question)
     assert request_id(anew("a", "b")) != request_id(anew("a", "c"))
+    lost_again = anew("a", "b").model_copy(update={"lost_by": JOIN})
+    assert request_id(lost_again) != request_id(anew("a", "b"))
 
 
 def test_what_became_pending_anew_is_another_question() -> None:

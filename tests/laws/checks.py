@@ -586,10 +586,10 @@ def lost_texts_are_kept(policy: Policy, story: list[Act]) -> None:
         before = dict(ledger.composing)
         touched = evolve(ledger, event)
         now = texts_to_compose(ledger)
-        assert ledger.composing == now
-        assert {i for i, waits in touched.texts.items() if waits} == {
-            edge_id for edge_id, left in now.items() if before.get(edge_id) != left
-        }
+        assert {edge_id: lost.sources for edge_id, lost in ledger.composing.items()} == now
+        new = {i for i, lost in ledger.composing.items() if before.get(i) != lost}
+        assert {i for i, waits in touched.texts.items() if waits} == new
+        assert {ledger.composing[i].event_id for i in new} <= {event.id}
         waiting |= {i for i, waits in touched.texts.items() if waits}
         waiting -= {i for i, waits in touched.texts.items() if not waits}
         assert waiting == set(now)

@@ -301,9 +301,9 @@ def newcomers_do_not_speak(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what takes a source away is looked at, not who joins a memory whose text is missing."""
     keep = indexes.keep_lost_texts
 
-    def broken(ledger: Ledger, touched: Touched) -> None:
+    def broken(ledger: Ledger, event_id: str, touched: Touched) -> None:
         if not any(edge.standing for edge in touched.edges.values()):
-            keep(ledger, touched)
+            keep(ledger, event_id, touched)
 
     monkeypatch.setattr(evolve, "keep_lost_texts", broken)
 

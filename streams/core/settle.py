@@ -172,7 +172,8 @@ def _settled(
         decision=decision,
         candidate_id=entry.id,
         join=join,
-        composition=command.composition if join and join.face == "text" else None,
+        # A text that cannot stand here might in the history without some join (design section 9).
+        composition=command.composition if join is None or join.face == "text" else None,
         evidence=Evidence(policy=policy.hash, check="judge", verdicts=command.verdicts),
         rank=command.rank,
         actor=command.actor,

@@ -24,7 +24,7 @@ def tell(event: AnyEvent) -> None:
         case Decided():
             _checked(event)
         case Settled() | Joined():
-            if event.data.composition is not None:
+            if event.data.join is not None and event.data.composition is not None:
                 _merged(event.data.composition)
             elif event.data.evidence is not None:
                 _failed(event, event.data.evidence.verdicts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.events import Decided
+from contracts.events import Decided, Settled
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -139,6 +139,17 @@ def test_a_text_of_unknown_sources_or_without_the_newcomer_is_unusable() -> None
 def test_a_text_that_is_another_candidates_is_unusable() -> None:
     history = given(say("x", "Likes green tea"), *COMPOSED)
     history.then("b llm_keep")
+
+
+def test_a_text_that_cannot_stand_stays_with_its_verdict() -> None:
+    """Without some join it could: the history told again without that has it (design section 9)."""
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": ASK}), say("x", "Tea, chai"))
+    history.when(judge("b", a="compose", text="Tea, chai", sources="a b")).then("b llm_keep")
+    settled = history.log[-1]
+    assert isinstance(settled, Settled)
+    assert settled.data.composition is not None
+    assert settled.data.composition.content.text == "Tea, chai"
+    history.shows({"Tea": "a", "Chai": "b", "Tea, chai": "x"})
 
 
 def test_a_text_that_is_one_of_its_sources_is_usable() -> None:

@@ -21,7 +21,6 @@ from streams.core.ledger import Ledger
 from streams.replay.consequences import Plan, commands, plan
 from tests.laws.checks import (
     EXACT,
-    _composed,
     _start_without,
     accepted,
     join_of,
@@ -128,8 +127,6 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
         real.run(command)
         other.run(command)
         return True
-    if isinstance(command, Settle) and _composes_again(real, other, command):
-        return False
     if isinstance(command, Settle):
         again = _heard_there(real, other, command)
         real.run(command)
@@ -141,12 +138,6 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
     if isinstance(command, Unmerge | Reinstate) and _pair(real, command) != _pair(other, command):
         return False
     return accepted(real.run(command)) == accepted(other.run(command))
-
-
-def _composes_again(real: World, other: World, command: Settle) -> bool:
-    """Whether its text was composed before: then it is kept apart, and the log has it no more."""
-    text = command.composition.content.hash if command.composition else None
-    return text in _composed(real) | _composed(other)
 
 
 def _waiting(world: World, command: Merge) -> list[bool]:

@@ -89,8 +89,15 @@ HELD_BACK: list[Act] = [
 ]
 """A verdict waits for a join that would not have been, and is about a text that is gone with it."""
 
+COMPOSED_BEFORE: list[Act] = [
+    *(Say(point) for point in (0, 2, 8, 10)),
+    *[Judge(which=0, answers=("compose",), point=5)] * 2,
+]
+"""A text that was composed of one pair and keeps the next would have been the first of its kind."""
+
 
 @example(COMPOSING, HELD_BACK, 0, ["same"])
+@example(COMPOSING, COMPOSED_BEFORE, 0, ["same"])
 @given(presets(), stories, numbers, lates)
 def test_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int, late: list[Answer]

@@ -42,7 +42,7 @@ class Carried:
 
 
 async def dedupe(
-    desk: FrontDesk, judge: Judging, *, owner_id: str | None, dry_run: bool, tell: Tell
+    desk: FrontDesk, judge: Judging, *, dry_run: bool, tell: Tell, owner_id: str | None = None
 ) -> dict[str, Any]:
     """Run the batch rules of the policy in force over every owner or one; what came of it.
 

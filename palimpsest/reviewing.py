@@ -50,7 +50,7 @@ class Reviewed:
 
 
 async def review(
-    desk: FrontDesk, judge: Judging, *, owner_id: str | None, tell: Tell
+    desk: FrontDesk, judge: Judging, *, tell: Tell, owner_id: str | None = None
 ) -> dict[str, Any]:
     """Review every rejection, or one owner's, that stands unreviewed.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from palimpsest.collector import rest_collector
 from palimpsest.commands import (
     bulk,
     care,
@@ -28,6 +29,7 @@ from palimpsest.commands import (
 )
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
+from palimpsest.imports import leave_out_catalogues
 from palimpsest.output import Output
 
 app = typer.Typer(
@@ -107,4 +109,6 @@ def main() -> None:
     Whoever stops it politely (SIGTERM) is answered as whoever interrupts it: with what was done.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    rest_collector()
+    leave_out_catalogues()
     app()

@@ -62,13 +62,11 @@ def worker(
     embedder = _embedder(call)
     folder = data or _folder(instance)
     with _alone(folder):
-        from palimpsest.collector import rest_collector
         from palimpsest.logs import log_to_standard_error
         from streams.cluster.metrics import LETTERS_PER_MINUTE
         from streams.cluster.worker import WorkerSettings, run
 
         log_to_standard_error()
-        rest_collector()
         policy = load_policy(call.settings.policy or "standard")
         run(
             WorkerSettings(
@@ -127,11 +125,9 @@ def project(context: typer.Context) -> None:
     """
     call = invocation(context)
     connection = reach(call)
-    from palimpsest.collector import rest_collector
     from palimpsest.logs import log_to_standard_error
 
     log_to_standard_error()
-    rest_collector()
     folder = call.settings.store
     folder.mkdir(parents=True, exist_ok=True)
     with call.output.progress() as tell:

@@ -1,0 +1,54 @@
+"""What the command line leaves out of the libraries that it imports.
+
+LanceDB imports a client of remote catalogues, hundreds of generated models: 1.4 of the 2.4 s that
+`import lancedb` takes. Nothing here speaks to a catalogue. It is the process that decides this, not
+the library: whoever embeds Palimpsest may use them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, NoReturn
+
+CATALOGUES = "lance_namespace_urllib3_client"
+
+
+def leave_out_catalogues() -> None:
+    """Have what LanceDB imports of the client be names without a meaning, if it is not imported."""
+    if CATALOGUES not in sys.modules:
+        sys.meta_path.insert(0, _LeftOut())
+
+
+class _LeftOut(MetaPathFinder, Loader):
+    """Finds the package, and every module in it, as something empty."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target
+        if fullname.partition(".")[0] != CATALOGUES:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Empty(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is in it."""
+
+
+class _Empty(ModuleType):
+    """Has a class of every name, which is good for annotations alone."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {"__init__": _refuse, "__module__": self.__name__})
+
+
+def _refuse(self: object, *_: object, **__: object) -> NoReturn:
+    raise NotImplementedError(f"{type(self).__name__} is left out of the command line")

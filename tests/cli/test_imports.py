@@ -1,0 +1,32 @@
+"""What the command line leaves out of LanceDB's import is needed by nothing that it does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import sys
+from palimpsest.imports import CATALOGUES, leave_out_catalogues
+leave_out_catalogues()
+import lancedb
+import pyarrow as pa
+table = lancedb.connect(sys.argv[1]).create_table("t", pa.table({"number": [1, 2, 3]}))
+table.delete("number = 2")
+print(table.count_rows(), len([name for name in sys.modules if name.startswith(CATALOGUES)]) < 50)
+from lance_namespace import ListTablesRequest
+try:
+    ListTablesRequest()
+except NotImplementedError as error:
+    print(error)
+"""
+
+
+def test_tables_need_no_client_of_catalogues(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    assert ran.stdout.splitlines() == [
+        "2 True",
+        "ListTablesRequest is left out of the command line",
+    ], ran.stderr

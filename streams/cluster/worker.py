@@ -43,13 +43,9 @@ from streams.embedder import Embedder  # noqa: E402
 
 _log = logging.getLogger(__name__)
 
-TAKEN = 512
-"""Records taken together."""
 BUFFERED = 4096
 """Records of a topic that Faust holds before it stops fetching; it stops for up to a second, so
 that a quarter of this halves what a worker gets done."""
-WITHIN_SECONDS = 0.005
-"""How long the first of them waits for others; those that come later are put together then."""
 SESSION_SECONDS = 6.0
 HEARTBEAT_SECONDS = 1.0
 REBALANCE_SECONDS = 20.0
@@ -242,13 +238,13 @@ def _connect(app: faust.App, watch: Watch, station: Station, topics: Topics) -> 
 
     @app.agent(candidates, name="candidates")
     async def on_candidates(stream: Any) -> None:
-        async for deliveries in _taken(app, watch, stream):
-            await station.candidates(deliveries)
+        async for delivery in _deliveries(app, watch, stream):
+            await station.candidates([delivery])
 
     @app.agent(commands, name="commands")
     async def on_commands(stream: Any) -> None:
-        async for deliveries in _taken(app, watch, stream):
-            await station.commands(deliveries)
+        async for delivery in _deliveries(app, watch, stream):
+            await station.commands([delivery])
 
 
 def _mine(app: faust.App, names: Sequence[str]) -> set[int]:
@@ -260,15 +256,15 @@ def _mine(app: faust.App, names: Sequence[str]) -> set[int]:
     return first
 
 
-async def _taken(app: faust.App, watch: Watch, stream: Any) -> AsyncIterator[list[Delivery]]:
-    """Batches of records of the present assignment; what is left of an earlier one comes again."""
-    async for events in stream.noack_take(TAKEN, within=WITHIN_SECONDS):
-        now = app.consumer_generation_id
-        yield [
-            Delivery(_record(event.message), watch.acknowledging(event))
-            for event in events
-            if event.message.generation_id == now
-        ]
+async def _deliveries(app: faust.App, watch: Watch, stream: Any) -> AsyncIterator[Delivery]:
+    """Records of the present assignment; what is left of an earlier one comes again.
+
+    One by one: what can be decided on together is put together later. Faust's way to take many
+    wakes up for ever to look whether there are some, which took a sixth of the event loop.
+    """
+    async for event in stream.noack().events():
+        if event.message.generation_id == app.consumer_generation_id:
+            yield Delivery(_record(event.message), watch.acknowledging(event))
 
 
 def _record(message: Any) -> Record:

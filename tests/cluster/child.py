@@ -39,7 +39,7 @@ def live(plan: Plan) -> int:
 
 
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
-    worker.TAKEN = assigned.TOGETHER = plan.get("taken", 64)
+    assigned.TOGETHER = plan.get("taken", 64)
     worker.BUFFERED = plan.get("buffered", worker.BUFFERED)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     operations.BULK = 3

@@ -43,6 +43,8 @@ from tests.streams.embedded.runtime import AT, inputs
 
 PATIENCE = 60.0
 PARTITIONS = 4
+FEW_PARTITIONS = 2
+"""Enough to be more than one: each costs a producer at each start of a worker."""
 Result = TypeVar("Result")
 MEMORIES = "SELECT memory_id, face, members FROM memories WHERE owner_id = ? ORDER BY memory_id"
 
@@ -58,13 +60,15 @@ def eventually(asked: Any, what: str, patience: float = PATIENCE) -> None:
 class Cluster:
     """Topics of one's own on a broker, with as many workers and projectors as are started."""
 
-    def __init__(self, folder: Path, bootstrap: str, forge: Forge) -> None:
+    def __init__(
+        self, folder: Path, bootstrap: str, forge: Forge, partitions: int = PARTITIONS
+    ) -> None:
         self.folder = folder
         self.connection = Connection(bootstrap=bootstrap, prefix=f"test-{uuid4().hex}.")
-        self.topics = Topics(self.connection.prefix, PARTITIONS)
+        self.topics = Topics(self.connection.prefix, partitions)
         self._forge = forge
         self.children: list[Child] = []
-        self.run(create(self.connection, PARTITIONS))
+        self.run(create(self.connection, partitions))
 
     def run(self, doing: Coroutine[Any, Any, Result]) -> Result:
         """Do something with the brokers."""
@@ -81,7 +85,9 @@ class Cluster:
     def _start(self, command: str, folder: Path, **plan: Any) -> Child:
         folder.mkdir(exist_ok=True)
         where = {"bootstrap": self.connection.bootstrap, "prefix": self.topics.prefix}
-        child = self._forge.start(folder, [command], partitions=PARTITIONS, **where, **plan)
+        child = self._forge.start(
+            folder, [command], partitions=self.topics.partitions, **where, **plan
+        )
         self.children.append(child)
         return child
 
@@ -134,7 +140,7 @@ class Cluster:
         at = [
             self.topics.at(kind, partition)
             for kind in ("candidates", "commands")
-            for partition in range(PARTITIONS)
+            for partition in range(self.topics.partitions)
         ]
         ends = {one: end for one, end in (await consumer.end_offsets(at)).items() if end}
         try:
@@ -148,7 +154,7 @@ class Cluster:
         at = [
             self.topics.at(kind, partition)
             for kind in ("decisions", "dead_letters")
-            for partition in range(PARTITIONS)
+            for partition in range(self.topics.partitions)
         ]
         async with reader(self.connection) as consumer:
             ends = await consumer.end_offsets(at)
@@ -188,7 +194,7 @@ class ClusterRuntime:
     """One worker and one projector; what is asked is asked of the store that follows."""
 
     def __init__(self, folder: Path, bootstrap: str, forge: Forge) -> None:
-        self.cluster = Cluster(folder, bootstrap, forge)
+        self.cluster = Cluster(folder, bootstrap, forge, FEW_PARTITIONS)
         self._worker = self.cluster.worker()
         self._projector = self.cluster.projector()
         self._store = folder / "store"

@@ -23,7 +23,10 @@ from tests.projections.histories import History
 Damage = Callable[[Path], Any]
 
 
-def build(folder: Path) -> History:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
+    """Projections in good order, and the history that they show; nobody may change either."""
+    folder = tmp_path_factory.mktemp("whole")
     history = History(21)
     projector = Projector(folder, history.log)
     projector.start()
@@ -32,6 +35,14 @@ def build(folder: Path) -> History:
         projector.submit(history.take())
         projector.flush()
     projector.close()
+    return folder, history
+
+
+@pytest.fixture
+def history(whole: tuple[Path, History], tmp_path: Path) -> History:
+    """A history, with a copy of its projections at `tmp_path`."""
+    folder, history = whole
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     return history
 
 
@@ -142,8 +153,7 @@ SEEN_BY_VERIFY: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize("name", SEEN_AT_START)
-def test_damage_is_repaired_at_the_next_start(tmp_path: Path, name: str) -> None:
-    history = build(tmp_path)
+def test_damage_is_repaired_at_the_next_start(tmp_path: Path, history: History, name: str) -> None:
     SEEN_AT_START[name](tmp_path)
     report = Projector(tmp_path, history.log).start()
     found = verify(history.log, tmp_path)
@@ -152,9 +162,10 @@ def test_damage_is_repaired_at_the_next_start(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", SEEN_BY_VERIFY)
-def test_verify_finds_it_and_a_rebuild_repairs_it(tmp_path: Path, name: str) -> None:
+def test_verify_finds_it_and_a_rebuild_repairs_it(
+    tmp_path: Path, history: History, name: str
+) -> None:
     damage, what = SEEN_BY_VERIFY[name]
-    history = build(tmp_path)
     damage(tmp_path)
     found = verify(history.log, tmp_path)
     assert found["differences"] > 0
@@ -165,9 +176,9 @@ def test_verify_finds_it_and_a_rebuild_repairs_it(tmp_path: Path, name: str) -> 
     assert verify(history.log, tmp_path)["differences"] == 0
 
 
+@pytest.mark.usefixtures("history")
 def test_any_changed_byte_of_a_segment_is_damage(tmp_path: Path) -> None:
     """Also where Parquet, Arrow or Python would raise something of their own over it."""
-    build(tmp_path)
     one = segment(tmp_path)
     for path in one.path.glob("*.parquet"):
         content = path.read_bytes()
@@ -181,8 +192,9 @@ def test_any_changed_byte_of_a_segment_is_damage(tmp_path: Path) -> None:
     assert one.damage(thorough=True) is None
 
 
-def test_bytes_that_are_not_those_written_are_not_read_as_rows(tmp_path: Path) -> None:
-    history = build(tmp_path)
+def test_bytes_that_are_not_those_written_are_not_read_as_rows(
+    tmp_path: Path, history: History
+) -> None:
     path = segment(tmp_path).file("decisions")
     content = bytearray(path.read_bytes())
     for place in range(4, pq.read_metadata(path).row_group(0).total_byte_size // 2, 3):
@@ -194,15 +206,13 @@ def test_bytes_that_are_not_those_written_are_not_read_as_rows(tmp_path: Path) -
     assert verify(history.log, tmp_path)["differences"] == 0
 
 
-def test_verify_changes_nothing(tmp_path: Path) -> None:
-    history = build(tmp_path)
+def test_verify_changes_nothing(tmp_path: Path, history: History) -> None:
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
     assert verify(history.log, tmp_path)["differences"] == 0
     assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
-def test_a_half_commit_to_lancedb_is_undone(tmp_path: Path) -> None:
-    history = build(tmp_path)
+def test_a_half_commit_to_lancedb_is_undone(tmp_path: Path, history: History) -> None:
     store = LanceStore(tmp_path / "lancedb")
     assert store.open(history.log.head()) is False
     lancedb.connect(tmp_path / "lancedb").open_table("memories").delete("members > 0")

@@ -35,7 +35,7 @@ def recall(
 
     Those that only the session said since its last compaction are left out.
     """
-    embedding = desk.embedder().submit([question]).result()[0]
+    embedding = desk.embedder().embed_now(question)
     vector = embedding.vector.astype(np.float32)
     if as_of is not None:
         then = recall_as_of(desk.log, owner_id, vector, k, namespace, as_of, session_id)

@@ -29,8 +29,8 @@ app = typer.Typer()
 
 VERIFIER_FOLDER = Path(".palimpsest-verifier")
 PATIENCE_SECONDS = 3600.0
-NICENESS = 10
-"""The system gives a process of this niceness a ninth of what it gives others that want it too."""
+NICENESS = 19
+"""The least there is: it takes what processors others leave, a seventieth where they leave none."""
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ class Decider:
 
     def embed(self, text: str) -> Vector:
         """The vector of a text, at once."""
-        return self._vector(self._embedder().submit([text]).result()[0])
+        return self._vector(self._embedder().embed_now(text))
 
     def set_policy(self, policy: Policy, event_id: str, actor: str | None) -> None:
         """Decide by this policy from now on."""

@@ -33,6 +33,10 @@ class Embedder:
         """
         return self._thread.submit(self._embed, tuple(texts))
 
+    def embed_now(self, text: str) -> Embedding:
+        """Embed a text on the caller's thread; nothing that was submitted is waited for."""
+        return self.engine.embed([text])[0]
+
     def close(self) -> None:
         """Finish the submission at work, cancel those that wait, and end the thread."""
         self._thread.shutdown(wait=True, cancel_futures=True)

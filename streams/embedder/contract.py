@@ -32,7 +32,10 @@ class Embedding:
 
 
 class Engine(Protocol):
-    """Runs one model. The vector of a text never depends on the texts beside it."""
+    """Runs one model. The vector of a text never depends on the texts beside it.
+
+    May be used by several threads at once.
+    """
 
     @property
     def name(self) -> str:

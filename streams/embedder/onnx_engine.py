@@ -50,6 +50,8 @@ class OnnxEngine:
         batches = batches_by_length([len(tokens.ids) for tokens in read])
         inputs = [padded([read[text].ids for text in batch]) for batch in batches]
         rows = np.empty((len(read), self.dimension), dtype=np.float32)
+        if len(inputs) == 1:  # who wants one batch does not wait for others' many
+            return self._graph.run(*inputs[0])[np.argsort(batches[0])]
         results = self._threads.map(lambda both: self._graph.run(*both), inputs)
         for batch, result in zip(batches, results, strict=True):
             rows[batch] = result

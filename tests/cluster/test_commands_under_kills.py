@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaProducer
 from contracts.events import Invalid, Retracted
 from contracts.identity import digest, invalid_id
 from contracts.requests import RetractRequest, Selection
-from tests.cluster.runtime import Cluster, ended, eventually, said
+from tests.cluster.runtime import Cluster, ended, eventually, is_ready, said
 from tests.cluster.verifier import check_followed, events_of, read_topic
 from tests.reliability.rows import rows
 from tests.streams.embedded.runtime import inputs
@@ -76,6 +76,7 @@ def test_a_bulk_request_that_is_killed_half_way_is_finished_and_answered(
     assert time.monotonic() - begun < 10
     worker = cluster.worker()
     projector = cluster.projector()
+    eventually(lambda: is_ready(worker), "it can be told to end: all may be done already")
     asking.join(60)
     assert len(answers) == 1, said(worker)
     assert len(answers[0]["done"]["retracted"]) == COUNT

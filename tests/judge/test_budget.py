@@ -12,6 +12,9 @@ from palimpsest.demo_judge import Fault
 from streams.judge.bucket import TokenBucket
 from streams.judge.budget import Budget, Spent
 from streams.judge.cache import Key, Known, VerdictCache
+from streams.judge.models import Usage, model
+from streams.judge.payload import pairs_payload, tokens
+from streams.judge.prompts import prompt
 from streams.judge.settings import JudgeSettings
 from tests.judge.asking import Asking, pair
 
@@ -145,6 +148,16 @@ def test_a_budget_in_money_is_kept(asking: Asking) -> None:
     assert said[0] == "same"
     assert said[-1] == "unavailable"
     assert sum(one == "same" for one in said) + 1 == asking.server.calls
+
+
+def test_what_the_answer_may_cost_is_counted_before_it_is_asked_for(asking: Asking) -> None:
+    name, asked = "claude-opus-5-5", prompt("compare-same")
+    sent = tokens(asked.text) + tokens(pairs_payload([PAIRS[0]]))
+    read = model(name).cost(Usage(input_tokens=sent))
+    assert read
+    asking.ruled(model=name).set(daily_usd=1.01 * read)
+    assert asking.answers(PAIRS[0]) == ["unavailable"]
+    assert asking.server.calls == 0
 
 
 def test_a_budget_in_money_needs_a_price(asking: Asking) -> None:

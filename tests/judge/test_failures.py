@@ -180,6 +180,12 @@ def test_half_an_answer_holds_for_the_pairs_that_it_names(asking: Asking) -> Non
     ]
 
 
+def test_a_reason_is_recorded_plain_and_not_endless(asking: Asking) -> None:
+    asking.server.fail(given([entry(1) | {"reason": "a\0b\nc " + "x" * 1000}]))
+    (verdict,) = asking.compare(SAME)
+    assert verdict.reasoning == "a b c " + "x" * 294
+
+
 def test_answers_count_by_their_numbers_and_not_by_their_order(asking: Asking) -> None:
     asking.server.fail(given([entry(3), entry(1), entry(2, "different")]))
     assert asking.answers(SAME, APART, pair("a b", "a b c")) == ["same", "different", "same"]

@@ -116,3 +116,15 @@ def test_closing_finishes_what_runs_and_cancels_what_waits(engine: Recording) ->
     assert waiting.cancelled()
     with pytest.raises(RuntimeError):
         embedder.submit(["ccc"])
+
+
+def test_who_needs_a_text_now_waits_for_no_submission(
+    embedder: Embedder, engine: Recording
+) -> None:
+    engine.go.clear()
+    waiting = embedder.submit(["a text of a window"])
+    assert engine.started.wait(30)
+    embedder.engine = at_once = Recording()
+    assert embedder.embed_now("four").vector[0] == 4
+    assert at_once.threads == {current_thread().name}
+    assert not waiting.done()

@@ -114,6 +114,7 @@ class PublishedLog(Copy):
         super().__init__(path, create=create, read_only=read_only)
         # What a power failure takes from its end is at the brokers: it is not waited for the disk.
         self.execute("PRAGMA synchronous=NORMAL")
+        self.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
 
     def publish_beside(self, beside: Beside) -> None:
         """From here on publish, with events, what follows from them for other topics."""

@@ -29,8 +29,8 @@ from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
 
 _log = logging.getLogger(__name__)
-MOST_CANDIDATES = 120_000
-"""How many candidates the loaded ledgers of all partitions may hold together: about 8 kB each."""
+MOST_CANDIDATES = 80_000
+"""How many candidates the loaded ledgers of all partitions may hold together: about 9 kB each."""
 INPUTS: tuple[Kind, ...] = ("candidates", "commands")
 Result = TypeVar("Result")
 AGAIN_SECONDS = 0.5

@@ -95,6 +95,8 @@ class Owners:
         while total > self.most and len(self._loaded) > 1:
             _, left = self._loaded.popitem(last=False)
             total -= len(left.ledger.entries)
+            # What holds each other would stay until the collector walks all that is in memory.
+            left.ledger.dissolve()
 
 
 def fold_owner(log: Log, owner_id: str, upto: int | None = None) -> Ledger:

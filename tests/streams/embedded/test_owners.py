@@ -1,0 +1,35 @@
+"""Owners in memory: who leaves is gone, without a wait for Python's collector."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.core.ledger import Entry
+from tests.streams.embedded.runtime import Runtime
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """The collector rests: what holds each other stays."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_who_leaves_holds_no_memory(tmp_path: Path) -> None:
+    with Runtime(tmp_path / "log.sqlite") as runtime:
+        owners = runtime.writer.owners
+        for owner in ("ann", "ben"):
+            runtime.submit(*({"owner_id": owner, "text": text} for text in ("red", "red", "blue")))
+            runtime.told.clear()
+        owners.most = 3
+        owners.trim()
+        assert len(owners) == 1
+        left = {entry.id for entry in owners.get("ben").ledger.entries.values()}
+        assert {one.id for one in gc.get_objects() if isinstance(one, Entry)} == left

@@ -15,6 +15,9 @@ from contracts.wire import decode
 from streams.cluster.records import Done, Outgoing
 from streams.embedded.log import Lines, Log
 
+CACHE_KIB = 16 * 1024
+"""Of one copy: a worker has one for each of its partitions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Followed:

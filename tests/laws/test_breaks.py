@@ -25,7 +25,7 @@ from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
 from streams.core.refusal import Refusal
 from streams.core.touched import Touched
 from tests.laws import checks, world
-from tests.laws.histories import ASKING, arrivals, policies, questions, stories
+from tests.laws.histories import ASKING, arrivals, losses, policies, questions, stories
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 Check = Callable[..., None]
@@ -342,7 +342,7 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("touched", moves_are_not_told, checks.touched_is_all, HISTORY),
     ("pending", batches_answer_open_questions, checks.batches_leave_questions_open, HISTORY),
     ("face", the_face_always_goes_on, checks.face_is_a_fold, HISTORY),
-    ("texts", newcomers_do_not_speak, checks.lost_texts_are_kept, HISTORY),
+    ("texts", newcomers_do_not_speak, checks.lost_texts_are_kept, (any_policy, losses)),
 ]  # fmt: skip
 
 

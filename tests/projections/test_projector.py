@@ -193,24 +193,6 @@ def test_stopped_at_any_effect_of_live_writing_it_goes_on(tmp_path: Path, eager:
     assert "lancedb:memories:tidy" in names
 
 
-def test_stopped_at_any_effect_of_a_rebuild_it_goes_on(tmp_path: Path) -> None:
-    history = History(8)
-    live(tmp_path / "live", history, 4, StopAt())
-
-    def run(folder: Path, effect: StopAt) -> None:
-        shutil.copytree(tmp_path / "live", folder)
-        Projector(folder, history.log).start()
-        projector = Projector(folder, history.log, effect=effect)
-        projector.rebuild()
-
-    names = set()
-    for _, name, folder in stops(run, tmp_path):
-        names.add(name)
-        Projector(folder, history.log).start()
-        assert_right(history.log, folder)
-    assert {"swap:aside", "swap:in", "swap:done", "segment:renamed"} <= names
-
-
 def test_a_rebuild_of_one_leaves_the_other(tmp_path: Path) -> None:
     history = History(9)
     live(tmp_path, history, 3, StopAt())

@@ -68,7 +68,7 @@ class _Store(Palimpsest):
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
         """Everything but the judge's own set-up."""
-        return asyncio.run(dedupe(self._desk, judge, owner_id=None, dry_run=False, tell=_untold))
+        return asyncio.run(dedupe(self._desk, judge, dry_run=False, tell=_untold))
 
 
 def _untold(_what: str, _share: float | None) -> None:

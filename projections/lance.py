@@ -161,7 +161,7 @@ class LanceStore:
         target = self._live()[table.name]
         self._effect(f"lancedb:{table.name}")
         if what.added:
-            target.add(table.arrow(what.added, vectors))
+            target.add(table.arrow(what.added, vectors), on_bad_vectors="null")
         if what.changed:
             self._effect(f"lancedb:{table.name}:changed")
             self._merge(table.key, target, table.arrow(what.changed, vectors))
@@ -172,7 +172,8 @@ class LanceStore:
 
     def _merge(self, key: str, target: Table, rows: pa.Table) -> None:
         merging = target.merge_insert(key)
-        merging.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        merging.when_matched_update_all().when_not_matched_insert_all()
+        merging.execute(rows, on_bad_vectors="null")
 
     def commit(self, position: int, *, files: bool = True) -> None:
         """Record what the tables are as of a position; `files` false while some are removed."""

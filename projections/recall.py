@@ -62,8 +62,8 @@ def recall(
     """The `k` nearest living memories of an owner, best first; ties go to the older memory.
 
     `vector` has the model's dimension; memories `without` are left out. Both tables are read at one
-    position. TransientError where
-    the projection is being replaced for longer than a second, StoreError where it is damaged.
+    position. TransientError where the projection is being replaced for longer than a second,
+    StoreError where it is damaged or has vectors of another dimension.
     """
     where = f"owner_id = {_literal(owner_id)}"
     if namespace is not None:
@@ -103,6 +103,11 @@ def _tables(folder: Path) -> tuple[Table, Table] | tuple[()] | None:
 def _nearest(
     candidates: Table, memories: Table, vector: Query, k: int, where: str
 ) -> list[Recalled]:
+    dimension = memories.schema.field("vector").type.list_size
+    if dimension != len(vector):
+        raise StoreError(
+            f"LanceDB has vectors of {dimension} numbers, and the model makes {len(vector)} numbers"
+        )
     best = _best(_search(memories, vector, k, where))
     wanted = max(4 * k, FEWEST)
     while True:
@@ -208,16 +213,13 @@ def recall_as_of(
     ]
 
 
-def _all_found(ledger: Ledger, vector: Query, namespace: str | None) -> list[_Found]:
-    vectors: list[Vector] = []
-    owners: list[str] = []
+def _all_found(ledger: Ledger, query: Query, namespace: str | None) -> list[_Found]:
+    said: list[tuple[str, Vector | None]] = []
     found: dict[str, _Found] = {}
     for memory in ledger.memories():
         if memory.living and namespace in (None, memory.namespace):
             found[memory.id] = _Found(memory, -1.0, [])
-            if memory.face.vector is not None:
-                vectors.append(memory.face.vector)
-                owners.append(memory.id)
+            said.append((memory.id, memory.face.vector))
     for scope in ledger.scopes.values():
         for distinct in scope.by_hash.values():
             stands = distinct.representative
@@ -225,12 +227,11 @@ def _all_found(ledger: Ledger, vector: Query, namespace: str | None) -> list[_Fo
             if stands is None or one is None:
                 continue
             one.wordings.append(Wording(candidate_id=stands.id, text=stands.text))
-            if distinct.vector is not None:
-                vectors.append(distinct.vector)
-                owners.append(stands.memory.id)
-    for memory_id, score in zip(owners, _cosines(vectors, vector), strict=True):
+            said.append((stands.memory.id, distinct.vector))
+    near = [(i, v) for i, v in said if v is not None and v.dimension == len(query)]
+    for (memory_id, _), score in zip(near, _cosines([v for _, v in near], query), strict=True):
         found[memory_id].score = max(found[memory_id].score, round(score, DECIMALS))
-    reached = set(owners)
+    reached = {memory_id for memory_id, _ in near}
     return [one for memory_id, one in found.items() if memory_id in reached]
 
 

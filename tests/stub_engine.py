@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from streams.embedder import DEFAULT_MODEL, Embedding
 
 DIMENSION = 384
+NO_TOKEN = ("🍕", "🍣")
+"""Words that the engine cannot read, as the real model cannot."""
 
 
 class StubEngine:
@@ -31,7 +33,12 @@ class StubEngine:
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts; what was asked for is kept in `embedded`."""
         self.embedded += texts
-        return [Embedding(vector_of(text), truncated=False, unknown=()) for text in texts]
+        return [_embedding(text) for text in texts]
+
+
+def _embedding(text: str) -> Embedding:
+    unknown = tuple(word for word in text.split() if word in NO_TOKEN)
+    return Embedding(vector_of(text), truncated=False, unknown=unknown)
 
 
 def vector_of(text: str) -> NDArray[np.float16]:

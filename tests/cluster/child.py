@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.following import Follower
+from palimpsest.logs import log_to_standard_error
 from projections import projector
 from streams.cluster import assigned, following, station, worker
 from streams.cluster.connection import Connection
@@ -57,8 +58,10 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         session_seconds=SESSION_SECONDS,
         effect=effect_of(plan),
     )
+    log_to_standard_error()
+    logging.getLogger("streams").setLevel(logging.DEBUG)
     try:
-        worker.run(settings)
+        worker.run(settings, log_level=None)
     except SystemExit as ended:
         return int(ended.code or 0)
 

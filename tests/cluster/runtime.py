@@ -24,6 +24,7 @@ from projections.analysts import query
 from streams.cluster.client import Client, as_record
 from streams.cluster.connection import Connection
 from streams.cluster.following import reader
+from streams.cluster.importing import import_lines
 from streams.cluster.missed import worker_group
 from streams.cluster.questions import TopicQuestions
 from streams.cluster.setup import admin, create
@@ -191,10 +192,17 @@ def ended(children: Sequence[Child]) -> list[int]:
 
 
 class ClusterRuntime:
-    """One worker and one projector; what is asked is asked of the store that follows."""
+    """One worker and one projector; what is asked is asked of the store that follows.
 
-    def __init__(self, folder: Path, bootstrap: str, forge: Forge) -> None:
-        self.cluster = Cluster(folder, bootstrap, forge, FEW_PARTITIONS)
+    `history` is a log from elsewhere, that is imported first.
+    """
+
+    def __init__(
+        self, folder: Path, bootstrap: str, forge: Forge, history: Sequence[bytes] = ()
+    ) -> None:
+        self.cluster = cluster = Cluster(folder, bootstrap, forge, FEW_PARTITIONS)
+        if history:
+            cluster.run(import_lines(cluster.connection, cluster.topics, history, lambda _: None))
         self._worker = self.cluster.worker()
         self._projector = self.cluster.projector()
         self._store = folder / "store"
@@ -301,6 +309,14 @@ class ClusterRuntime:
         self._worker.kill(15)
         assert self._worker.wait() == 0, self._worker.printed(0, 2)
         self._worker = self.cluster.worker()
+
+    def said(self) -> str:
+        """What the worker has told so far."""
+        return said(self._worker)
+
+    def stopped(self) -> int:
+        """Wait until the worker ends by itself; its exit status."""
+        return self._worker.wait()
 
     def close(self) -> None:
         self.cluster.close()

@@ -13,6 +13,7 @@ from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
 from streams.embedded.dead_letters import DeadLetters
+from streams.embedded.importing import import_lines
 from streams.embedded.log import Log
 from streams.embedder import Embedder
 from streams.judge.docket import Asked
@@ -26,10 +27,16 @@ MEMORIES = "SELECT memory_id, face, members FROM memories WHERE owner_id = ? ORD
 
 
 class EmbeddedRuntime:
-    """A front desk with its writing session; a restart opens another on the same folder."""
+    """A front desk with its writing session; a restart opens another on the same folder.
 
-    def __init__(self, folder: Path) -> None:
+    `history` is a log from elsewhere, that is imported first.
+    """
+
+    def __init__(self, folder: Path, history: Sequence[bytes] = ()) -> None:
         self._folder = folder
+        if history:
+            with Log.create(folder / LOG_FILE) as log:
+                import_lines(log, history)
         self._desk = self._opened()
 
     def _opened(self) -> FrontDesk:

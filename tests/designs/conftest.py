@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -14,25 +16,29 @@ from tests.designs.owners import Owner
 
 __all__ = ["ada", "asking", "installation", "opened", "server"]
 
+Request: TypeAlias = pytest.FixtureRequest
 
-@pytest.fixture(scope="module", params=["embedded", "cluster"])
-def runtime(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Runtime]:
-    """One runtime for all rules of a document: each test has an owner of its own in it."""
-    folder = tmp_path_factory.mktemp(str(request.param))
-    running: Runtime
+
+RUNTIMES = ("embedded", "cluster")
+
+
+def running(request: Request, folder: Path, history: Sequence[bytes] = ()) -> Runtime:
+    """A runtime of the kind that the fixture's parameter names."""
     if request.param == "embedded":
-        running = EmbeddedRuntime(folder)
-    else:
-        bootstrap = request.getfixturevalue("broker")
-        forge = request.getfixturevalue("cluster_forge")
-        running = ClusterRuntime(folder, bootstrap, forge)
-    yield running
-    running.close()
+        return EmbeddedRuntime(folder, history)
+    bootstrap = request.getfixturevalue("broker")
+    return ClusterRuntime(folder, bootstrap, request.getfixturevalue("cluster_forge"), history)
+
+
+@pytest.fixture(scope="module", params=RUNTIMES)
+def runtime(request: Request, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    """One runtime for all rules of a document: each test has an owner of its own in it."""
+    started = running(request, tmp_path_factory.mktemp(str(request.param)))
+    yield started
+    started.close()
 
 
 @pytest.fixture
-def owner(runtime: Runtime, request: pytest.FixtureRequest) -> Owner:
+def owner(runtime: Runtime, request: Request) -> Owner:
     """Somebody with no memories yet, under the policy that the module names `POLICY`."""
     return Owner(runtime, request.node.name, request.module.POLICY)

@@ -1,155 +1,163 @@
-"""designs/replace-or-merge.md, "Error Handling" and "Logging", where they need a writer at hand."""
+"""designs/replace-or-merge.md, "Error Handling" and "Logging": where a step of it fails."""
 
 from __future__ import annotations
 
 import base64
 import logging
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import orjson
 import pytest
 
 from contracts.errors import StoreError
-from contracts.evidence import Answer, Verdict
+from contracts.events import Decided
+from contracts.evidence import Answer
 from contracts.policy import Policy
-from contracts.requests import SettleRequest
+from streams.cluster.worker import CRASHED
 from streams.core.text import text_hash
-from streams.embedded.desk import WriterDesk
-from streams.embedded.importing import import_lines
-from streams.embedded.log import Log
-from streams.embedded.operations import carry_out
-from streams.embedder import Embedding
 from streams.policies import load_policy
-from tests.designs.owners import fresh
-from tests.designs.test_replace_or_merge import AT_90, AT_95, BELOW, OLD
-from tests.streams.embedded.runtime import Runtime
-from tests.stub_engine import StubEngine
+from tests.cluster.runtime import ClusterRuntime
+from tests.conformance.runtime import Runtime
+from tests.designs.conftest import RUNTIMES, running
+from tests.designs.owners import Owner
+from tests.designs.test_replace_or_merge import AT_90, AT_95, BELOW, OLD, near
+from tests.streams.embedded import runtime as embedded
+from tests.stub_engine import NO_TOKEN
 
-PRESET = load_policy("replace-or-merge")
+POLICY = "replace-or-merge"
+PRESET = load_policy(POLICY)
+COMPOSED = "Alice told the team twice."
+
+Logged = Callable[[str], list[str]]
+LINE = re.compile(r"^\S+ \S+ (\w+) streams\.\S+: (DEDUP_.*)$", re.MULTILINE)
 
 
-def said(text: str, number: int) -> dict[str, str]:
-    return {"owner_id": "ann", "source": "test", "id": str(number), "text": text}
+def damaged(folder: Path, policy: Policy) -> list[bytes]:
+    """A log, one of whose vectors has eight numbers: another model of the same name."""
+    with embedded.Runtime(folder / "sound.sqlite", policy=policy) as sound:
+        sound.submit({"owner_id": "ann", "source": "elsewhere", "id": "1", "text": OLD})
+        lines = sound.lines()
+    events = [orjson.loads(line) for line in lines]
+    for event in events:
+        if vector := event["data"].get("content", {}).get("vector"):
+            vector |= {"dimension": 8, "data": base64.b64encode(bytes(16)).decode()}
+    return [orjson.dumps(event) for event in events]
 
 
-def with_a_vector_of_another_length(source: Path, target: Path) -> None:
-    """An imported log, one of whose vectors has eight numbers: another model of the same name."""
-    lines = []
-    with Log.open(source) as log:
-        for _, line in log.lines():
-            event = orjson.loads(line)
-            vector = event["data"].get("content", {}).get("vector")
-            if vector:
-                vector |= {"dimension": 8, "data": base64.b64encode(bytes(16)).decode()}
-            lines.append(orjson.dumps(event))
-    with Log.create(target) as log:
-        import_lines(log, lines)
+@pytest.fixture(scope="module", params=RUNTIMES)
+def runtime(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Runtime]:
+    """A runtime for all tests, in which Ann cannot be searched."""
+    folder = tmp_path_factory.mktemp(str(request.param))
+    started = running(request, folder, damaged(folder, PRESET))
+    yield started
+    started.close()
 
 
 @pytest.fixture
-def unsearchable(tmp_path: Path) -> Path:
-    """A log whose one scope cannot be searched."""
-    with Runtime(tmp_path / "sound.sqlite", policy=PRESET) as runtime:
-        runtime.submit(said(OLD, 1))
-    with_a_vector_of_another_length(tmp_path / "sound.sqlite", tmp_path / "log.sqlite")
-    return tmp_path / "log.sqlite"
+def logged(runtime: Runtime, caplog: pytest.LogCaptureFixture) -> Logged:
+    """The lines of a level that whoever decides has logged since the test began.
+
+    No level has a line that quotes a text.
+    """
+    caplog.set_level(logging.DEBUG, "streams")
+    before = len(runtime.said()) if isinstance(runtime, ClusterRuntime) else 0
+
+    def lines(level: str) -> list[str]:
+        if isinstance(runtime, ClusterRuntime):
+            said = LINE.findall(runtime.said()[before:])
+        else:
+            ours = (record for record in caplog.records if record.name.startswith("streams."))
+            said = [(record.levelname, record.getMessage()) for record in ours]
+        assert not any("alice" in message.casefold() for _, message in said)
+        return [message for of, message in said if of == level]
+
+    return lines
+
+
+# -- the search -----------------------------------------------------------------------------------
 
 
 def test_query_fails_during_dedup_check_store_memory_anyway(
-    unsearchable: Path, caplog: pytest.LogCaptureFixture
+    runtime: Runtime, logged: Logged
 ) -> None:
-    with Runtime(unsearchable, policy=PRESET) as runtime:
-        outcomes = runtime.submit(said(AT_95, 2), said(AT_90, 3), said(AT_95, 4))
-        assert [one.decision for one in outcomes] == ["stored", "stored", "hash_exact"]
-        events = [orjson.loads(line) for line in runtime.lines()]
-    assert [e["data"]["evidence"]["down"] for e in events[2:4]] == [["search"], ["search"]]
-    [warning] = [r for r in caplog.records if r.levelno == logging.WARNING]
-    assert warning.getMessage().startswith("DEDUP_FAIL: search failed")
-    assert "alice" not in caplog.text
+    ann = Owner(runtime, "ann", POLICY)
+    outcomes = ann.say(AT_95, AT_90, AT_95)
+    assert [one["decision"] for one in outcomes] == ["stored", "stored", "hash_exact"]
+    said = [event for event in ann.events() if isinstance(event, Decided)]
+    assert [event.data.evidence.down for event in said[1:3]] == [("search",), ("search",)]
+    [warning] = logged("WARNING")
+    assert warning.startswith("DEDUP_FAIL: search failed")
 
 
-def test_a_policy_that_does_not_fail_open_stops_and_says_why(unsearchable: Path) -> None:
-    closed = PRESET.model_copy(update={"search_fails": "stop"})
-    with Runtime(unsearchable, policy=closed) as runtime:
+@pytest.mark.parametrize("started", RUNTIMES, indirect=True)
+def test_a_policy_that_does_not_fail_open_stops_and_says_why(started: Runtime) -> None:
+    row = orjson.dumps({"owner_id": "ann", "source": "test", "id": "2", "text": AT_95})
+    if isinstance(started, ClusterRuntime):
+        started.cluster.publish(embedded.inputs([row]))
+        assert started.stopped() == CRASHED
+        assert "cannot be searched" in started.said()
+    else:
         with pytest.raises(StoreError, match="cannot be searched"):
-            runtime.submit(said(AT_95, 2))
-        assert len(runtime.lines()) == 2
+            started.submit([row])
+        assert len(started.log()) == 2
 
 
-# -- what the model cannot tell apart ------------------------------------------------------------
+@pytest.fixture
+def started(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runtime]:
+    """A runtime of one's own, that stops where Ann cannot be searched."""
+    closed = PRESET.model_copy(update={"search_fails": "stop"})
+    started = running(request, tmp_path, damaged(tmp_path, closed))
+    yield started
+    started.close()
 
 
-class Blind(StubEngine):
-    """A model that has no token for a text's last word."""
-
-    def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        return [
-            Embedding(one.vector, truncated=False, unknown=(text.split()[-1],))
-            for one, text in zip(super().embed(texts), texts, strict=True)
-        ]
+# -- what the model cannot tell apart -------------------------------------------------------------
 
 
-def test_what_the_model_cannot_tell_apart_is_not_replaced(tmp_path: Path) -> None:
+def test_what_the_model_cannot_tell_apart_is_not_replaced(owner: Owner) -> None:
     """Ours differs: the judge is asked to compose one text of both, so that neither is lost."""
-    with Runtime(tmp_path / "log.sqlite", policy=PRESET, engine=Blind()) as runtime:
-        _, new = runtime.submit(said(OLD, 1), said(AT_95, 2))
-        assert new.decision == "pending"
-        settle(runtime, "unavailable")
-        assert len(runtime.writer.owners.get("ann").ledger.memories()) == 2
+    pizza, sushi = (near(19, word) for word in NO_TOKEN)
+    old, new = owner.say(pizza, sushi)
+    assert new["decision"] == "pending"
+    owner.judged(new, old, "unavailable")
+    assert owner.faces() == [pizza, sushi]
 
 
-# -- logging -------------------------------------------------------------------------------------
-
-
-def settle(runtime: Runtime, answer: Answer, text: str | None = None) -> None:
-    older, newer = runtime.writer.owners.get("ann").ledger.entries.values()
-    verdict = Verdict(neighbour_id=older.id, answer=answer)
-    request = SettleRequest(
-        request_id=fresh(), candidate_id=newer.id, verdicts=(verdict,), composed=text
-    )
-    carry_out(WriterDesk(runtime.writer), request)
-    runtime.writer.commit()
-
-
-def logged(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
-    ours = (r for r in caplog.records if r.name.startswith("streams.") and r.levelno == level)
-    return [record.getMessage() for record in ours]
-
-
-def pair(tmp_path: Path, policy: Policy = PRESET, second: str = AT_90) -> Runtime:
-    runtime = Runtime(tmp_path / "log.sqlite", policy=policy)
-    runtime.submit(said(OLD, 1), said(second, 2))
-    return runtime
+# -- logging --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("second", "decision"), [(AT_95, "superseded"), (AT_90, "pending"), (BELOW, "stored")]
+    ("second", "closest", "decision"),
+    [
+        (AT_95, "{} sim=0.95", "superseded"),
+        (AT_90, "{} sim=0.9", "pending"),
+        (BELOW, "None sim=None", "stored"),
+    ],
 )
 def test_dedup_check_is_logged_for_debugging(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, second: str, decision: str
+    owner: Owner, logged: Logged, second: str, closest: str, decision: str
 ) -> None:
-    caplog.set_level(logging.DEBUG)
-    with pair(tmp_path, second=second):
-        first, line = logged(caplog, logging.DEBUG)
-    assert first == f"DEDUP_CHECK: {text_hash(OLD)[:12]} closest match None sim=None -> stored"
-    assert line.startswith(f"DEDUP_CHECK: {text_hash(second)[:12]} closest match ")
-    assert line.endswith(f"-> {decision}")
-    assert "alice" not in caplog.text
+    """What lies below the lowest zone is no match."""
+    old, _ = owner.say(OLD, second)
+    match = closest.format(old["candidate_id"])
+    assert logged("DEBUG") == [
+        f"DEDUP_CHECK: {text_hash(OLD)[:12]} closest match None sim=None -> stored",
+        f"DEDUP_CHECK: {text_hash(second)[:12]} closest match {match} -> {decision}",
+    ]
 
 
-def test_dedup_merge_is_logged_as_information(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    with pair(tmp_path) as runtime:
-        settle(runtime, "compose", "Alice told the team twice.")
-    of = text_hash("Alice told the team twice.")[:12]
-    assert logged(caplog, logging.INFO) == [f"DEDUP_MERGE: 2 memories -> {of}"]
+def test_dedup_merge_is_logged_as_information(owner: Owner, logged: Logged) -> None:
+    old, new = owner.say(OLD, AT_90)
+    owner.judged(new, old, "compose", COMPOSED)
+    assert logged("INFO") == [f"DEDUP_MERGE: 2 memories -> {text_hash(COMPOSED)[:12]}"]
 
 
 @pytest.mark.parametrize(
-    ("answer", "text", "said"),
+    ("answer", "text", "told"),
     [
         ("unavailable", None, "DEDUP_FAIL: LLM merge failed, falling back to replace"),
         ("compose", "", "DEDUP_FAIL: nothing usable was composed, both stay"),
@@ -157,13 +165,9 @@ def test_dedup_merge_is_logged_as_information(
     ],
 )
 def test_dedup_fail_is_logged_as_a_warning(
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    answer: Answer,
-    text: str | None,
-    said: str,
+    owner: Owner, logged: Logged, answer: Answer, text: str | None, told: str
 ) -> None:
-    with pair(tmp_path) as runtime:
-        settle(runtime, answer, text)
-    [line] = logged(caplog, logging.WARNING)
-    assert line.startswith(said)
+    old, new = owner.say(OLD, AT_90)
+    owner.judged(new, old, answer, text)
+    [line] = logged("WARNING")
+    assert line.startswith(told)

@@ -116,14 +116,14 @@ def vector_of(text: str) -> Vector:
     )
 
 
-def content_of(text: str) -> Content:
+def content_of(text: str, vector: Vector | None = None) -> Content:
     hashed = text_hash(text)
     return Content(
         text=text,
         hash=hashed,
         normaliser=NORMALISER,
         fingerprint=hashed[:16],
-        vector=vector_of(text),
+        vector=vector or vector_of(text),
     )
 
 
@@ -162,9 +162,13 @@ class History:
         text: str,
         *near: tuple[str, float],
         namespace: str = "default",
+        vector: Vector | None = None,
         **extra: object,
     ) -> str:
-        """A candidate, with the neighbours that a search would have found; return its id."""
+        """A candidate, with the neighbours that a search would have found; return its id.
+
+        `vector` is in place of the one that follows from the text.
+        """
         producer = self.fresh()
         candidate = Candidate.model_validate(
             {
@@ -178,7 +182,8 @@ class History:
         )
         one = candidate_id(owner, "test", producer)
         neighbours = tuple(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in near)
-        self.run(Admit(one, candidate, content_of(text), digest(text.encode()), neighbours))
+        content = content_of(text, vector)
+        self.run(Admit(one, candidate, content, digest(text.encode()), neighbours))
         return one
 
     def nobody(self) -> None:

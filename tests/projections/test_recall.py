@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contracts.commands import Merge, Retract, Unmerge
+from contracts.commands import Access, Merge, Retract, Unmerge
+from contracts.errors import StoreError
 from projections.projector import Projector
 from projections.recall import Query, recall, recall_as_of
 from projections.vectors import decoded
@@ -69,6 +70,25 @@ def test_the_retracted_are_not_recalled(tmp_path: Path) -> None:
     assert [r["face"] for r in recall(tmp_path, "ada", of("The harbour freezes."), 5)] == [
         "A ferry crosses it."
     ]
+
+
+def test_vectors_of_another_length_are_not_compared(tmp_path: Path) -> None:
+    """An imported log may have them; the rest is found, now and as of then."""
+    short = vector_of("x").model_copy(update={"dimension": 2, "data": "AAAAAA=="})
+    history = History()
+    history.admit("ada", "The harbour freezes.")
+    project(tmp_path, history)
+    odd = history.admit("ada", "A ferry crosses it.", vector=short)
+    project(tmp_path, history)
+    history.run(Access(command_id=history.fresh(), owner_id="ada", candidate_id=odd))
+    last = history.admit("ada", "The kettle sings.")
+    project(tmp_path, history)
+    found = recall(tmp_path, "ada", of("The kettle sings."), 5)
+    assert [one["face"] for one in found] == ["The kettle sings.", "The harbour freezes."]
+    assert found == recall_as_of(history.log, "ada", of("The kettle sings."), 5, None, 10**6)
+    assert found[0]["memory_id"] == last
+    with pytest.raises(StoreError, match="2 numbers"):
+        recall(tmp_path, "ada", np.ones(2, np.float32), 5)
 
 
 def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:

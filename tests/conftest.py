@@ -9,9 +9,9 @@ from unittest.mock import patch
 import pytest
 from hypothesis import settings
 
-from palimpsest.collector import rest_collector
+from tests.light import lighten
 
-rest_collector()
+lighten()
 pytest_plugins = ("tests.cluster.shared",)
 
 # The same examples on every run, so that a failure is the change's and not the day's.

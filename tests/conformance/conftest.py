@@ -10,6 +10,7 @@ import pytest
 from tests.cluster.runtime import ClusterRuntime
 from tests.conformance.embedded import EmbeddedRuntime
 from tests.conformance.runtime import Runtime
+from tests.conformance.streamed import STREAM, Streamed
 
 Maker = Callable[[Path], Runtime]
 
@@ -27,24 +28,35 @@ def _cluster(request: pytest.FixtureRequest) -> Maker:
 RUNTIMES = {"embedded": _embedded, "cluster": _cluster}
 
 
-@pytest.fixture(params=RUNTIMES)
-def new(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Runtime]]:
-    """Makes runtimes of one kind, each with a log of its own."""
-    maker = RUNTIMES[request.param](request)
-    made: list[Runtime] = []
-
-    def make() -> Runtime:
-        folder = tmp_path / str(len(made))
-        folder.mkdir()
-        made.append(maker(folder))
-        return made[-1]
-
-    yield make
-    for runtime in made:
-        runtime.close()
+@pytest.fixture(params=RUNTIMES, scope="module")
+def maker(request: pytest.FixtureRequest) -> Maker:
+    """Starts runtimes of one kind."""
+    return RUNTIMES[request.param](request)
 
 
 @pytest.fixture
-def runtime(new: Callable[[], Runtime]) -> Runtime:
-    """One runtime with an empty log."""
-    return new()
+def runtime(maker: Maker, tmp_path: Path) -> Iterator[Runtime]:
+    """A runtime of one's own, with an empty log."""
+    running = maker(tmp_path)
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def streamed(maker: Maker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Streamed]:
+    """A runtime that took the stream."""
+    running = maker(tmp_path_factory.mktemp("streamed"))
+    yield Streamed(running, running.submit(STREAM))
+    running.close()
+
+
+@pytest.fixture
+def shared(streamed: Streamed) -> Runtime:
+    """The same runtime, for owners of one's own."""
+    return streamed.runtime
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of an owner who has said nothing yet."""
+    return str(request.node.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -27,10 +27,10 @@ from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
 from streams.core.picture import picture
 from tests.conformance.runtime import Runtime, decided
+from tests.conformance.streamed import OWNERS, STREAM, Streamed
 from tests.judge.stand_in import StandIn
-from tests.reliability.rows import BROKEN, lines, rows
+from tests.reliability.rows import BROKEN
 
-STREAM: Sequence[bytes] = [*lines(rows(90, owners=3), BROKEN)]
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
 
@@ -42,13 +42,23 @@ def events(runtime: Runtime) -> list[AnyEvent]:
     return [decode(line) for line in runtime.log()]
 
 
+def of(owner_id: str, runtime: Runtime) -> list[AnyEvent]:
+    return [event for event in events(runtime) if event.owner_id == owner_id]
+
+
+def of_the_stream(streamed: Streamed) -> list[AnyEvent]:
+    """The policy, and one event for each of its rows."""
+    ids = {outcome["decision_id"] for outcome in streamed.outcomes}
+    found = events(streamed.runtime)
+    return [event for event in found if isinstance(event, PolicySet) or event.id in ids]
+
+
 def folded(runtime: Runtime, owner_id: str, *, times: int = 1) -> list[dict[str, Any]]:
     """The owner's living memories by folding the log, each event as often as said."""
     ledger = Ledger(owner_id)
-    for event in events(runtime):
-        if event.owner_id == owner_id:
-            for _ in range(times):
-                evolve(ledger, event)
+    for event in of(owner_id, runtime):
+        for _ in range(times):
+            evolve(ledger, event)
     pictures = [picture(memory) for memory in ledger.memories()]
     return sorted(
         (
@@ -68,168 +78,166 @@ def fresh() -> str:
     return str(uuid4())
 
 
-def pair(runtime: Runtime) -> tuple[str, str]:
-    a, b = runtime.submit([row("the bridge is closed", 1), row("no way over the river", 2)])
+def pair(runtime: Runtime, owner: str) -> tuple[str, str]:
+    a, b = runtime.submit(
+        [row("the bridge is closed", 1, owner), row("no way over the river", 2, owner)]
+    )
     return str(a["candidate_id"]), str(b["candidate_id"])
 
 
 # -- inputs --------------------------------------------------------------------------------------
 
 
-def test_what_comes_twice_has_one_effect(runtime: Runtime) -> None:
-    first = runtime.submit(STREAM)
+def test_what_comes_twice_has_one_effect(streamed: Streamed) -> None:
+    runtime = streamed.runtime
     before, letters = runtime.log(), runtime.letters()
     again = runtime.submit(STREAM)
     assert runtime.log() == before
     assert runtime.letters() == letters
     assert {outcome["result"] for outcome in again} == {"known", "invalid"}
-    assert [o["decision_id"] for o in again] == [o["decision_id"] for o in first]
+    assert [o["decision_id"] for o in again] == [o["decision_id"] for o in streamed.outcomes]
 
 
-def test_the_size_of_what_comes_together_changes_nothing(new: Callable[[], Runtime]) -> None:
-    whole, parts = new(), new()
-    whole.submit(STREAM)
+def test_the_size_of_what_comes_together_changes_nothing(
+    streamed: Streamed, runtime: Runtime
+) -> None:
     for start in range(0, len(STREAM), 21):
-        parts.submit(STREAM[start : start + 21])
-    assert decided(events(parts)) == decided(events(whole))
+        runtime.submit(STREAM[start : start + 21])
+    assert decided(events(runtime)) == decided(of_the_stream(streamed))
 
 
-def test_a_restart_between_inputs_changes_nothing(new: Callable[[], Runtime]) -> None:
-    whole, restarted = new(), new()
-    whole.submit(STREAM)
+def test_a_restart_between_inputs_changes_nothing(streamed: Streamed, runtime: Runtime) -> None:
     for start in range(0, len(STREAM), 33):
-        restarted.submit(STREAM[start : start + 33])
-        restarted.restart()
-    assert decided(events(restarted)) == decided(events(whole))
+        runtime.submit(STREAM[start : start + 33])
+        runtime.restart()
+    assert decided(events(runtime)) == decided(of_the_stream(streamed))
 
 
-def test_an_owner_is_decided_as_if_alone(new: Callable[[], Runtime]) -> None:
+def test_an_owner_is_decided_as_if_alone(streamed: Streamed, runtime: Runtime) -> None:
     """Law L11: what another says changes nothing, wherever it comes in between."""
-    together, alone = new(), new()
-    together.submit(STREAM)
-    owner = "owner 1"
-    alone.submit([line for line in STREAM if f'"{owner}"'.encode() in line])
-    assert of(owner, events(together)) == of(owner, events(alone))
-    assert together.memories(owner) == alone.memories(owner)
+    owner = OWNERS[1]
+    runtime.submit([line for line in STREAM if f'"{owner}"'.encode() in line])
+    assert decided(of(owner, runtime)) == decided(of(owner, streamed.runtime))
+    assert runtime.memories(owner) == streamed.runtime.memories(owner)
 
 
-def of(owner_id: str, found: Sequence[AnyEvent]) -> list[dict[str, Any]]:
-    return decided([event for event in found if event.owner_id == owner_id])
-
-
-def test_an_exact_repeat_joins_the_earliest_with_its_text(runtime: Runtime) -> None:
-    first, second, other = runtime.submit(
-        [row("Ada plays chess", 1), row("ada  plays chess", 2), row("Ada plays chess", 1, "bob")]
+def test_an_exact_repeat_joins_the_earliest_with_its_text(shared: Runtime, name: str) -> None:
+    first, second, other = shared.submit(
+        [
+            row("Ada plays chess", 1, name),
+            row("ada  plays chess", 2, name),
+            row("Ada plays chess", 1, f"{name}, another"),
+        ]
     )
     assert (second["decision"], second["joined_to"]) == ("hash_exact", first["candidate_id"])
     assert other["decision"] == "stored"
 
 
-def test_an_id_with_other_content_is_invalid(runtime: Runtime) -> None:
-    runtime.submit([row("a text", 1)])
-    [outcome] = runtime.submit([row("another text", 1)])
+def test_an_id_with_other_content_is_invalid(shared: Runtime, name: str) -> None:
+    shared.submit([row("a text", 1, name)])
+    other = row("another text", 1, name)
+    [outcome] = shared.submit([other])
     assert (outcome["result"], outcome["reason"]) == ("invalid", "id_conflict")
-    assert runtime.letters() == [row("another text", 1)]
-    [event] = [event for event in events(runtime) if isinstance(event, Invalid)]
-    assert event.id == outcome["decision_id"]
+    assert shared.letters().count(other) == 1
+    [event] = [event for event in events(shared) if event.id == outcome["decision_id"]]
+    assert isinstance(event, Invalid)
 
 
-def test_what_cannot_be_read_is_kept_byte_for_byte_and_the_rest_goes_on(runtime: Runtime) -> None:
-    outcomes = runtime.submit(STREAM)
-    assert sorted(runtime.letters()) == sorted(BROKEN)
-    assert len(outcomes) == len(STREAM)
-    invalid = [o["decision_id"] for o in outcomes if o["result"] == "invalid"]
-    assert {event.id for event in events(runtime) if isinstance(event, Invalid)} == {*invalid}
+def test_what_cannot_be_read_is_kept_byte_for_byte_and_the_rest_goes_on(streamed: Streamed) -> None:
+    letters = streamed.runtime.letters()
+    assert [letters.count(line) for line in BROKEN] == [1] * len(BROKEN)
+    assert len(streamed.outcomes) == len(STREAM)
+    invalid = {o["decision_id"] for o in streamed.outcomes if o["result"] == "invalid"}
+    found = [event.id for event in events(streamed.runtime) if isinstance(event, Invalid)]
+    assert sorted(id_ for id_ in found if id_ in invalid) == sorted(invalid)
+    assert len(invalid) == len(BROKEN)
 
 
 # -- the log -------------------------------------------------------------------------------------
 
 
-def test_ids_are_unique_and_lines_are_as_they_were_written(runtime: Runtime) -> None:
-    runtime.submit(STREAM)
-    found = events(runtime)
-    assert len({event.id for event in found}) == len(found)
-    assert [encode(event) for event in found] == runtime.log()
+def test_ids_are_unique_and_lines_are_as_they_were_written(shared: Runtime) -> None:
+    found = events(shared)
+    assert len({event.id for event in found}) == len(found) > len(STREAM)
+    assert [encode(event) for event in found] == shared.log()
 
 
-def test_the_policy_is_recorded_before_the_first_decision(runtime: Runtime) -> None:
-    runtime.submit(STREAM)
-    runtime.restart()
-    runtime.submit([row("one more", 1)])
-    first, *rest = events(runtime)
+def test_the_policy_is_recorded_before_the_first_decision(shared: Runtime, name: str) -> None:
+    shared.restart()
+    shared.submit([row("one more", 1, name)])
+    first, *rest = events(shared)
     assert isinstance(first, PolicySet)
     assert not any(isinstance(event, PolicySet) for event in rest)
     named = {e.data.evidence.policy for e in rest if isinstance(e, Decided)}
     assert named == {first.data.hash}
 
 
-def test_times_never_go_back_within_an_owner(runtime: Runtime) -> None:
-    runtime.submit(STREAM)
-    for owner in ("owner 0", "owner 1", "owner 2"):
-        times = [event.time for event in events(runtime) if event.owner_id == owner]
+def test_times_never_go_back_within_an_owner(shared: Runtime) -> None:
+    for owner in OWNERS:
+        times = [event.time for event in of(owner, shared)]
         assert times == sorted(times)
 
 
-def test_the_read_side_shows_what_the_log_folds_into(runtime: Runtime) -> None:
+def test_the_read_side_shows_what_the_log_folds_into(shared: Runtime) -> None:
     """Law L7: also where every event comes twice."""
-    runtime.submit(STREAM)
-    for owner in ("owner 0", "owner 1", "owner 2"):
-        shown = runtime.memories(owner)
-        assert shown == folded(runtime, owner) == folded(runtime, owner, times=2)
+    for owner in OWNERS:
+        shown = shared.memories(owner)
+        assert shown == folded(shared, owner) == folded(shared, owner, times=2)
         assert len(shown) > 3
 
 
 # -- requests ------------------------------------------------------------------------------------
 
 
-def test_a_merge_is_one_event_and_taken_back_by_one(runtime: Runtime) -> None:
-    a, b = pair(runtime)
-    before = runtime.memories("ann")
-    joined = runtime.ask(MergeRequest(request_id=fresh(), a=a, b=b))
-    assert [memory["members"] for memory in runtime.memories("ann")] == [2]
+def test_a_merge_is_one_event_and_taken_back_by_one(shared: Runtime, name: str) -> None:
+    a, b = pair(shared, name)
+    before = shared.memories(name)
+    joined = shared.ask(MergeRequest(request_id=fresh(), a=a, b=b))
+    assert [memory["members"] for memory in shared.memories(name)] == [2]
     request = UnmergeRequest(request_id=fresh(), decision_id=joined["decision_id"])
-    assert runtime.ask(request)["reversed"] == [joined["decision_id"]]
-    assert runtime.memories("ann") == before
-    assert [isinstance(event, Reversed) for event in events(runtime)].count(True) == 1
-    runtime.ask(ReinstateRequest(request_id=fresh(), decision_id=joined["decision_id"]))
-    assert [memory["members"] for memory in runtime.memories("ann")] == [2]
+    assert shared.ask(request)["reversed"] == [joined["decision_id"]]
+    assert shared.memories(name) == before
+    assert [isinstance(event, Reversed) for event in of(name, shared)].count(True) == 1
+    shared.ask(ReinstateRequest(request_id=fresh(), decision_id=joined["decision_id"]))
+    assert [memory["members"] for memory in shared.memories(name)] == [2]
 
 
-def test_a_request_that_comes_twice_has_one_effect(runtime: Runtime) -> None:
-    a, b = pair(runtime)
+def test_a_request_that_comes_twice_has_one_effect(shared: Runtime, name: str) -> None:
+    a, b = pair(shared, name)
     request = MergeRequest(request_id=fresh(), a=a, b=b)
-    runtime.ask(request)
-    before = runtime.log()
-    runtime.restart()
-    runtime.ask(request)
-    assert runtime.log() == before
+    shared.ask(request)
+    before = shared.log()
+    shared.restart()
+    shared.ask(request)
+    assert shared.log() == before
 
 
-def test_a_refusal_tells_the_reason_and_is_recorded(runtime: Runtime) -> None:
-    a, _ = pair(runtime)
+def test_a_refusal_tells_the_reason_and_is_recorded(shared: Runtime, name: str) -> None:
+    a, _ = pair(shared, name)
     with pytest.raises(RefusedError) as refused:
-        runtime.ask(MergeRequest(request_id=fresh(), a=a, b=NOBODY))
+        shared.ask(MergeRequest(request_id=fresh(), a=a, b=NOBODY))
     assert refused.value.reason == "unknown_candidate"
-    last = events(runtime)[-1]
+    last = of(name, shared)[-1]
     assert isinstance(last, Refused)
     assert last.data.reason == "unknown_candidate"
 
 
 @pytest.mark.parametrize("unknown", [NOBODY, "no id at all"])
-def test_a_request_about_nobody_is_refused(runtime: Runtime, unknown: str) -> None:
-    pair(runtime)
+def test_a_request_about_nobody_is_refused(shared: Runtime, unknown: str) -> None:
     with pytest.raises(RefusedError):
-        runtime.ask(UnmergeRequest(request_id=fresh(), candidate_id=unknown))
+        shared.ask(UnmergeRequest(request_id=fresh(), candidate_id=unknown))
 
 
-def test_a_separation_binds_what_comes_later(runtime: Runtime) -> None:
+def test_a_separation_binds_what_comes_later(shared: Runtime, name: str) -> None:
     """Law L9, and after a restart too."""
-    first, second = runtime.submit([row("Ada paints a boat", 1), row("Ben mends a roof", 2)])
+    first, second = shared.submit(
+        [row("Ada paints a boat", 1, name), row("Ben mends a roof", 2, name)]
+    )
     a, b = str(first["candidate_id"]), str(second["candidate_id"])
-    runtime.ask(SeparateRequest(request_id=fresh(), a=a, b=b))
-    runtime.restart()
-    runtime.submit([row("Ada paints the boat", 3), row("Ben mends the roof", 4)])
-    assert [memory["members"] for memory in runtime.memories("ann")] == [2, 2]
+    shared.ask(SeparateRequest(request_id=fresh(), a=a, b=b))
+    shared.restart()
+    shared.submit([row("Ada paints the boat", 3, name), row("Ben mends the roof", 4, name)])
+    assert [memory["members"] for memory in shared.memories(name)] == [2, 2]
 
 
 def test_bulk_requests_reach_every_owner_and_a_rehearsal_writes_nothing(runtime: Runtime) -> None:
@@ -243,7 +251,7 @@ def test_bulk_requests_reach_every_owner_and_a_rehearsal_writes_nothing(runtime:
         assert runtime.log() == before
         assert plain(runtime.ask(request)) == plain(shown)
         assert len(runtime.log()) > len(before)
-    assert [runtime.memories(f"owner {n}") for n in range(3)] == [[], [], []]
+    assert [runtime.memories(owner) for owner in OWNERS] == [[], [], []]
 
 
 def plain(answer: Mapping[str, Any]) -> Any:

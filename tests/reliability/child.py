@@ -15,19 +15,18 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import anthropic  # noqa: F401 - imported once for all children
-import lancedb
-import pyarrow.parquet  # noqa: F401 - imported once for all children
-from lancedb import query  # noqa: F401
+from typer.main import get_command
 
 from palimpsest import cli, desk, store, store_questions
 from palimpsest.writing import WritingSession
 from projections import compaction, duck, lance, projector
 from streams.embedded import operations, pipeline
 from streams.judge import cache
+from tests.light import lighten
 from tests.stub_engine import load_stub
 
 Plan = dict[str, Any]
@@ -45,8 +44,7 @@ POLL_SECONDS = 0.01
 
 def main(live: Callable[[Plan], int]) -> None:
     """Fork a process for each plan until standard input ends; `live` is what it does."""
-    warnings.filterwarnings("ignore", message="lancedb fork support")
-    assert lancedb.__version__
+    _prepare()
     running: set[int] = set()
     ready = selectors.DefaultSelector()
     ready.register(sys.stdin.buffer.fileno(), selectors.EVENT_READ)
@@ -66,6 +64,15 @@ def main(live: Callable[[Plan], int]) -> None:
                 _tell(f"ended {pid} {os.waitstatus_to_exitcode(status)}")
     for pid in running:
         os.kill(pid, signal.SIGKILL)
+
+
+def _prepare() -> None:
+    """What each child would do anew, and nothing in it differs."""
+    lighten()
+    for module in ("anthropic", "lancedb.query", "pyarrow.parquet", "palimpsest.settings"):
+        import_module(module)
+    warnings.filterwarnings("ignore", message="lancedb fork support")
+    get_command(cli.app)
 
 
 def _tell(line: str) -> None:

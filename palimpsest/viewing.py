@@ -13,7 +13,7 @@ from contracts.events import Decided, Joined, Settled
 from contracts.evidence import Evidence
 from contracts.identity import decision_id_of
 from palimpsest.desk import FrontDesk
-from projections.analysts import query, views_file
+from projections.analysts import queries, query, views_file
 from projections.recall import recall as recall_now
 from projections.recall import recall_as_of
 from projections.sessions import own_memories
@@ -85,19 +85,17 @@ FROM judge_cost
 def status(desk: FrontDesk) -> dict[str, Any]:
     """Counts by the analysts' views, the log's position and each projection's lag behind it."""
     desk.refresh()
-    counts = query(desk.projections, _COUNTS)[0]
-    kinds = {row["decision"]: row["n"] for row in query(desk.projections, _BY_KIND)}
+    asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED))
+    [counts], by_kind, [pending], [judged] = queries(desk.projections, *asked)
+    kinds = {row["decision"]: row["n"] for row in by_kind}
     position = desk.log.head()
     policy = desk.policy_in_force()
     return {
         **counts,
-        "pending": query(desk.projections, _PENDING)[0]["n"],
+        "pending": pending["n"],
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
-        "judge": {
-            "waiting": desk.log.verifications.count(),
-            **query(desk.projections, _JUDGED)[0],
-        },
+        "judge": {"waiting": desk.log.verifications.count(), **judged},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash},
         "lag": {name: position - at for name, at in desk.positions().items()},

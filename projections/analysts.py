@@ -28,6 +28,9 @@ _READING = frozenset(
     {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA}
 )
 
+Row = dict[str, Any]
+Query = tuple[str, Sequence[object]]
+
 _LIMITS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
     "threads": THREADS,
@@ -112,38 +115,47 @@ def _only_reads(text: str) -> None:
         raise UsageError("only queries are allowed: the views are made from the log alone")
 
 
-def query(folder: Path, text: str, parameters: Sequence[object] = ()) -> list[dict[str, Any]]:
+def query(folder: Path, text: str, parameters: Sequence[object] = ()) -> list[Row]:
     """Rows of a read-only query over the views, as objects.
 
-    A segment that was merged into another may leave after the query has listed it and before it is
-    opened: then the query is run again. UsageError where it is wrong, StoreError where the views
-    are not there or unreadable.
+    UsageError where it is wrong, StoreError where the views are not there or unreadable.
     """
-    _only_reads(text)
+    return queries(folder, (text, parameters))[0]
+
+
+def queries(folder: Path, *asked: Query) -> list[list[Row]]:
+    """The rows of several queries with their parameters, through one connection.
+
+    A segment that was merged into another may leave after a query has listed it and before it is
+    opened: then all of them are run again. Errors as `query` has them.
+    """
+    for text, _ in asked:
+        _only_reads(text)
     file = views_file(folder)
     if not file.is_file():
         raise StoreError(f"there are no views at {file}: run `palimpsest rebuild duckdb`")
     try:
-        return _rows(file, text, parameters)
+        return _rows(file, asked)
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) or MOVED in str(error):
             raise StoreError(f"the projections cannot be read: {error}") from error
         raise UsageError(str(error)) from error
 
 
-def _rows(
-    file: Path, text: str, parameters: Sequence[object], listings: int = LISTINGS
-) -> list[dict[str, Any]]:
+def _rows(file: Path, asked: Sequence[Query], listings: int = LISTINGS) -> list[list[Row]]:
     try:
-        return _listed_once(file, text, parameters)
+        return _listed_once(file, asked)
     except duckdb.IOException as error:
         if LEFT not in str(error) or listings == 1:
             raise
-    return _rows(file, text, parameters, listings - 1)
+    return _rows(file, asked, listings - 1)
 
 
-def _listed_once(file: Path, text: str, parameters: Sequence[object]) -> list[dict[str, Any]]:
+def _listed_once(file: Path, asked: Sequence[Query]) -> list[list[Row]]:
     with duckdb.connect(str(file.resolve()), read_only=True, config=_LIMITS) as database:
-        found = database.execute(text, list(parameters))
-        names = [column[0] for column in found.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        return [_objects(database.execute(text, [*parameters])) for text, parameters in asked]
+
+
+def _objects(found: duckdb.DuckDBPyConnection) -> list[Row]:
+    names = [column[0] for column in found.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]

@@ -213,7 +213,7 @@ def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
     gone = 'IO Error: Cannot open file "position.parquet": No such file or directory'
     leaving = [duckdb.IOException(gone)]
 
-    def rows(*asked: Any) -> list[dict[str, Any]]:
+    def rows(*asked: Any) -> list[list[dict[str, Any]]]:
         if leaving:
             raise leaving.pop()
         return listed_once(*asked)

@@ -106,6 +106,7 @@ def test_many_at_once(forge: Forge, tmp_path: Path) -> None:
         until(lambda: decided(store) > 80)
         until((store / "projections" / "palimpsest.duckdb").exists)
         query = analysts(store)
+        until(lambda: query()["decisions"] >= 80)  # the read side follows when it can
         submitter = forge.start(store, ["ingest", "--json", str(file)])
         joined = until(lambda: first_join(store))
         person = forge.start(

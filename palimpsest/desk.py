@@ -19,9 +19,9 @@ from palimpsest.interrupts import between_windows
 from palimpsest.parcels import outcomes_of, pack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.writing import WritingSession
-from projections.analysts import query
 from projections.lance import FOLDER as LANCE_FOLDER
 from projections.lance import read_state
+from projections.segments import reached
 from projections.verify import verify
 from streams.embedded.desk import Answer, Rehearsal
 from streams.embedded.inbox import Inbox, ItemKind
@@ -226,8 +226,7 @@ class FrontDesk:
     def positions(self) -> dict[str, int]:
         """How far each projection has come, by the log's positions; read without a lock."""
         lance = read_state(self.projections / LANCE_FOLDER)
-        duck = query(self.projections, "SELECT position FROM log_position")[0]
-        return {"lancedb": lance["position"], "duckdb": duck["position"]}
+        return {"lancedb": lance["position"], "duckdb": reached(self.projections)}
 
     def rebuild(
         self, which: Sequence[str], progress: Callable[[str, float], None] | None

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 
 from contracts.errors import StoreError, UsageError
 from contracts.identity import digest
-from projections.files import remove, sync
+from projections.files import checksum, remove, sync
 from projections.segments import SegmentWriter, listed
 from projections.source import Effect, no_effect
 from projections.views import FILE, MOVED, place_of, quoted, views
 
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
+RECORD = "views.json"
 MEMORY = "1GB"
 THREADS = 2
 LISTINGS = 5
@@ -54,10 +56,34 @@ def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
     if not first or first[-1].damage() is not None:
         _write_empty_tables(folder, effect)
     wanted = views(place_of(folder))
-    if _written(folder) == _stamp(wanted):
+    stamp = _stamp(wanted)
+    if _recorded(folder) == stamp:
         return False
-    _write(folder, wanted, effect)
-    return True
+    missing = _written(folder) != stamp
+    if missing:
+        _write(folder, wanted, effect)
+    _record(folder, stamp)
+    return missing
+
+
+def _record(folder: Path, stamp: str) -> None:
+    """Keep the stamp beside the views, with the checksum of the file that has it.
+
+    For the next start, because DuckDB takes longer to open than everything else there together.
+    Nothing rests on it: where it is missing, torn or not of this file, DuckDB is asked.
+    """
+    known = {"stamp": stamp, "crc32": checksum(views_file(folder))}
+    (folder / RECORD).write_bytes(orjson.dumps(known))
+
+
+def _recorded(folder: Path) -> str | None:
+    """The stamp of the views that are there, if it was recorded of just these bytes."""
+    try:
+        known = orjson.loads((folder / RECORD).read_bytes())
+        same = known["crc32"] == checksum(views_file(folder))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return known["stamp"] if same else None
 
 
 def _write_empty_tables(folder: Path, effect: Effect) -> None:

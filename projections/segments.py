@@ -194,6 +194,11 @@ def listed(folder: Path) -> list[Segment]:
     return sorted(found for path in paths if (found := Segment.of(path)) is not None)
 
 
+def reached(folder: Path) -> int:
+    """The highest position of any segment, as the view `log_position` has it."""
+    return max((segment.end for segment in listed(folder)), default=0)
+
+
 def chain(segments: Sequence[Segment]) -> tuple[list[Segment], list[tuple[int, int]]]:
     """The fewest segments that follow each other from 0 on, and the ranges that none covers."""
     chosen: list[Segment] = []

@@ -161,6 +161,22 @@ def test_a_copied_store_never_shows_the_others_rows(
     assert len(query(here, "FROM memories")) == 2
 
 
+def test_the_views_are_not_opened_to_know_that_they_are_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless what was recorded of them is not of these bytes, or torn."""
+    show(tmp_path, History())
+    views, record = views_file(tmp_path), tmp_path / analysts.RECORD
+    with monkeypatch.context() as patch:
+        patch.setattr(duckdb, "connect", None)
+        assert not ensure_views(tmp_path)
+    record.write_bytes(record.read_bytes()[:-3])
+    assert not ensure_views(tmp_path)
+    views.write_bytes(views.read_bytes()[:-7])
+    assert ensure_views(tmp_path)
+    assert query(tmp_path, "FROM log_position") == [{"position": 0}]
+
+
 def test_a_moved_store_works_after_any_command(tmp_path: Path) -> None:
     history = History()
     history.admit("ada", "The compass points to the door.")

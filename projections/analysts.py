@@ -19,6 +19,7 @@ from projections.views import FILE, MOVED, place_of, quoted, views
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
 RECORD = "views.json"
+"""What was last written as `palimpsest.duckdb`, for starts to come."""
 MEMORY = "1GB"
 THREADS = 2
 LISTINGS = 5

@@ -46,9 +46,8 @@ def take_over(logs: dict[int, PublishedLog], records: Records, identity: str) ->
     for partition in {record.partition for record in records}:
         some = [record for record in records if record.partition == partition]
         log = logs[partition]
-        new = log.new_events([record.value or b"" for record in some])
         with log.transaction():
-            log.take_over(new)
+            log.fill([record.value or b"" for record in some])
             last = some[-1]
             log.follow(Followed(last.topic, partition, identity, last.offset + 1))
             for record in some:

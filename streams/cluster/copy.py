@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from contracts.events import AnyEvent
-from contracts.wire import decode
+from contracts.wire import Envelope, decode, envelope_of
 from streams.cluster.records import Done, Outgoing
 from streams.embedded.log import Lines, Log
 
@@ -37,6 +38,7 @@ they did not tell.
 """
 
 
+Filed = TypeVar("Filed", AnyEvent, Envelope)
 Beside = Callable[[Sequence[AnyEvent]], Sequence[Outgoing]]
 """What other topics are told of events, such as questions to the judge."""
 
@@ -79,9 +81,11 @@ class Copy(Log):
 
     def new_events(self, lines: Sequence[bytes]) -> Lines:
         """The events of lines that this log does not hold yet; StoreError for what is none."""
-        offered = [(decode(line), line) for line in lines]
+        return self._new([(decode(line), line) for line in lines])
+
+    def _new(self, offered: Sequence[tuple[Filed, bytes]]) -> list[tuple[Filed, bytes]]:
         held = self._held({event.id for event, _ in offered})
-        new: dict[str, tuple[AnyEvent, bytes]] = {}
+        new: dict[str, tuple[Filed, bytes]] = {}
         for event, line in offered:
             if event.id not in held:
                 new.setdefault(event.id, (event, line))
@@ -126,6 +130,13 @@ class PublishedLog(Copy):
     def publish_with(self, publish: Publish, topic: Followed) -> None:
         """From here on what is appended is new: send it to this topic's partition first."""
         self._publish, self._topic = publish, topic
+
+    def fill(self, lines: Sequence[bytes]) -> None:
+        """Append what is at the brokers and not here yet; only inside a transaction.
+
+        StoreError for what is no event. Its data are read with its owner.
+        """
+        self._file(self._new([(envelope_of(line), line) for line in lines]))
 
     @property
     def appended(self) -> list[AnyEvent]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from contracts.errors import StoreError
 from contracts.events import AnyEvent, Compacted, PolicySet
 from contracts.policy import Policy
-from contracts.wire import Recorded, decode, encode
+from contracts.wire import Envelope, Recorded, decode, encode
 from streams.embedded.database import DamagedError, Database, Row
 from streams.embedded.verifications import COMPOSED, TOLD_OF, Verifications, lost_texts
 
@@ -26,6 +26,7 @@ CHUNK = 500
 OWNERS_KEPT = 100_000
 """Owners' numbers in memory, at most."""
 UUID_BYTES = 16
+POLICY_SET = PolicySet.model_fields["type"].default
 
 _LINES = "SELECT position, checksum, line FROM events"
 
@@ -46,6 +47,11 @@ class Log(Database):
         return self._add([(event, encode(event)) for event in events])
 
     def _add(self, events: Lines) -> list[int]:
+        positions = self._file(events)
+        self._follow(positions, [event for event, _ in events])
+        return positions
+
+    def _file(self, events: Sequence[tuple[AnyEvent | Envelope, bytes]]) -> list[int]:
         self.require_transaction()
         first = self.head() + 1
         positions = list(range(first, first + len(events)))
@@ -63,10 +69,9 @@ class Log(Database):
             [
                 (position,)
                 for position, (event, _) in zip(positions, events, strict=True)
-                if isinstance(event, PolicySet)
+                if event.type == POLICY_SET
             ],
         )
-        self._follow(positions, [event for event, _ in events])
         return positions
 
     def _follow(self, positions: Sequence[int], events: Sequence[AnyEvent]) -> None:

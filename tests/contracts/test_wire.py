@@ -12,7 +12,7 @@ from hypothesis import given
 
 from contracts.errors import StoreError
 from contracts.events import AnyEvent, Retracted
-from contracts.wire import UPCASTERS, decode, encode
+from contracts.wire import UPCASTERS, decode, encode, envelope_of
 from tests.contracts.examples import events
 
 TYPE = re.compile(r"palimpsest\.[a-z_]+\.v\d+")
@@ -41,6 +41,12 @@ def test_what_is_written_is_read_again(event: AnyEvent) -> None:
 
 
 @given(events())
+def test_an_envelope_is_what_the_event_is_filed_by(event: AnyEvent) -> None:
+    filed = envelope_of(encode(event))
+    assert (filed.id, filed.type, filed.owner_id) == (event.id, event.type, event.owner_id)
+
+
+@given(events())
 def test_an_event_is_one_line_with_what_cloudevents_requires(event: AnyEvent) -> None:
     written = encode(event)
     envelope = orjson.loads(written)
@@ -65,15 +71,23 @@ def test_fields_of_a_later_minor_version_are_ignored() -> None:
 def test_an_unknown_version_is_refused(version: str) -> None:
     with pytest.raises(StoreError, match="position 7 cannot be read"):
         decode(line(type=version), position=7)
+    with pytest.raises(StoreError, match="cannot be read"):
+        envelope_of(line(type=version))
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [b"", b"nonsense", b"[]", b"null", b"{}", line()[:-1], line(data={}), line(time="yesterday")],
-)
+NO_EVENTS = [b"", b"nonsense", b"[]", b"null", b"{}", line()[:-1]]
+
+
+@pytest.mark.parametrize("broken", [*NO_EVENTS, line(data={}), line(time="yesterday")])
 def test_what_is_no_event_is_refused(broken: bytes) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         decode(broken)
+
+
+@pytest.mark.parametrize("broken", [*NO_EVENTS, line(id=7), line(partitionkey=None)])
+def test_what_has_no_envelope_is_not_filed(broken: bytes) -> None:
+    with pytest.raises(StoreError, match="cannot be read"):
+        envelope_of(broken)
 
 
 def test_a_refusal_does_not_quote_what_it_refuses() -> None:
@@ -97,6 +111,7 @@ def test_an_old_version_is_upcast_step_by_step(monkeypatch: pytest.MonkeyPatch) 
     old = line(type="palimpsest.forgotten.v0", data={"candidate": "c"})
     assert decode(old) == decode(line())
     assert isinstance(decode(old), Retracted)
+    assert envelope_of(old) == envelope_of(line())
 
 
 def test_an_old_event_that_is_damaged_is_refused_too(monkeypatch: pytest.MonkeyPatch) -> None:

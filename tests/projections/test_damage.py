@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,25 @@ from projections.lance import STATE, LanceStore
 from projections.projector import Projector
 from projections.segments import MANIFEST, Segment, _described, listed
 from projections.verify import verify
-from tests.projections.histories import History
+from tests.projections.histories import History, MemoryLog
 
 Damage = Callable[[Path], Any]
 
 
+@dataclass(frozen=True)
+class Store:
+    """Projections in one place, which the views know, the same without damage, and their log."""
+
+    folder: Path
+    whole: Path
+    log: MemoryLog
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
-    """Projections in good order, and the history that they show; nobody may change either."""
-    folder = tmp_path_factory.mktemp("whole")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """Made once; nobody may change what is `whole`."""
+    above = tmp_path_factory.mktemp("made")
+    folder = above / "store"
     history = History(21)
     projector = Projector(folder, history.log)
     projector.start()
@@ -35,15 +46,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
         projector.submit(history.take())
         projector.flush()
     projector.close()
-    return folder, history
+    return Store(folder, Path(shutil.copytree(folder, above / "whole")), history.log)
 
 
 @pytest.fixture
-def history(whole: tuple[Path, History], tmp_path: Path) -> History:
-    """A history, with a copy of its projections at `tmp_path`."""
-    folder, history = whole
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    return history
+def store(made: Store) -> Store:
+    """A store in good order, to be damaged."""
+    shutil.rmtree(made.folder)
+    shutil.copytree(made.whole, made.folder)
+    return made
 
 
 def segment(folder: Path, number: int = 2) -> Segment:
@@ -120,66 +131,66 @@ SEEN_AT_START: dict[str, Damage] = {
     "everything missing": shutil.rmtree,
 }
 
-SEEN_BY_VERIFY: dict[str, tuple[Damage, str]] = {
-    "a Parquet row changed": (lambda f: rewrite(f, other_face), "differs"),
-    "a Parquet row missing": (
-        lambda f: rewrite(f, lambda rows: rows.filter(pc.invert(rows["living"]))),
-        "",
+
+def add_another(table: Any) -> None:
+    nobodys = pa.array(["nobody's"], pa.string())
+    table.add(some(table).set_column(0, table.schema.field(0), nobodys))
+
+
+SEEN_BY_VERIFY: dict[str, tuple[list[Damage], set[str]]] = {
+    "Parquet rows changed, and one more": (
+        [lambda f: rewrite(f, other_face), lambda f: rewrite(f, another_memory)],
+        {"duckdb memories differs", "duckdb memories extra"},
     ),
-    "a Parquet row more": (lambda f: rewrite(f, another_memory), "extra"),
-    "a LanceDB row changed": (
-        lambda f: in_lance(f, lambda t: t.update(values={"face": "another text"})),
-        "differs",
+    "Parquet rows missing": (
+        [lambda f: rewrite(f, lambda rows: rows.filter(pc.invert(rows["living"])))],
+        {"duckdb memories differs", "duckdb memories missing"},
     ),
-    "a vector changed": (
-        lambda f: in_lance(f, lambda t: t.update(values={"vector": [0.5] * 12}), "candidates"),
-        "differs",
+    "LanceDB rows and vectors changed": (
+        [
+            lambda f: in_lance(f, lambda t: t.update(values={"face": "another text"})),
+            lambda f: in_lance(f, lambda t: t.update(values={"vector": [0.5] * 12}), "candidates"),
+        ],
+        {"lancedb memories differs", "lancedb candidates differs"},
     ),
-    "LanceDB rows missing": (
-        lambda f: in_lance(f, lambda t: t.delete("owner_id = 'owner 1''s'"), "candidates"),
-        "missing",
-    ),
-    "a LanceDB row twice": (lambda f: in_lance(f, lambda t: t.add(some(t))), "doubled"),
-    "a LanceDB row more": (
-        lambda f: in_lance(
-            f,
-            lambda t: t.add(
-                some(t).set_column(0, t.schema.field(0), pa.array(["nobody's"], pa.string()))
-            ),
-        ),
-        "extra",
+    "LanceDB rows missing, one twice and one more": (
+        [
+            lambda f: in_lance(f, lambda t: t.delete("owner_id = 'owner 1''s'"), "candidates"),
+            lambda f: in_lance(f, lambda t: t.add(some(t))),
+            lambda f: in_lance(f, add_another),
+        ],
+        {"lancedb candidates missing", "lancedb memories doubled", "lancedb memories extra"},
     ),
 }
+"""What is done to a store, and every kind of difference that it makes: where, and what."""
 
 
 @pytest.mark.parametrize("name", SEEN_AT_START)
-def test_damage_is_repaired_at_the_next_start(tmp_path: Path, history: History, name: str) -> None:
-    SEEN_AT_START[name](tmp_path)
-    report = Projector(tmp_path, history.log).start()
-    found = verify(history.log, tmp_path)
+def test_damage_is_repaired_at_the_next_start(store: Store, name: str) -> None:
+    SEEN_AT_START[name](store.folder)
+    report = Projector(store.folder, store.log).start()
+    found = verify(store.log, store.folder)
     assert found["differences"] == 0, found["details"]
-    assert report.positions == {"lancedb": history.log.head(), "duckdb": history.log.head()}
+    assert report.positions == {"lancedb": store.log.head(), "duckdb": store.log.head()}
 
 
 @pytest.mark.parametrize("name", SEEN_BY_VERIFY)
-def test_verify_finds_it_and_a_rebuild_repairs_it(
-    tmp_path: Path, history: History, name: str
-) -> None:
-    damage, what = SEEN_BY_VERIFY[name]
-    damage(tmp_path)
-    found = verify(history.log, tmp_path)
+def test_verify_finds_it_and_a_rebuild_repairs_it(store: Store, name: str) -> None:
+    damages, kinds = SEEN_BY_VERIFY[name]
+    for damage in damages:
+        damage(store.folder)
+    found = verify(store.log, store.folder)
     assert found["differences"] > 0
     assert found["checked"] > found["differences"]
-    assert what in {difference["what"] for difference in found["details"]} or not what
-    done = Projector(tmp_path, history.log).rebuild()
+    assert {f"{d['projection']} {d['table']} {d['what']}" for d in found["details"]} == kinds
+    done = Projector(store.folder, store.log).rebuild()
     assert sum(one["differences"] for one in done.values()) == found["differences"]
-    assert verify(history.log, tmp_path)["differences"] == 0
+    assert verify(store.log, store.folder)["differences"] == 0
 
 
-@pytest.mark.usefixtures("history")
-def test_any_changed_byte_of_a_segment_is_damage(tmp_path: Path) -> None:
+def test_any_changed_byte_of_a_segment_is_damage(store: Store) -> None:
     """Also where Parquet, Arrow or Python would raise something of their own over it."""
-    one = segment(tmp_path)
+    one = segment(store.folder)
     for path in one.path.glob("*.parquet"):
         content = path.read_bytes()
         for place in range(0, len(content), len(content) // 40):
@@ -192,29 +203,27 @@ def test_any_changed_byte_of_a_segment_is_damage(tmp_path: Path) -> None:
     assert one.damage(thorough=True) is None
 
 
-def test_bytes_that_are_not_those_written_are_not_read_as_rows(
-    tmp_path: Path, history: History
-) -> None:
-    path = segment(tmp_path).file("decisions")
+def test_bytes_that_are_not_those_written_are_not_read_as_rows(store: Store) -> None:
+    path = segment(store.folder).file("decisions")
     content = bytearray(path.read_bytes())
     for place in range(4, pq.read_metadata(path).row_group(0).total_byte_size // 2, 3):
         content[place] ^= 0xFF
     path.write_bytes(content)
-    found = verify(history.log, tmp_path)
+    found = verify(store.log, store.folder)
     assert [one["what"] for one in found["details"] if "other bytes" in one["what"]]
-    assert Projector(tmp_path, history.log).rebuild()["duckdb"]["differences"] > 0
-    assert verify(history.log, tmp_path)["differences"] == 0
+    assert Projector(store.folder, store.log).rebuild()["duckdb"]["differences"] > 0
+    assert verify(store.log, store.folder)["differences"] == 0
 
 
-def test_verify_changes_nothing(tmp_path: Path, history: History) -> None:
-    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()}
-    assert verify(history.log, tmp_path)["differences"] == 0
-    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.is_file()} == before
+def test_verify_changes_nothing(store: Store) -> None:
+    before = {p: p.stat().st_mtime_ns for p in store.folder.rglob("*") if p.is_file()}
+    assert verify(store.log, store.folder)["differences"] == 0
+    assert {p: p.stat().st_mtime_ns for p in store.folder.rglob("*") if p.is_file()} == before
 
 
-def test_a_half_commit_to_lancedb_is_undone(tmp_path: Path, history: History) -> None:
-    store = LanceStore(tmp_path / "lancedb")
-    assert store.open(history.log.head()) is False
-    lancedb.connect(tmp_path / "lancedb").open_table("memories").delete("members > 0")
-    assert store.open(history.log.head()) is True
-    assert verify(history.log, tmp_path)["differences"] == 0
+def test_a_half_commit_to_lancedb_is_undone(store: Store) -> None:
+    tables = LanceStore(store.folder / "lancedb")
+    assert tables.open(store.log.head()) is False
+    lancedb.connect(store.folder / "lancedb").open_table("memories").delete("members > 0")
+    assert tables.open(store.log.head()) is True
+    assert verify(store.log, store.folder)["differences"] == 0

@@ -247,6 +247,7 @@ import sys
 from pathlib import Path
 from projections.analysts import query
 folder, asked = Path(sys.argv[1]), 0
+print("begun", flush=True)
 while not (folder / "stop").exists():
     asked += 1
     row = query(folder, "SELECT count(*) AS n, count(memory_id) AS known FROM decisions")[0]
@@ -265,7 +266,9 @@ def test_another_process_never_sees_half_a_commit(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", READER, str(tmp_path)]
     reader = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    for number in range(60):
+    assert reader.stdout is not None
+    assert reader.stdout.readline() == b"begun\n"
+    for number in range(20):
         history.admit("ada", f"The ladder has {number} rungs and leans on wall {number}")
         for _ in range(9):
             history.admit("ada", f"The ladder has {number} rungs and leans on wall {number}")

@@ -25,6 +25,8 @@ from tests.streams.embedded.runtime import inputs
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", "5"))
 SEED = int(os.environ.get("PALIMPSEST_SEED") or int.from_bytes(os.urandom(4), "big"))
 BEYOND_SESSION = 4.5
+BEYOND_ALL = 75.0
+"""Longer than a transaction may take (60 s), and an answer (40 s), and a rebalance."""
 
 
 @pytest.mark.chaos
@@ -91,8 +93,10 @@ def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) 
 
 
 @pytest.mark.outage
-def test_a_broker_that_is_killed_and_away_for_longer_than_the_session(
-    tmp_path: Path, startable: None, cluster_forge: Forge
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("away", [BEYOND_SESSION, BEYOND_ALL])
+def test_a_broker_that_is_killed_and_away_for_longer_than_time_outs(
+    tmp_path: Path, startable: None, cluster_forge: Forge, away: float
 ) -> None:
     with Broker(tmp_path / "broker") as broker:
         cluster = Cluster(tmp_path, broker.bootstrap, cluster_forge)
@@ -103,7 +107,7 @@ def test_a_broker_that_is_killed_and_away_for_longer_than_the_session(
                 eventually(lambda: any(map(is_ready, workers.values())), "a worker is ready")
                 time.sleep(1)
                 broker.kill()
-                time.sleep(10)
+                time.sleep(away)
                 broker.start()
                 time.sleep(1)
             settled(cluster)

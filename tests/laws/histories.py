@@ -6,7 +6,9 @@ acts is a history and shrinks to a short one.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Literal, TypedDict, assert_never
 
 from hypothesis import strategies as st
@@ -29,6 +31,7 @@ from contracts.commands import (
 )
 from contracts.events import AnyEvent, BatchJoin, Composition, Rank
 from contracts.evidence import Answer, Evidence, Verdict
+from contracts.policy import Judge as Judging
 from contracts.policy import Policy
 from streams.core.ledger import Edge, Entry
 from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
@@ -37,40 +40,52 @@ COSINES = [1 - step / WIDTH for step in range(9)]
 JACCARDS = [1.0, 0.6, 0.3333]
 
 
+_floors = st.sets(st.sampled_from(COSINES), min_size=1, max_size=3)
+_hairs = st.sampled_from([0.0, 0.0, 0.0001])
+_actions = st.sampled_from(["auto_reject", "superseded", "pending"])
+_yes_or_no = st.booleans()
+_cosines = st.sampled_from(COSINES)
+_jaccards = st.sampled_from(JACCARDS)
+_lasts = st.integers(1, 4)
+_searches = st.sampled_from(["candidates", "memories"])
+_protected = st.sampled_from([(), ("gotcha",)])
+_judges = st.builds(
+    Judging,
+    neighbours=st.integers(1, 3),
+    unavailable=st.sampled_from(["keep", "reject", "supersede"]),
+)
+
+
 @st.composite
 def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
     """A policy whose thresholds lie on the grid, or a hair above it."""
-    floors = sorted(draw(st.sets(st.sampled_from(COSINES), min_size=1, max_size=3)), reverse=True)
-    hair = draw(st.sampled_from([0.0, 0.0, 0.0001]))
-    actions = st.sampled_from(["auto_reject", "superseded", "pending"])
+    floors = sorted(draw(_floors), reverse=True)
+    hair = draw(_hairs)
     zones = [
         {
             "at_least": min(1.0, floor + hair),
-            "action": draw(actions),
-            "guard": draw(st.booleans()) and draw(st.booleans()),
+            "action": draw(_actions),
+            "guard": draw(_yes_or_no) and draw(_yes_or_no),
         }
         for floor in floors
     ]
     checks: list[dict[str, object]] = [{"check": "cosine", "zones": zones, "top": 20}]
-    if draw(st.booleans()):
-        threshold = draw(st.sampled_from(JACCARDS))
-        checks.insert(0, {"check": "tokens", "threshold": threshold, "guard": draw(st.booleans())})
-    if draw(st.booleans()):
-        threshold, last = draw(st.sampled_from(COSINES)), draw(st.integers(1, 4))
+    if draw(_yes_or_no):
+        threshold, guard = draw(_jaccards), draw(_yes_or_no)
+        checks.insert(0, {"check": "tokens", "threshold": threshold, "guard": guard})
+    if draw(_yes_or_no):
+        threshold, last = draw(_cosines), draw(_lasts)
         checks.insert(0, {"check": "session", "threshold": threshold, "last": last, "guard": False})
-    if draw(st.booleans()):
+    if draw(_yes_or_no):
         checks.append({"check": "recent", "seconds": 3})
     return Policy.model_validate(
         {
             "name": "drawn",
             "model": "grid",
-            "search": search or draw(st.sampled_from(["candidates", "memories"])),
-            "protected_categories": draw(st.sampled_from([(), ("gotcha",)])),
+            "search": search or draw(_searches),
+            "protected_categories": draw(_protected),
             "checks": checks,
-            "judge": {
-                "neighbours": draw(st.integers(1, 3)),
-                "unavailable": draw(st.sampled_from(["keep", "reject", "supersede"])),
-            },
+            "judge": draw(_judges),
         }
     )
 
@@ -160,55 +175,79 @@ class Nothing:
 
 Act = Nothing | Say | Judge | Pair | Batch | OnJoin | OnCandidate | Recompose | Again
 
+ANSWERS: tuple[Answer, ...] = (
+    "same", "different", "update", "compose", "unavailable", "unusable"
+)  # fmt: skip
 numbers = st.integers(0, 15)
-points = st.integers(0, POINTS - 1)
-answers: SearchStrategy[Answer] = st.sampled_from(
-    ["same", "different", "update", "compose", "unavailable", "unusable"]
-)
-says = st.builds(
-    Say,
-    point=points,
-    sign=st.sampled_from(["", "", "!", "?"]),
-    namespace=st.sampled_from(["default"] * 7 + ["work"]),
-    session=st.sampled_from([None, "s"]),
-    category=st.sampled_from([None, None, None, "gotcha"]),
-)
-judges = st.builds(
-    Judge,
-    which=numbers,
-    answers=st.lists(answers, min_size=1, max_size=3).map(tuple),
-    point=points,
-)
-pairs = st.builds(
-    Pair,
-    same=st.booleans(),
-    a=numbers,
-    b=numbers,
-    rank=st.sampled_from(["person", "person", "review", "judge"]),
-    newer_speaks=st.booleans(),
-)
-batches = st.builds(
-    Batch, a=numbers, b=numbers, face=st.sampled_from(["keep", "take", "text"]), point=points
-)
-on_joins = st.builds(OnJoin, which=numbers, standing=st.sampled_from([True, True, False]))
-on_candidates = st.builds(
-    OnCandidate,
-    word=st.sampled_from(["retract", "retract", "restore", "confirm", "access", "end"]),
-    which=numbers,
-)
-recomposes = st.builds(Recompose, point=points)
-agains = st.builds(Again, which=numbers)
-nothing = st.just(Nothing())
-KINDS: list[SearchStrategy[Act]] = [
-    nothing, *[says] * 9, *[judges] * 5, *[pairs] * 3, *[batches] * 3, *[on_joins] * 4,
-    *[on_candidates] * 2, recomposes, agains,
-]  # fmt: skip
+answers: SearchStrategy[Answer] = st.sampled_from(ANSWERS)
+
+
+class Kind:
+    """Acts of one kind: what each of their fields may be; what comes more often is named so."""
+
+    def __init__(self, make: Callable[..., Act], **fields: Sequence[object]) -> None:
+        self._make = make
+        self._fields = fields
+
+    def act(self, numbers: Sequence[int]) -> Act:
+        """The act that a number for each field says, counted round."""
+        chosen = zip(self._fields.items(), numbers, strict=False)
+        return self._make(**{name: among[number % len(among)] for (name, among), number in chosen})
+
+
+FIELDS = 5
+"""No kind has more."""
 
 
 @st.composite
-def acts(draw: st.DrawFn) -> Act:
-    """One act; candidates and verdicts more often than others, for `one_of` knows no weights."""
-    return draw(KINDS[draw(st.integers(0, len(KINDS) - 1))])
+def among(draw: st.DrawFn, *kinds: Kind) -> Act:
+    """An act of one of these kinds; a kind that is named more often comes more often.
+
+    All of it is one draw of bytes, two for the kind and for each field: a draw of its own for each
+    took longer than the histories themselves.
+    """
+    size = 2 * (1 + FIELDS)
+    drawn = draw(st.binary(min_size=size, max_size=size))
+    kind, *numbers = (int.from_bytes(drawn[at : at + 2]) for at in range(0, size, 2))
+    return kinds[kind % len(kinds)].act(numbers)
+
+
+WHICH = range(16)
+SAYS = Kind(
+    Say,
+    point=range(POINTS),
+    sign=("", "", "!", "?"),
+    namespace=("default",) * 7 + ("work",),
+    session=(None, "s"),
+    category=(None, None, None, "gotcha"),
+)
+JUDGES = Kind(
+    Judge,
+    which=WHICH,
+    answers=[heard[:most] for heard in product(ANSWERS, repeat=3) for most in (1, 2, 3)],
+    point=range(POINTS),
+)
+PAIRS = Kind(
+    Pair,
+    same=(False, True),
+    a=WHICH,
+    b=WHICH,
+    rank=("person", "person", "review", "judge"),
+    newer_speaks=(False, True),
+)
+BATCHES = Kind(Batch, a=WHICH, b=WHICH, face=("keep", "take", "text"), point=range(POINTS))
+ON_JOINS = Kind(OnJoin, which=WHICH, standing=(True, True, False))
+ON_CANDIDATES = Kind(
+    OnCandidate,
+    word=("retract", "retract", "restore", "confirm", "access", "end"),
+    which=WHICH,
+)
+RECOMPOSES = Kind(Recompose, point=range(POINTS))
+AGAINS = Kind(Again, which=WHICH)
+KINDS = [
+    Kind(Nothing), *[SAYS] * 9, *[JUDGES] * 5, *[PAIRS] * 3, *[BATCHES] * 3, *[ON_JOINS] * 4,
+    *[ON_CANDIDATES] * 2, RECOMPOSES, AGAINS,
+]  # fmt: skip
 
 
 class Head(TypedDict):
@@ -384,12 +423,22 @@ def tell(
     return told
 
 
-stories = st.lists(acts(), min_size=15, max_size=40)
+stories = st.lists(among(*KINDS), min_size=15, max_size=40)
 
-questions = st.lists(st.one_of(says, judges, pairs), min_size=15, max_size=40)
+questions = st.lists(among(SAYS, JUDGES, PAIRS), min_size=15, max_size=40)
 """Stories of candidates, answers and people's words alone."""
 
-arrivals = st.lists(says, min_size=15, max_size=40)
+HELD_BACK: list[Act] = [
+    *(Say(point=0), Say(point=1), Judge(0, ("same",))),
+    *(Say(point=2), Pair(same=False, a=2, b=0), Judge(0, ("same",))),
+    *(Say(point=3), Pair(same=False, a=3, b=0), Judge(1, ("different", "same"))),
+]
+"""A join, and two verdicts that it holds back: if it goes, the first of them bars the second."""
+
+waiting = st.lists(among(SAYS, JUDGES, PAIRS), max_size=20).map(lambda then: HELD_BACK + then)
+"""Stories of verdicts that wait for a join to go."""
+
+arrivals = st.lists(among(SAYS), min_size=15, max_size=40)
 """Stories of candidates alone."""
 
 COMPOSED: list[Act] = [
@@ -398,11 +447,11 @@ COMPOSED: list[Act] = [
 ]
 """A text composed of two, of three, of four."""
 
-_close = st.builds(Say, point=st.integers(0, 5))
-_composes = st.builds(Judge, which=numbers, answers=st.just(("compose",)), point=points)
-_leave = st.builds(OnCandidate, st.sampled_from(["retract", "restore"]), numbers)
-_losing = [_close, _composes, judges, pairs, batches, on_joins, on_joins, _leave, recomposes]
-losses = st.lists(st.one_of(_losing), min_size=8, max_size=20).map(lambda then: COMPOSED + then)
+_CLOSE = Kind(Say, point=range(6))
+_COMPOSES = Kind(Judge, which=WHICH, answers=[("compose",)], point=range(POINTS))
+_LEAVE = Kind(OnCandidate, word=("retract", "restore"), which=WHICH)
+_losing = among(_CLOSE, _COMPOSES, JUDGES, PAIRS, BATCHES, ON_JOINS, ON_JOINS, _LEAVE, RECOMPOSES)
+losses = st.lists(_losing, min_size=8, max_size=20).map(lambda then: COMPOSED + then)
 """Stories of a composed text, and of sources that leave and come back."""
 
 ASKING = Policy.model_validate(

@@ -20,21 +20,22 @@ from streams.replay.without import Without
 from tests.laws import consequences
 from tests.laws.histories import (
     COSINES,
+    JUDGES,
+    SAYS,
     Act,
     Judge,
     Pair,
     Say,
+    among,
     answers,
-    judges,
     policies,
-    says,
     stories,
 )
 from tests.laws.test_breaks import search
 
 lates = st.lists(answers, min_size=1, max_size=4)
 numbers = st.integers(0, 15)
-asked = st.lists(st.one_of(says, judges), min_size=6, max_size=20)
+asked = st.lists(among(SAYS, JUDGES), min_size=6, max_size=20)
 """Short stories of candidates and verdicts alone."""
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from contracts.policy import Policy
 from tests.laws import checks
-from tests.laws.histories import ASKING, Act, losses, policies, questions, stories
+from tests.laws.histories import ASKING, Act, losses, policies, questions, stories, waiting
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -57,7 +57,7 @@ def test_L2_unmerging_equals_the_history_without_that_join(
 
 
 @patient
-@given(questions, numbers, st.booleans())
+@given(st.one_of(questions, waiting), numbers, st.booleans())
 def test_L2_verdicts_that_a_merge_held_back_settle_when_it_is_undone(
     story: list[Act], which: int, never: bool
 ) -> None:

@@ -11,6 +11,7 @@ import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from uuid import uuid5
 
 import numpy as np
@@ -46,6 +47,7 @@ def text_at(point: int, sign: str = "") -> str:
     return " ".join(WORDS[point : point + 4]) + sign
 
 
+@cache
 def vector_at(point: int) -> Vector:
     """The vector of a point, of unit length: 16 numbers of a quarter."""
     numbers = np.zeros(DIMENSION, dtype="<f2")
@@ -54,6 +56,7 @@ def vector_at(point: int) -> Vector:
     return Vector(model="grid", engine="grid", dimension=DIMENSION, data=data)
 
 
+@cache
 def content_at(point: int, sign: str = "") -> Content:
     """What is recorded of the text of a point."""
     text = text_at(point, sign)
@@ -110,14 +113,24 @@ def by_brute_force(policy: Policy) -> Retrieve:
 
 
 def _compared(admit: Admit, entry: Entry, text: str, vector: Vector | None) -> Neighbour:
-    ours, theirs = tokens(admit.content.text), tokens(text)
     assert admit.content.vector is not None
     assert vector is not None
     return Neighbour(
         candidate_id=entry.id,
-        cosine=cosine(vector_of(admit.content.vector), vector_of(vector)),
-        jaccard=round(len(ours & theirs) / len(ours | theirs), 4),
+        cosine=_cosine(admit.content.vector, vector),
+        jaccard=_jaccard(admit.content.text, text),
     )
+
+
+@cache
+def _cosine(ours: Vector, theirs: Vector) -> float:
+    return cosine(vector_of(ours), vector_of(theirs))
+
+
+@cache
+def _jaccard(ours: str, theirs: str) -> float:
+    a, b = tokens(ours), tokens(theirs)
+    return round(len(a & b) / len(a | b), 4)
 
 
 class World:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from contracts.identity import digest
 from palimpsest import store
 from palimpsest.cli import app
 from tests.stub_engine import load_stub
@@ -39,9 +41,10 @@ class Ran:
 class CommandLine:
     """Runs commands on one store."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shelf: Path | None = None) -> None:
         self.folder = folder
         self.store = folder / "store"
+        self._shelf = shelf or folder
 
     def __call__(self, *args: str, stdin: str | bytes | None = None) -> Ran:
         return self.bare("--store", str(self.store), *args, stdin=stdin)
@@ -66,6 +69,18 @@ class CommandLine:
     def ingest(self, *rows: Any, status: int = 0) -> Any:
         """Ingest rows; the summary."""
         return self.json("ingest", self.file(rows), status=status)
+
+    def holds(self, *rows: Any) -> None:
+        """Have the store of these rows: made once, then put back in the place its views know."""
+        kept = self._shelf / digest(json.dumps(rows).encode())
+        self.store, whole = kept / "store", kept / "whole"
+        if whole.exists():
+            shutil.rmtree(self.store)
+            shutil.copytree(whole, self.store)
+        else:
+            kept.mkdir()
+            self.ingest(*rows)
+            shutil.copytree(self.store, whole)
 
     def ids(self, owner: str = "ada") -> list[str]:
         """The ids of an owner's candidates, in the order of their arrival."""
@@ -96,11 +111,17 @@ def row_fixture() -> Row:
     return row
 
 
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where stores are kept from one test to the next."""
+    return tmp_path_factory.mktemp("shelf")
+
+
 @pytest.fixture
-def palimpsest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+def palimpsest(tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """The command line in an empty folder, on a store that is not there yet."""
     monkeypatch.setattr(store, "load_engine", load_stub)
     monkeypatch.chdir(tmp_path)
     for name in ("STORE", "POLICY", "ENGINE", "MODEL", "ACTOR"):
         monkeypatch.delenv(f"PALIMPSEST_{name}", raising=False)
-    return CommandLine(tmp_path)
+    return CommandLine(tmp_path, shelf)

@@ -21,7 +21,7 @@ TEA = "Ada drinks green tea every single morning"
 @pytest.fixture
 def stocked(palimpsest: CommandLine) -> CommandLine:
     """Ada's two memories, one of them said twice."""
-    palimpsest.ingest(row(PARIS), row(TEA), row(PARIS, session_id="monday"))
+    palimpsest.holds(row(PARIS), row(TEA), row(PARIS, session_id="monday"))
     return palimpsest
 
 

@@ -57,7 +57,7 @@ def test_without_a_store_the_status_is_four(palimpsest: CommandLine, command: st
     ],
 )
 def test_what_is_refused_is_told_with_its_reason(palimpsest: CommandLine, command: str) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     ran = palimpsest(*command.split())
     assert ran.status == 3
     assert "refused" in ran.err
@@ -88,7 +88,8 @@ def test_what_is_refused_is_told_with_its_reason(palimpsest: CommandLine, comman
     ],
 )
 def test_wrong_usage_is_two(palimpsest: CommandLine, command: str) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
+    palimpsest.file([row("a")])
     (palimpsest.folder / "bytes").write_bytes(b"\xff\xfe\x00")
     assert palimpsest(*command.split()).status == 2
     document = palimpsest.json(*command.split(), status=2)
@@ -109,7 +110,7 @@ def raising(error: BaseException) -> Any:
 
 
 def test_a_busy_store_is_one(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     monkeypatch.setattr(Palimpsest, "verify", raising(TransientError("busy: try again")))
     ran = palimpsest("verify")
     assert ran.status == 1
@@ -117,7 +118,7 @@ def test_a_busy_store_is_one(palimpsest: CommandLine, monkeypatch: pytest.Monkey
 
 
 def test_a_difference_is_one(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     found = {"differences": 1, "checked": 2, "details": ["memories: a row too many"]}
     monkeypatch.setattr(Palimpsest, "verify", lambda *_args, **_kwargs: found)
     assert palimpsest.json("verify", status=1) == found
@@ -127,7 +128,7 @@ def test_a_difference_is_one(palimpsest: CommandLine, monkeypatch: pytest.Monkey
 def test_a_bug_is_told_without_its_message(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     monkeypatch.setattr(Palimpsest, "status", raising(ValueError(SECRET)))
     ran = palimpsest("status")
     assert ran.status == 70
@@ -138,20 +139,20 @@ def test_a_bug_is_told_without_its_message(
 def test_an_interrupt_is_one_hundred_and_thirty(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     monkeypatch.setattr(Palimpsest, "status", raising(KeyboardInterrupt()))
     assert palimpsest.json("status", status=130)["error"]["kind"] == "interrupted"
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])
 def test_json_is_taken_before_and_behind(palimpsest: CommandLine, place: str) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     ran = palimpsest("--json", "status") if place == "before" else palimpsest("status", "--json")
     assert ran.document["candidates"] == 1
 
 
 def test_json_behind_two_dashes_is_an_argument(palimpsest: CommandLine) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     assert palimpsest("recall", "ada", "--", "--json").out.startswith("0.")
     assert palimpsest("--json", "recall", "ada", "--", "--json").document
 
@@ -173,7 +174,7 @@ def test_json_behind_two_dashes_is_an_argument(palimpsest: CommandLine) -> None:
     ],
 )
 def test_json_is_exactly_one_document(palimpsest: CommandLine, command: str) -> None:
-    palimpsest.ingest(row("a"), row("b"))
+    palimpsest.holds(row("a"), row("b"))
     ran = palimpsest("--json", *command.split())
     assert ran.status == 0
     assert ran.out.count("\n") == 1
@@ -181,7 +182,7 @@ def test_json_is_exactly_one_document(palimpsest: CommandLine, command: str) -> 
 
 
 def test_the_settings_file_names_the_store(palimpsest: CommandLine) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     settings = palimpsest.folder / "palimpsest.toml"
     settings.write_text(f'store = "{palimpsest.store}"\n')
     assert palimpsest.bare("--json", "status").document["candidates"] == 1
@@ -196,7 +197,7 @@ def test_the_settings_file_names_the_store(palimpsest: CommandLine) -> None:
 def test_the_environment_wins_over_the_settings_file(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     (palimpsest.folder / "palimpsest.toml").write_text('store = "nowhere"\n')
     assert palimpsest.bare("status").status == 4
     monkeypatch.setenv("PALIMPSEST_STORE", str(palimpsest.store))
@@ -215,7 +216,7 @@ def test_the_actor_of_the_settings_is_recorded(
 
 def test_a_process_of_its_own(palimpsest: CommandLine) -> None:
     """Streams and status as the shell sees them."""
-    palimpsest.ingest(row("a"))
+    palimpsest.holds(row("a"))
     line = [sys.executable, "-c", "from palimpsest.cli import main; main()", "--json"]
     line += ["--store", str(palimpsest.store)]
     done = subprocess.run(
@@ -297,7 +298,7 @@ HOSTILE = [
 def hostile(palimpsest: CommandLine) -> CommandLine:
     """Each text twice, of an owner of its own."""
     owners = [(text, str(number)) for number, text in enumerate(HOSTILE)]
-    palimpsest.ingest(*(row(text, owner, session_id=s) for text, owner in owners for s in "ab"))
+    palimpsest.holds(*(row(text, owner, session_id=s) for text, owner in owners for s in "ab"))
     return palimpsest
 
 

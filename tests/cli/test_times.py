@@ -14,9 +14,9 @@ from tests.cli.conftest import CommandLine
 MAIN = "from palimpsest.cli import main; main()"
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])
 def test_since_means_the_same_moment_in_every_zone(palimpsest: CommandLine, zone: str) -> None:
-    palimpsest.ingest(*({"owner_id": "ada", "text": f"Ada has {n} cats."} for n in (2, 3, 4)))
+    palimpsest.holds(*({"owner_id": "ada", "text": f"Ada has {n} cats."} for n in (2, 3, 4)))
     decided = palimpsest("--json", "decisions").documents
     since = decided[1]["decided_at"]
     assert since.endswith("+00:00")

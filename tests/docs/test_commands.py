@@ -43,9 +43,13 @@ STILL_WRONG: dict[tuple[str, ...], int] = {("dead-letters", "retry"): 1}
 
 @dataclass(frozen=True)
 class Prepared:
-    """A store with a standing join, a reversed one, two memories apart and a dead letter."""
+    """A store with a standing join, a reversed one, two memories apart and a dead letter.
+
+    It is in the one place that its views know; `whole` is what it is put back from.
+    """
 
     folder: Path
+    whole: Path
     standing: str
     reversed: str
     joined: str
@@ -64,7 +68,7 @@ def asked(folder: Path, *arguments: str) -> Any:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
-    """Made once; each command has a copy."""
+    """Made once; each command finds it as it was made."""
     folder = tmp_path_factory.mktemp("prepared") / "store"
     rows = [json.dumps({"owner_id": "ada", "text": text}) for text in TEXTS]
     with pytest.MonkeyPatch.context() as patch:
@@ -77,6 +81,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     alone = asked(folder, "sql", "FROM memories ORDER BY created_at DESC LIMIT 2")
     return Prepared(
         folder,
+        Path(shutil.copytree(folder, folder.with_name("whole"))),
         standing=joins[0]["decision_id"],
         reversed=joins[1]["decision_id"],
         joined=joins[0]["candidate_id"],
@@ -119,14 +124,15 @@ def write_inputs() -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_it_can_be_typed(line: str, prepared: Prepared, tmp_path: Path) -> None:
-    shutil.copytree(prepared.folder, tmp_path / "store")
+def test_it_can_be_typed(line: str, prepared: Prepared) -> None:
+    shutil.rmtree(prepared.folder)
+    shutil.copytree(prepared.whole, prepared.folder)
     write_inputs()
-    run("--store", "store", "log", "export", "backup.jsonl")
+    run("--store", str(prepared.folder), "log", "export", "backup.jsonl")
     command, _, _ = line.partition(" > ")
     words = filled_in(shlex.split(command, comments=True)[1:], prepared)
     if "--store" not in words and words[:2] != ["log", "import"]:
-        words = ["--store", "store", *words]
+        words = ["--store", str(prepared.folder), *words]
     elif words[:2] == ["log", "import"]:
         words = ["--store", "new", *words]
     ran = run(*words, stdin=b'{"owner_id": "ada", "text": "Ada sings."}')

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -27,7 +28,7 @@ from streams.cluster.following import reader
 from streams.cluster.importing import import_lines
 from streams.cluster.missed import worker_group
 from streams.cluster.questions import TopicQuestions
-from streams.cluster.setup import admin, create
+from streams.cluster.setup import create
 from streams.cluster.topics import Topics
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.desk import Rehearsal
@@ -121,7 +122,7 @@ class Cluster:
         return self.run(self._is_decided())
 
     async def _is_decided(self) -> bool:
-        async with reader(self.connection) as consumer, admin(self.connection) as asked:
+        async with self._asking() as (consumer, asked):
             return await self._is_acknowledged(consumer, asked)
 
     def decided(self, patience: float = PATIENCE) -> None:
@@ -130,10 +131,21 @@ class Cluster:
 
     async def _decided(self, patience: float) -> None:
         last = time.monotonic() + patience
-        async with reader(self.connection) as consumer, admin(self.connection) as asked:
+        async with self._asking() as (consumer, asked):
             while not await self._is_acknowledged(consumer, asked):
                 assert time.monotonic() < last, f"not within {patience:.0f} s: all is decided"
                 await asyncio.sleep(0.03)
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKafkaAdminClient]]:
+        """Clients for as long as is needed; those of commands give up after seconds."""
+        asked = AIOKafkaAdminClient(**self.connection.arguments())
+        async with reader(self.connection) as consumer:
+            await asked.start()
+            try:
+                yield consumer, asked
+            finally:
+                await asked.close()
 
     async def _is_acknowledged(
         self, consumer: AIOKafkaConsumer, asked: AIOKafkaAdminClient

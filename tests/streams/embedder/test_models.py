@@ -64,11 +64,11 @@ def test_a_graph_is_built_once(folder: ModelFolder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [lambda b: b[:1000], lambda b: b[:5000] + b"\x7f" + b[5001:]])
 def test_a_damaged_graph_is_built_again(
-    folder: ModelFolder, tmp_path: Path, damage: Callable[[bytes], bytes]
+    folder: ModelFolder, cache_dir: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
-    path = graph_of(folder, tmp_path, told([]))
-    assert isinstance(path, Path)
-    whole = path.read_bytes()
+    kept = graph_of(folder, cache_dir, told([]))
+    assert isinstance(kept, Path)
+    whole, path = kept.read_bytes(), tmp_path / kept.name
     path.write_bytes(damage(whole))
     messages: list[str] = []
     assert graph_of(folder, tmp_path, told(messages)) == path

@@ -46,7 +46,7 @@ def filled(sets: list[frozenset[str]]) -> TokenIndex:
 
 
 @given(st.lists(token_sets, max_size=40), token_sets, floors, st.integers(1, 40))
-@settings(max_examples=300)
+@settings(max_examples=80)
 def test_it_finds_what_a_plain_loop_finds(
     sets: list[frozenset[str]], query: frozenset[str], floor: float, limit: int
 ) -> None:
@@ -66,10 +66,9 @@ def test_a_floor_at_the_score_itself_is_reached(sets: list[frozenset[str]]) -> N
 
 @given(
     st.lists(token_sets, min_size=5, max_size=5),
-    st.lists(st.tuples(st.sampled_from("arx"), st.integers(0, 4), token_sets), max_size=40),
+    st.lists(st.tuples(st.sampled_from("arx"), st.integers(0, 4), token_sets), max_size=30),
     floors,
 )
-@settings(max_examples=100)
 def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
     sets: list[frozenset[str]], steps: list[tuple[str, int, frozenset[str]]], floor: float
 ) -> None:

@@ -78,14 +78,14 @@ def filled(rows: Vectors) -> VectorIndex:
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=50)
+@settings(max_examples=10)
 def test_cosine_is_exact(seed: int) -> None:
     a, b = clustered(seed, 2, 48)
     assert cosine(a, b) == exact_cosine(a, b)
 
 
 @given(seed=st.integers(0, 10_000), scale=st.sampled_from([0.03, 1.0, 4.0]))
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_the_order_of_the_dimensions_changes_no_bit(seed: int, scale: float) -> None:
     random = np.random.default_rng(seed)
     faces = (clustered(seed, 40, 384) * np.float16(scale)).astype(np.float16)
@@ -113,7 +113,7 @@ def test_it_finds_what_a_plain_loop_finds(
 
 
 @given(seed=st.integers(0, 10_000), cut=st.integers(0, 50), floor=st.floats(-0.5, 1.0))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor: float) -> None:
     faces = clustered(seed, 50, 32)
     index, first = filled(faces), filled(faces[:cut])
@@ -131,10 +131,11 @@ def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor:
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=50)
 def test_a_floor_at_the_score_itself_is_reached(seed: int) -> None:
+    """Of rows at the ends of segments and between."""
     faces = clustered(seed, 30, 16)
     index = filled(faces)
-    for row, vector in enumerate(faces[1:], 1):
-        score = cosine(faces[0], vector)
+    for row in (2, 9, 15, 16, 23, 29):
+        score = cosine(faces[0], faces[row])
         at = index.above(faces[:1], score, limit=30)[0]
         over = index.above(faces[:1], float(np.nextafter(score, 2)), limit=30)[0]
         assert Hit(row, score) in at
@@ -154,8 +155,8 @@ def test_of_equal_scores_the_earlier_rows_stay() -> None:
     assert hits == [[Hit(0, 1.0), Hit(1, 1.0), Hit(2, 1.0)]]
 
 
-@given(seed=st.integers(0, 10_000), steps=st.lists(st.integers(0, 2), max_size=60))
-@settings(max_examples=50)
+@given(seed=st.integers(0, 10_000), steps=st.lists(st.integers(0, 2), max_size=40))
+@settings(max_examples=25)
 def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
     seed: int, steps: list[int]
 ) -> None:
@@ -233,7 +234,7 @@ def test_a_row_that_is_not_there(row: int) -> None:
 
 
 @given(seed=st.integers(0, 10_000), dimension=st.sampled_from([2, 24, 384]))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_the_bounds_of_every_scan_hold(seed: int, dimension: int) -> None:
     faces = clustered(seed, 40, dimension)
     random = np.random.default_rng(seed)

@@ -24,7 +24,6 @@ from tests.judge.test_verifying import Store
 from tests.streams.embedded.runtime import inputs
 
 BEFORE = pair("Ada has a big dog.", "ada has a big dog", "first")
-AFTER = pair("Ada has a cat.", "The build runs at night.", "last")
 EACH = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 
 
@@ -41,38 +40,56 @@ def test_there_are_enough_of_them() -> None:
     assert len(set(HOSTILE.values())) == len(HOSTILE)
 
 
-@EACH
-@pytest.mark.parametrize("ask", ["same", "relation"])
-def test_verdicts_of_it_and_of_its_neighbours_are_what_they_are(
-    asking: Asking, text: str, ask: str
-) -> None:
-    asking.ruled(ask=ask)
-    rule = demo_rules.same if ask == "same" else demo_rules.relation
-    of_it = (pair("Ada has a dog.", text, "older-it"), pair(text, "Ada has a dog.", "newer-it"))
-    verdicts = asking.compare(BEFORE, *of_it, AFTER)
-    assert [v.neighbour_id for v in verdicts] == ["first", "older-it", "newer-it", "last"]
-    assert [v.answer for v in verdicts] == [
-        "same",
-        *(rule(p.older.text, p.newer.text) for p in of_it),
-        "different",
+def with_others(number: int, text: str) -> list[Pair]:
+    """Pairs of a text, between two that no other text has beside it: none is known by then."""
+    return [
+        pair(f"Ada has {number} big dogs.", f"ada has {number} big dogs", "first"),
+        pair("Ada has a dog.", text, "older-it"),
+        pair(text, "Ada has a dog.", "newer-it"),
+        pair(f"Ada has {number} cats.", "The build runs at night.", "last"),
     ]
 
 
-@EACH
-def test_it_stands_in_a_request_as_a_value_and_nowhere_else(asking: Asking, text: str) -> None:
-    asking.compare(BEFORE, pair("Ada has a dog.", text))
-    asking.compare(pair("Plain.", "Also plain."), pair("A dog.", "A cat."))
-    hostile, plain = sent(asking)
-    assert without_payload(hostile) == without_payload(plain)
-    (message,) = hostile["messages"]
-    assert message.keys() == {"role", "content"}
-    assert message["role"] == "user"
-    read = orjson.loads(message["content"])
-    assert list(read) == ["pairs"]
-    assert [list(one) for one in read["pairs"]] == [["pair", "older", "newer"]] * 2
-    assert [one["pair"] for one in read["pairs"]] == [1, 2]
-    assert read["pairs"][1]["newer"]["text"] == text
-    assert read["pairs"][0]["older"]["text"] == BEFORE.older.text
+@pytest.mark.parametrize("ask", ["same", "relation"])
+def test_verdicts_of_each_and_of_its_neighbours_are_what_they_are(asking: Asking, ask: str) -> None:
+    asking.ruled(ask=ask)
+    rule = demo_rules.same if ask == "same" else demo_rules.relation
+    asked = {name: with_others(n, text) for n, (name, text) in enumerate(HOSTILE.items())}
+
+    async def each(judge: Judge) -> dict[str, list[tuple[str, str]]]:
+        heard = {name: await judge.compare(pairs) for name, pairs in asked.items()}
+        return {name: [(v.neighbour_id, v.answer) for v in of_it] for name, of_it in heard.items()}
+
+    assert asking.by(each) == {
+        name: [
+            ("first", "same"),
+            *((p.older.candidate_id, rule(p.older.text, p.newer.text)) for p in of_it),
+            ("last", "different"),
+        ]
+        for name, (_, *of_it, _) in asked.items()
+    }
+
+
+def test_each_stands_in_a_request_as_a_value_and_nowhere_else(asking: Asking) -> None:
+    async def each(judge: Judge) -> None:
+        for number, text in enumerate(HOSTILE.values()):
+            before, of_it, *_ = with_others(number, text)
+            await judge.compare([before, of_it])
+        await judge.compare([pair("Plain.", "Also plain."), pair("A dog.", "A cat.")])
+
+    asking.by(each)
+    *hostile, plain = sent(asking)
+    for number, (body, text) in enumerate(zip(hostile, HOSTILE.values(), strict=True)):
+        assert without_payload(body) == without_payload(plain)
+        (message,) = body["messages"]
+        assert message.keys() == {"role", "content"}
+        assert message["role"] == "user"
+        read = orjson.loads(message["content"])
+        assert list(read) == ["pairs"]
+        assert [list(one) for one in read["pairs"]] == [["pair", "older", "newer"]] * 2
+        assert [one["pair"] for one in read["pairs"]] == [1, 2]
+        assert read["pairs"][1]["newer"]["text"] == text
+        assert read["pairs"][0]["older"]["text"] == f"Ada has {number} big dogs."
 
 
 @EACH

@@ -14,7 +14,10 @@ from streams.judge.settings import JudgeSettings
 from streams.policies import load_policy
 from tests.batches.speaker import Installation, Speaker
 from tests.cluster.runtime import Cluster
+from tests.judge.conftest import server
 from tests.stub_engine import load_stub
+
+__all__ = ["server"]
 
 STORE_TIME = load_policy("store-time")
 QUICK = JudgeSettings(patience=2.0, retries=1)
@@ -69,15 +72,6 @@ def opened(installation: Installation) -> Palimpsest:
 def ada(opened: Palimpsest, request: pytest.FixtureRequest) -> Speaker:
     """Somebody with no memories yet; nothing is compared until another policy is set."""
     return Speaker(opened, request.node.name, unseeing())
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
-    """The local server; the SDK has a key, and waits next to nothing before it tries again."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
-    monkeypatch.setattr("anthropic._base_client.INITIAL_RETRY_DELAY", 0.001)
-    with JudgeServer() as running:
-        yield running
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from projections import compaction
 from projections.compaction import GRACE_SECONDS, compact, crowded, retire
 from projections.files import remove
 from projections.folding import folded
@@ -39,6 +40,11 @@ class DuckStore:
     def names(self) -> tuple[str, ...]:
         """The segments that are read, by name: what changes when somebody else writes."""
         return tuple(segment.path.name for segment in self._chain)
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether there are so many segments that not even who waits for a commit is spared."""
+        return len(self._chain) > compaction.MOST
 
     def open(self, source: EventSource) -> list[str]:
         """Take up the segments, and make what is missing between them anew; say what was done.

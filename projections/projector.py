@@ -228,7 +228,8 @@ class Projector:
         if rows.upto > self._lance.position:
             self._lance.apply(rows)
             self._lance.commit(rows.upto)
-        if not self._hurry:
+        # A store that is written call by call, each of which hurries, would never be tidied.
+        if not self._hurry or self._duck.is_overdue:
             self._duck.tidy()
             self._lance.tidy()
         self._seen = self._look()

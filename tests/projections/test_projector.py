@@ -156,6 +156,23 @@ def test_a_range_written_twice_shows_once(tmp_path: Path) -> None:
     assert contents(tmp_path) == expected
 
 
+def test_what_is_written_call_by_call_is_merged_too(
+    tmp_path: Path, eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each caller waits for its commit; there would be a segment for each of them for ever."""
+    monkeypatch.setattr(compaction, "MOST", 5)
+    history = History()
+    for number in range(20):
+        projector = Projector(tmp_path, history.log)
+        projector.start()
+        history.admit("ada", f"She has {number} kettles.")
+        projector.submit(history.take())
+        projector.close()
+        merged, _ = chain(listed(tmp_path))
+        assert len(merged) <= compaction.MOST + 1
+    assert_right(history.log, tmp_path)
+
+
 def test_small_segments_become_one(tmp_path: Path, eager: None) -> None:
     history = History(6)
     live(tmp_path, history, 6, StopAt())

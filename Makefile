@@ -37,7 +37,7 @@ cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed 
 	@$(BIN)/python -m examples.cluster_demo
 
 test: .venv/installed ## Run the tests on JOBS processes (4: many only wait), without engines, outages and campaigns.
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
 	PALIMPSEST_KILLS=100 $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
@@ -46,7 +46,7 @@ test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times
 	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} PALIMPSEST_REQUIRE_CLUSTER=1 $(BIN)/python -m pytest -s -m 'chaos or outage' --timeout 3600 $(ARGS)
 
 test-campaign: .venv/installed ## Search for counterexamples to the laws at random, for long; a failure prints how to repeat it.
-	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) \
+	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 		-m 'not engines' --timeout 3600 $(ARGS)
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.

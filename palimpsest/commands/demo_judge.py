@@ -40,7 +40,8 @@ def demo_judge(
     except OSError as error:
         raise UsageError(f"port {port} cannot be had ({error}): name another by --port") from None
     told = f"export ANTHROPIC_BASE_URL={server.url} ANTHROPIC_API_KEY=demo"
-    call.output.answer({"url": server.url}, lambda: Text(told))
     with suppress(KeyboardInterrupt):
+        # Whoever reads the address may tell it to end before all of it is printed.
+        call.output.answer({"url": server.url}, lambda: Text(told))
         threading.Event().wait()
     server.stop()

@@ -52,7 +52,7 @@ def worker_and_stub(scale: Scale) -> list[Measured]:
 
 def worker_and_embedder(scale: Scale) -> list[Measured]:
     """A worker on new texts, divided by the same texts through the embedder alone."""
-    said = distinct(scale.data, scale.of(256, 2_048, 4_096))
+    said = distinct(scale.data, scale.of(256, 4_096, 4_096))
     engine = load_engine()
     bare_seconds(engine, said[:WINDOW])
     ratios, rates, bare, in_time = [], [], [], []

@@ -44,6 +44,7 @@ class _AtOnce:
         self.seconds = 0.0
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """Same or different, each by its two texts alone."""
         begun = time.perf_counter()
         said = [
             Verdict(
@@ -57,9 +58,11 @@ class _AtOnce:
         return said
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
+        """Never asked: the janitor's policy joins, and composes nothing."""
         raise NotImplementedError("this rule composes nothing")
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """As `compare`."""
         return await self.compare(pairs)
 
 

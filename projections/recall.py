@@ -106,7 +106,8 @@ def _nearest(
     dimension = memories.schema.field("vector").type.list_size
     if dimension != len(vector):
         raise StoreError(
-            f"LanceDB has vectors of {dimension} numbers, and the model makes {len(vector)} numbers"
+            f"LanceDB has vectors of {dimension} numbers, the model makes {len(vector)} numbers:"
+            " name the model with which the memories were embedded"
         )
     best = _best(_search(memories, vector, k, where))
     wanted = max(4 * k, FEWEST)

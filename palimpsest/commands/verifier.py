@@ -164,6 +164,7 @@ async def _of_store(call: Invocation, stack: AsyncExitStack) -> Questions:
     from palimpsest.store_questions import StoreQuestions
 
     def opened() -> FrontDesk:
+        """The desk of the store, on the thread that will use it."""
         from palimpsest.store import Palimpsest
 
         settings = call.settings

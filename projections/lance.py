@@ -7,7 +7,6 @@ the next start and written again; files that are missing or short mean that the 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from contracts.errors import StoreError
 from projections.files import remove, replace_json
+from projections.lance_files import STATE, check_files, sizes
 from projections.lance_tables import LANCE_TABLES, LanceTable, writes
 from projections.rows import Gone, Rows
 from projections.source import Effect, no_effect
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from lancedb.table import Table
 
 FOLDER = "lancedb"
-STATE = "position.json"
 LAYOUT = 1
 DEFAULT_DIMENSION = 384
 INDEXED_FROM = 10_000
@@ -78,9 +77,9 @@ class LanceStore:
         if state["position"] > head:
             raise StoreError("LanceDB is ahead of the log")
         recorded = state["tables"]
-        found = {name: _sizes(self.folder / f"{name}.lance") for name in recorded}
+        found = {name: sizes(self.folder / f"{name}.lance") for name in recorded}
         for name, table in recorded.items():
-            _check_files(name, table["files"], found[name])
+            check_files(name, table["files"], found[name])
         self.position, self._dimension = state["position"], state["dimension"]
         self._recorded = recorded
         as_recorded = all(found[name] == table["files"] for name, table in recorded.items())
@@ -184,7 +183,7 @@ class LanceStore:
             name: {
                 "version": table.version,
                 "rows": table.count_rows(),
-                "files": _sizes(self.folder / f"{name}.lance") if files else {},
+                "files": sizes(self.folder / f"{name}.lance") if files else {},
             }
             for name, table in self._live().items()
         }
@@ -246,43 +245,3 @@ def _literal(text: str) -> str:
 
 def _chunks(keys: Sequence[str]) -> Iterable[Sequence[str]]:
     return (keys[start : start + AT_ONCE] for start in range(0, len(keys), AT_ONCE))
-
-
-def _sizes(folder: Path) -> dict[str, int]:
-    """Each file's size by its path; `rglob` takes seven times as long, and this is every commit."""
-    found: dict[str, int] = {}
-    for entry in os.scandir(folder) if folder.is_dir() else ():
-        if entry.is_dir():
-            inside = _sizes(folder / entry.name)
-            found |= {f"{entry.name}/{name}": size for name, size in inside.items()}
-        else:
-            found[entry.name] = entry.stat().st_size
-    return found
-
-
-def _check_files(table: str, recorded: dict[str, int], found: dict[str, int]) -> None:
-    for name, size in recorded.items():
-        if found.get(name) != size:
-            raise StoreError(f"LanceDB's {table}.lance/{name} is missing or has another size")
-
-
-def swap(built: Path, live: Path, effect: Effect) -> None:
-    """Put a folder that was built beside in the place of the live one."""
-    old = live.with_name(live.name + ".old")
-    remove(old)
-    effect("swap:aside")
-    if live.exists():
-        live.rename(old)
-    effect("swap:in")
-    built.rename(live)
-    effect("swap:done")
-    remove(old)
-
-
-def finish_swap(built: Path, live: Path) -> None:
-    """Finish a swap that was stopped between its two steps; remove what one left behind."""
-    old = live.with_name(live.name + ".old")
-    if not live.exists() and old.exists():
-        (built if (built / STATE).exists() else old).rename(live)
-    remove(old)
-    remove(built)

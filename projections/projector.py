@@ -16,7 +16,8 @@ from projections.duck import DuckStore
 from projections.files import told
 from projections.folding import folded
 from projections.lance import FOLDER as LANCE_FOLDER
-from projections.lance import LanceStore, finish_swap
+from projections.lance import LanceStore
+from projections.lance_files import finish_swap
 from projections.overlap import overlapped
 from projections.rebuild import rebuild
 from projections.rows import Rows

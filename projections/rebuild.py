@@ -11,7 +11,8 @@ from projections.compare import Comparison, compare_lance, compare_segments
 from projections.duck import DuckStore
 from projections.files import remove
 from projections.folding import folded
-from projections.lance import FOLDER, LanceStore, swap
+from projections.lance import FOLDER, LanceStore
+from projections.lance_files import swap
 from projections.overlap import overlapped
 from projections.rows import Rows
 from projections.segments import SegmentWriter

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from projections.lance import STATE, LanceStore
+from projections.lance import LanceStore
+from projections.lance_files import STATE
 from projections.projector import Projector
 from projections.segments import MANIFEST, Segment, _described, listed
 from projections.verify import verify

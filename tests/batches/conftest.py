@@ -13,7 +13,7 @@ from palimpsest.demo_judge import JudgeServer
 from streams.judge.settings import JudgeSettings
 from streams.policies import load_policy
 from tests.batches.speaker import Installation, Speaker
-from tests.cluster.runtime import Cluster
+from tests.cluster.cluster import Cluster
 from tests.judge.conftest import server
 from tests.stub_engine import load_stub
 

@@ -10,7 +10,7 @@ from contracts.identity import decision_id_of
 from contracts.policy import Policy
 from palimpsest import Palimpsest
 from streams.embedded.verifications import Waiting
-from tests.cluster.runtime import eventually, said
+from tests.cluster.cluster import eventually, said
 from tests.reliability.processes import Child
 
 

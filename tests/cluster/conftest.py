@@ -14,7 +14,7 @@ from infra.distribution import NotAvailableError
 from streams.cluster.connection import Connection
 from streams.cluster.setup import create
 from streams.cluster.topics import Topics
-from tests.cluster.runtime import Cluster
+from tests.cluster.cluster import Cluster
 from tests.cluster.shared import no_cluster
 from tests.reliability.processes import Forge
 

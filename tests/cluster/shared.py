@@ -18,7 +18,7 @@ from infra.broker import BrokerError
 from infra.distribution import NotAvailableError
 from palimpsest.paths import PROJECTIONS_FOLDER
 from projections.analysts import views_file
-from tests.cluster.runtime import Cluster, eventually
+from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.shared_broker import shared_broker
 from tests.reliability.processes import Forge
 

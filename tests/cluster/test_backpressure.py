@@ -10,8 +10,8 @@ import pytest
 from infra.broker import free_port
 from streams.cluster.assigned import AHEAD
 from tests.cluster.child import SESSION_SECONDS
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, said
 from tests.cluster.load import publish
-from tests.cluster.runtime import PARTITIONS, Cluster, ended, eventually, is_ready, said
 from tests.cluster.verifier import equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.runtime import inputs

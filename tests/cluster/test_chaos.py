@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from infra.broker import Broker
+from tests.cluster.cluster import PATIENCE, Cluster, ended, eventually, is_ready, said
 from tests.cluster.load import Load
-from tests.cluster.runtime import PATIENCE, Cluster, ended, eventually, is_ready, said
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.processes import Child, Forge
 from tests.reliability.rows import lines, rows

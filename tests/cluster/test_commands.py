@@ -24,7 +24,7 @@ from palimpsest import cluster_desk, store
 from palimpsest.cli import app
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
-from tests.cluster.runtime import eventually
+from tests.cluster.cluster import eventually
 from tests.cluster.verifier import read_topic
 from tests.stub_engine import load_stub
 

@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaProducer
 from contracts.events import Invalid, Retracted
 from contracts.identity import digest, invalid_id
 from contracts.requests import RetractRequest, Selection
-from tests.cluster.runtime import Cluster, ended, eventually, is_ready, said
+from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
 from tests.cluster.verifier import check_followed, events_of, read_topic
 from tests.reliability.rows import rows
 from tests.streams.embedded.runtime import inputs

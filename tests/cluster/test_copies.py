@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from streams.cluster.metadata import read_metadata
 from streams.cluster.topics import Kind
-from tests.cluster.runtime import Cluster, ended, eventually, said
+from tests.cluster.cluster import Cluster, ended, eventually, said
 from tests.cluster.verifier import check_topics, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.runtime import inputs

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.cluster.runtime import Cluster, ended
+from tests.cluster.cluster import Cluster, ended
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.runtime import inputs

@@ -10,8 +10,8 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from infra.broker import Broker
+from tests.cluster.cluster import PARTITIONS, Cluster, eventually, is_ready, said
 from tests.cluster.load import Load
-from tests.cluster.runtime import PARTITIONS, Cluster, eventually, is_ready, said
 from tests.cluster.verifier import compared, read_topic
 from tests.reliability.processes import Child, Forge
 from tests.reliability.rows import lines, rows

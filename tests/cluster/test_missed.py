@@ -24,8 +24,8 @@ from streams.cluster.station import Station
 from streams.cluster.topics import Topics
 from streams.embedder import Embedder
 from streams.policies import load_policy
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
-from tests.cluster.runtime import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.verifier import Record as Read
 from tests.cluster.verifier import events_of, read_topic
 from tests.stub_engine import StubEngine

@@ -14,8 +14,8 @@ from palimpsest.paths import LOG_FILE
 from streams.cluster.partitions import partition_of
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.log import Log
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
-from tests.cluster.runtime import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.verifier import Record, check_followed, read_topic
 
 HOME = partition_of("ann", PARTITIONS)

@@ -12,7 +12,7 @@ import pytest
 from examples.producers import with_aiokafka, with_confluent
 from infra.distribution import NotAvailableError, cache_folder, locked, obtain_tools
 from palimpsest import Palimpsest
-from tests.cluster.runtime import Cluster, eventually
+from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.shared import no_cluster
 
 CONSOLE = Path(with_aiokafka.__file__).with_name("with_console.sh")

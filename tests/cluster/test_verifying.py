@@ -26,7 +26,7 @@ from streams.cluster.records import Outgoing
 from streams.judge.docket import Docket, Manner
 from streams.judge.verifier import Verifier
 from streams.judge.verifying import Answered, Tally, Verifying
-from tests.cluster.runtime import Cluster, eventually
+from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.verifier import events_of, read_topic
 from tests.judge.stand_in import StandIn
 from tests.judge.test_verifier import about

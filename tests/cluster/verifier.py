@@ -23,7 +23,7 @@ from streams.cluster.connection import Connection
 from streams.cluster.partitions import partition_of
 from streams.cluster.topics import Kind, Topics
 from streams.embedded.log import Log
-from tests.cluster.runtime import PATIENCE, Cluster
+from tests.cluster.cluster import PATIENCE, Cluster
 from tests.conformance.runtime import decided
 from tests.streams.embedded.runtime import Runtime
 

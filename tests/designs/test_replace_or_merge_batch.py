@@ -16,7 +16,7 @@ from palimpsest.demo_judge import Fault, JudgeServer
 from streams.judge.settings import JudgeSettings
 from streams.policies import load_policy
 from tests.batches.speaker import Installation, Speaker
-from tests.cluster.runtime import eventually
+from tests.cluster.cluster import eventually
 from tests.designs.test_replace_or_merge import AT_90, AT_95, BASE, BELOW, OLD
 
 PRESET = load_policy("replace-or-merge")

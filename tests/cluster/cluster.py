@@ -1,0 +1,203 @@
+"""A cluster of a test's own: topics on a real broker, and workers and projectors as processes."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import GroupCoordinatorNotAvailableError
+
+from contracts.requests import AnyRequest
+from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
+from projections.analysts import query
+from streams.cluster.client import Client
+from streams.cluster.connection import Connection
+from streams.cluster.following import reader
+from streams.cluster.missed import worker_group
+from streams.cluster.setup import create
+from streams.cluster.topics import Topics
+from streams.embedded.inputs import Input
+from streams.embedded.log import Log
+from tests.reliability.processes import Child, Forge
+
+PATIENCE = 60.0
+PARTITIONS = 4
+Result = TypeVar("Result")
+
+
+def eventually(asked: Any, what: str, patience: float = PATIENCE) -> None:
+    """Wait until something holds; the test fails when it takes too long."""
+    last = time.monotonic() + patience
+    while not asked():
+        assert time.monotonic() < last, f"not within {patience:.0f} s: {what}"
+        time.sleep(0.05)
+
+
+class Cluster:
+    """Topics of one's own on a broker, with as many workers and projectors as are started."""
+
+    def __init__(
+        self, folder: Path, bootstrap: str, forge: Forge, partitions: int = PARTITIONS
+    ) -> None:
+        self.folder = folder
+        self.connection = Connection(bootstrap=bootstrap, prefix=f"test-{uuid4().hex}.")
+        self.topics = Topics(self.connection.prefix, partitions)
+        self._forge = forge
+        self.children: list[Child] = []
+        self.run(create(self.connection, partitions))
+
+    def run(self, doing: Coroutine[Any, Any, Result]) -> Result:
+        """Do something with the brokers."""
+        return asyncio.run(doing)
+
+    def worker(self, name: str = "one", **plan: Any) -> Child:
+        """Start a worker; under the same name it takes up what an earlier one left."""
+        return self._start("worker", self.folder / name, instance=name, **plan)
+
+    def projector(self, name: str = "store", **plan: Any) -> Child:
+        """Start what follows the decisions into a store of its own."""
+        return self._start("project", self.folder / name, **plan)
+
+    def _start(self, command: str, folder: Path, **plan: Any) -> Child:
+        folder.mkdir(exist_ok=True)
+        where = {"bootstrap": self.connection.bootstrap, "prefix": self.topics.prefix}
+        child = self._forge.start(
+            folder, [command], partitions=self.topics.partitions, **where, **plan
+        )
+        self.children.append(child)
+        return child
+
+    def publish(self, offered: Sequence[Input]) -> None:
+        """Publish inputs as a producer would."""
+        self.run(self._publish(offered))
+
+    async def _publish(self, offered: Sequence[Input]) -> None:
+        client = Client(self.connection, self.topics)
+        await client.start()
+        try:
+            await client.publish(offered)
+        finally:
+            await client.stop()
+
+    def ask(self, request: AnyRequest) -> Mapping[str, Any]:
+        """Have a request carried out, and return the answer as it came."""
+        return self.run(self._ask(request))
+
+    async def _ask(self, request: AnyRequest) -> Mapping[str, Any]:
+        client = Client(self.connection, self.topics)
+        await client.start()
+        try:
+            return (await client.ask_each([(request, None)]))[0]
+        finally:
+            await client.stop()
+
+    def is_decided(self) -> bool:
+        """Whether the workers have acknowledged everything that was published."""
+        return self.run(self._is_decided())
+
+    async def _is_decided(self) -> bool:
+        async with self._asking() as (consumer, asked):
+            return await self._is_acknowledged(consumer, asked)
+
+    def decided(self, patience: float = PATIENCE) -> None:
+        """Wait until the workers have acknowledged everything that was published."""
+        self.run(self._decided(patience))
+
+    async def _decided(self, patience: float) -> None:
+        last = time.monotonic() + patience
+        async with self._asking() as (consumer, asked):
+            while not await self._is_acknowledged(consumer, asked):
+                assert time.monotonic() < last, f"not within {patience:.0f} s: all is decided"
+                await asyncio.sleep(0.03)
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKafkaAdminClient]]:
+        """Clients for as long as is needed; those of commands give up after seconds."""
+        asked = AIOKafkaAdminClient(**self.connection.arguments())
+        async with reader(self.connection) as consumer:
+            await asked.start()
+            try:
+                yield consumer, asked
+            finally:
+                await asked.close()
+
+    async def _is_acknowledged(
+        self, consumer: AIOKafkaConsumer, asked: AIOKafkaAdminClient
+    ) -> bool:
+        at = [
+            self.topics.at(kind, partition)
+            for kind in ("candidates", "commands")
+            for partition in range(self.topics.partitions)
+        ]
+        ends = {one: end for one, end in (await consumer.end_offsets(at)).items() if end}
+        try:
+            done = await asked.list_consumer_group_offsets(worker_group(self.topics))
+        except GroupCoordinatorNotAvailableError:  # the broker has no group at all yet
+            return not ends
+        return all(one in done and done[one].offset >= end for one, end in ends.items())
+
+    async def ends(self) -> dict[tuple[str, int], int]:
+        """Where the topics that a store follows end."""
+        at = [
+            self.topics.at(kind, partition)
+            for kind in ("decisions", "dead_letters")
+            for partition in range(self.topics.partitions)
+        ]
+        async with reader(self.connection) as consumer:
+            ends = await consumer.end_offsets(at)
+        return {(one.topic, one.partition): end for one, end in ends.items()}
+
+    def followed(self, name: str = "store") -> None:
+        """Wait until a projector's store has everything that is decided, its projections too."""
+        ends = self.run(self.ends())
+        eventually(lambda: has_followed(self.folder / name, ends), "the store has followed")
+        eventually(lambda: is_shown(self.folder / name), "the projections follow")
+
+    def close(self) -> None:
+        """Kill whatever runs still."""
+        for child in self.children:
+            child.kill()
+
+
+def is_ready(child: Child) -> bool:
+    """Whether a worker has said that it decides."""
+    return "ready: partitions" in said(child)
+
+
+def said(child: Child) -> str:
+    """What a child has told so far."""
+    path = Path(f"{child.out}.0.2")
+    return path.read_text() if path.exists() else ""
+
+
+def ended(children: Sequence[Child]) -> list[int]:
+    """End children by SIGTERM; their exit statuses."""
+    for child in children:
+        child.kill(signal.SIGTERM)
+    return [child.wait() for child in children]
+
+
+def has_followed(store: Path, ends: Mapping[tuple[str, int], int]) -> bool:
+    """Whether a store has what lies before these ends of topics."""
+    if not (store / LOG_FILE).exists():
+        return False
+    with Log.open(store / LOG_FILE) as log:
+        sql = "SELECT topic, partition, next_offset FROM followed"
+        followed = {(topic, partition): n for topic, partition, n in log.rows(sql)}
+    # The last offset of a partition may be that of a commit marker, which nobody reads.
+    return all(followed.get(at, 0) >= end - 1 for at, end in ends.items())
+
+
+def is_shown(store: Path) -> bool:
+    """Whether a store's projections show all that its log has."""
+    with Log.open(store / LOG_FILE) as log:
+        found = query(store / PROJECTIONS_FOLDER, "SELECT position FROM log_position")
+        return bool(found) and found[0]["position"] == log.head()

@@ -7,51 +7,20 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal
-
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from contracts.events import AnyEvent, Decided, Invalid, Refused, Settled
 from contracts.evidence import Verdict
 from streams.cluster.copy import Publish
+from streams.cluster.figures import Board, Figure
 from streams.cluster.records import Done, Outgoing
 from streams.embedded.log import Lines
 from streams.embedder import Embedder, Embedding
 from streams.embedder.contract import Engine
 
-Kind = Literal["counter", "gauge", "histogram"]
-Name = Literal[
-    "palimpsest_candidates",
-    "palimpsest_decisions",
-    "palimpsest_verdicts",
-    "palimpsest_judge_usd",
-    "palimpsest_dead_letters",
-    "palimpsest_dead_letters_flood",
-    "palimpsest_stage_seconds",
-    "palimpsest_event_loop_lag_seconds",
-    "palimpsest_lag",
-    "palimpsest_records_held",
-    "palimpsest_owners_in_memory",
-    "palimpsest_partitions",
-    "palimpsest_embedder_queue",
-    "palimpsest_progress_timestamp_seconds",
-]
 Stage = Literal["embed", "publish"]
-SECONDS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
 LETTERS_PER_MINUTE = 100
 MINUTE = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure: its name (counters get `_total`), what it says, and what to do about it."""
-
-    name: Name
-    kind: Kind
-    says: str
-    advice: str
-    labels: tuple[str, ...] = ()
 
 
 FIGURES = (
@@ -164,35 +133,19 @@ class Flood:
         return many and self._clock() - self._latest[0] < MINUTE
 
 
-class Metrics:
+class Metrics(Board):
     """The figures of one worker; dead letters above a number a minute are a flood."""
 
     def __init__(self, letters_per_minute: int = LETTERS_PER_MINUTE) -> None:
+        super().__init__(FIGURES)
         self.flood = Flood(letters_per_minute)
-        self.registry = CollectorRegistry()
-        self._counters: dict[Name, Counter] = {}
-        self._gauges: dict[Name, Gauge] = {}
-        self._histograms: dict[Name, Histogram] = {}
-        for figure in FIGURES:
-            self._make(figure)
-
-    def _make(self, figure: Figure) -> None:
-        words = figure.name, figure.says, figure.labels
-        match figure.kind:
-            case "counter":
-                self._counters[figure.name] = Counter(*words, registry=self.registry)
-            case "gauge":
-                self._gauges[figure.name] = Gauge(*words, registry=self.registry)
-            case "histogram":
-                made = Histogram(*words, registry=self.registry, buckets=SECONDS)
-                self._histograms[figure.name] = made
 
     def decided(self, events: Sequence[AnyEvent]) -> None:
         """Count events that the brokers have."""
         for event in events:
             match event:
                 case Decided():
-                    self._counters["palimpsest_candidates"].inc()
+                    self.count("palimpsest_candidates")
                     self._decision(event.data.decision, event.data.candidate.namespace)
                 case Settled():
                     self._decision(event.data.decision, "")
@@ -200,18 +153,18 @@ class Metrics:
                 case Refused():
                     self._verdicts(event.data.verdicts)
                 case Invalid():
-                    self._counters["palimpsest_dead_letters"].labels(event.data.reason).inc()
+                    self.count("palimpsest_dead_letters", 1.0, event.data.reason)
                     self.flood.came()
                 case _:
                     pass
 
     def _verdicts(self, verdicts: Sequence[Verdict]) -> None:
         for verdict in verdicts:
-            self._counters["palimpsest_verdicts"].labels(verdict.answer).inc()
-            self._counters["palimpsest_judge_usd"].inc(verdict.cost_usd or 0.0)
+            self.count("palimpsest_verdicts", 1.0, verdict.answer)
+            self.count("palimpsest_judge_usd", verdict.cost_usd or 0.0)
 
     def _decision(self, decision: str, namespace: str) -> None:
-        self._counters["palimpsest_decisions"].labels(decision, namespace).inc()
+        self.count("palimpsest_decisions", 1.0, decision, namespace)
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
@@ -219,7 +172,7 @@ class Metrics:
         begun = time.perf_counter()
         yield
         seconds = time.perf_counter() - begun
-        self._histograms["palimpsest_stage_seconds"].labels(stage).observe(seconds)
+        self.observe("palimpsest_stage_seconds", seconds, stage)
 
     def watching(self, publish: Publish) -> Publish:
         """What publishes, timed, with what the brokers have taken counted."""
@@ -234,25 +187,16 @@ class Metrics:
 
     def queued(self, texts: int) -> None:
         """Count texts that came to the embedder, or left it (fewer than none)."""
-        self._gauges["palimpsest_embedder_queue"].inc(texts)
-
-    def set(self, name: Name, value: float, *labels: str) -> None:
-        """Say how much there is of something now."""
-        gauge = self._gauges[name]
-        (gauge.labels(*labels) if labels else gauge).set(value)
+        self.add("palimpsest_embedder_queue", texts)
 
     def late(self, seconds: float) -> None:
         """The event loop came so late to what was due."""
-        self._histograms["palimpsest_event_loop_lag_seconds"].observe(seconds)
-
-    def forget_lag(self) -> None:
-        """Before it is told anew: partitions may have gone."""
-        self._gauges["palimpsest_lag"].clear()
+        self.observe("palimpsest_event_loop_lag_seconds", seconds)
 
     def text(self) -> bytes:
-        """All figures in Prometheus' text form."""
+        """As `Board.text`."""
         self.set("palimpsest_dead_letters_flood", self.flood.is_on())
-        return generate_latest(self.registry)
+        return super().text()
 
 
 class CountedEmbedder(Embedder):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import faust
 from faust import web
 from faust.types import TP
 
+from streams.cluster.health import PAGES, TEXT, Page
 from streams.cluster.metrics import Metrics
 from streams.cluster.station import Station
 
 STUCK_SECONDS = 60.0
 """Input waits and nothing was acknowledged for so long: the worker does not get on."""
-NOT_WELL = 503
 TICK_SECONDS = 0.1
 """How often the event loop is asked how late it is."""
 
@@ -98,19 +99,13 @@ class Watch:
 def add_pages(app: faust.App, watch: Watch) -> None:
     """Put the pages on Faust's web server, and watch the event loop."""
     app.task(watch.watch_loop)
+    for name, told in PAGES.items():
+        _add_page(app, name, partial(told, watch))
 
-    @app.page("/metrics")
-    async def metrics(view: web.View, _request: web.Request) -> web.Response:
-        return view.bytes(watch.figures(), content_type="text/plain")
 
-    @app.page("/healthz")
-    async def healthz(view: web.View, _request: web.Request) -> web.Response:
-        if watch.stuck():
-            return view.text("stuck: input waits, and nothing is acknowledged\n", status=NOT_WELL)
-        return view.text("alive\n")
+def _add_page(app: faust.App, name: str, told: Callable[[], Page]) -> None:
+    async def page(view: web.View, _request: web.Request) -> web.Response:
+        said = told()
+        return view.bytes(said.body, content_type=TEXT, status=said.status)
 
-    @app.page("/readyz")
-    async def readyz(view: web.View, _request: web.Request) -> web.Response:
-        if not watch.ready():
-            return view.text("not ready: no partitions, or not caught up\n", status=NOT_WELL)
-        return view.text("ready\n")
+    app.page(f"/{name}", name=name)(page)

@@ -7,21 +7,26 @@ from typing import get_args
 
 import pytest
 
-from streams.cluster.metrics import FIGURES, CountedEmbedder, Figure, Metrics, Name
+from streams.cluster.figures import Figure, Name
+from streams.cluster.follower_pages import FOLLOWED
+from streams.cluster.metrics import FIGURES, CountedEmbedder, Metrics
 from tests.core.spec import ASK, given, judge, retract, say
 from tests.stub_engine import StubEngine
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
 
 
-def test_the_list_has_every_name_once() -> None:
-    assert sorted(figure.name for figure in FIGURES) == sorted(get_args(Name))
+def test_the_lists_have_every_name_once() -> None:
+    for figures in (FIGURES, FOLLOWED):
+        names = [figure.name for figure in figures]
+        assert len(names) == len(set(names))
+    assert {figure.name for figure in (*FIGURES, *FOLLOWED)} == {*get_args(Name)}
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@pytest.mark.parametrize("figure", [*FIGURES, *FOLLOWED], ids=lambda figure: figure.name)
 def test_each_figure_is_told_with_its_advice(figure: Figure) -> None:
-    told = next(line for line in PAGE.splitlines() if line.startswith(f"| `{figure.name}"))
-    assert f"| {figure.says} | {figure.advice} |" in told
+    lines = [line for line in PAGE.splitlines() if line.startswith(f"| `{figure.name}")]
+    assert any(f"| {figure.says} | {figure.advice} |" in line for line in lines)
     assert figure.advice.endswith(".")
 
 

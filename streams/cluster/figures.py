@@ -1,0 +1,90 @@
+"""Figures in Prometheus' form: what each is, and a board that shows them as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+Kind = Literal["counter", "gauge", "histogram"]
+Name = Literal[
+    "palimpsest_candidates",
+    "palimpsest_decisions",
+    "palimpsest_verdicts",
+    "palimpsest_judge_usd",
+    "palimpsest_dead_letters",
+    "palimpsest_dead_letters_flood",
+    "palimpsest_stage_seconds",
+    "palimpsest_event_loop_lag_seconds",
+    "palimpsest_lag",
+    "palimpsest_records_held",
+    "palimpsest_owners_in_memory",
+    "palimpsest_partitions",
+    "palimpsest_embedder_queue",
+    "palimpsest_progress_timestamp_seconds",
+    "palimpsest_followed",
+]
+SECONDS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure: its name (counters get `_total`), what it says, and what to do about it."""
+
+    name: Name
+    kind: Kind
+    says: str
+    advice: str
+    labels: tuple[str, ...] = ()
+
+
+class Board:
+    """The figures of one process."""
+
+    def __init__(self, figures: Iterable[Figure]) -> None:
+        self.registry = CollectorRegistry()
+        self._counters: dict[Name, Counter] = {}
+        self._gauges: dict[Name, Gauge] = {}
+        self._histograms: dict[Name, Histogram] = {}
+        for figure in figures:
+            self._make(figure)
+
+    def _make(self, figure: Figure) -> None:
+        words = figure.name, figure.says, figure.labels
+        match figure.kind:
+            case "counter":
+                self._counters[figure.name] = Counter(*words, registry=self.registry)
+            case "gauge":
+                self._gauges[figure.name] = Gauge(*words, registry=self.registry)
+            case "histogram":
+                made = Histogram(*words, registry=self.registry, buckets=SECONDS)
+                self._histograms[figure.name] = made
+
+    def count(self, name: Name, more: float = 1.0, *labels: str) -> None:
+        """Count so many more of something."""
+        counter = self._counters[name]
+        (counter.labels(*labels) if labels else counter).inc(more)
+
+    def add(self, name: Name, more: float) -> None:
+        """There is so much more of something now, or less."""
+        self._gauges[name].inc(more)
+
+    def set(self, name: Name, value: float, *labels: str) -> None:
+        """Say how much there is of something now."""
+        gauge = self._gauges[name]
+        (gauge.labels(*labels) if labels else gauge).set(value)
+
+    def observe(self, name: Name, value: float, *labels: str) -> None:
+        """One more of what is told by how many there were of which size."""
+        histogram = self._histograms[name]
+        (histogram.labels(*labels) if labels else histogram).observe(value)
+
+    def forget_lag(self) -> None:
+        """Before it is told anew: partitions may have gone."""
+        self._gauges["palimpsest_lag"].clear()
+
+    def text(self) -> bytes:
+        """All figures in Prometheus' text form."""
+        return generate_latest(self.registry)

@@ -1,0 +1,127 @@
+"""The projector's pages: how far its store is behind what it follows, on the loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+
+from aiohttp import web
+from aiokafka.errors import KafkaError
+
+from streams.cluster.connection import Connection
+from streams.cluster.figures import Board, Figure
+from streams.cluster.following import TopicPartition, reader
+from streams.cluster.health import PAGES, TEXT, Page, Watched
+
+_log = logging.getLogger(__name__)
+
+STUCK_SECONDS = 60.0
+"""Records wait and none was taken for so long: the projector does not get on."""
+LOOK_SECONDS = 1.0
+"""How often the brokers are asked where the topics end: by a client that only asks, because one
+that reads tells what it knew when it last could."""
+LOOPBACK = "127.0.0.1"
+
+FOLLOWED = (
+    Figure(
+        "palimpsest_followed",
+        "counter",
+        "Records that the store took over.",
+        "Its rate is what the projector gets done; compare it with what the workers decide.",
+    ),
+    Figure(
+        "palimpsest_lag",
+        "gauge",
+        "Records of a partition that the store has not yet.",
+        "Alarm when it grows for minutes: what is recalled is that old. Look at its disk.",
+        ("topic", "partition"),
+    ),
+    Figure(
+        "palimpsest_progress_timestamp_seconds",
+        "gauge",
+        "When the store last took something over, in seconds since 1970.",
+        "Old while there is lag: the projector is stuck, and /healthz says so; restart it.",
+    ),
+)
+
+
+class FollowerWatch:
+    """How far a store is, and where what it follows ends."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._board = Board(FOLLOWED)
+        self._at: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self._progress = time.time()
+        self._caught_up = False
+
+    def took(self, records: int, at: Mapping[TopicPartition, int]) -> None:
+        """The store took over so many records, and goes on at these offsets."""
+        self._board.count("palimpsest_followed", records)
+        self._at |= at
+        self._progress = time.time()
+
+    def saw(self, ends: Mapping[TopicPartition, int]) -> None:
+        """The topics ended there a moment ago."""
+        self._ends = dict(ends)
+        self._caught_up |= not any(self.lag().values())
+
+    def lag(self) -> dict[TopicPartition, int]:
+        """How many records of each partition wait, as far as the brokers have told."""
+        return {at: max(end - self._at[at], 0) for at, end in self._ends.items()}
+
+    def ready(self) -> bool:
+        """Whether the store has caught up since the process started."""
+        return self._caught_up
+
+    def stuck(self) -> bool:
+        """Whether records wait, and none is taken; before it follows, it mends its projections."""
+        waits = any(self.lag().values())
+        return waits and time.time() - self._progress > STUCK_SECONDS
+
+    async def look_loop(self) -> None:
+        """Ask where the topics end, for ever; while no broker answers, the last answer counts."""
+        while True:
+            try:
+                async with reader(self._connection) as consumer:
+                    while True:
+                        if self._at:
+                            self.saw(await consumer.end_offsets(list(self._at)))
+                        await asyncio.sleep(LOOK_SECONDS)
+            except KafkaError as error:
+                _log.warning("the brokers do not say where the topics end: %s", error)
+                await asyncio.sleep(LOOK_SECONDS)
+
+    def figures(self) -> bytes:
+        """All figures as they are now."""
+        self._board.set("palimpsest_progress_timestamp_seconds", self._progress)
+        for at, waiting in self.lag().items():
+            self._board.set("palimpsest_lag", waiting, at.topic, str(at.partition))
+        return self._board.text()
+
+
+@asynccontextmanager
+async def serving(watched: Watched, port: int) -> AsyncIterator[None]:
+    """Have the pages on the loopback meanwhile. OSError where the port is taken."""
+    app = web.Application()
+    app.add_routes([_route(name, partial(told, watched)) for name, told in PAGES.items()])
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, LOOPBACK, port).start()
+        yield
+    finally:
+        await runner.cleanup()
+
+
+def _route(name: str, told: Callable[[], Page]) -> web.RouteDef:
+    async def page(_request: web.Request) -> web.Response:
+        said = told()
+        return web.Response(body=said.body, status=said.status, content_type=TEXT)
+
+    return web.get(f"/{name}", page)

@@ -31,7 +31,7 @@ def create(
     context: typer.Context,
     partitions: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Of each topic, for ever; else 12."),
+        typer.Option(metavar="N", min=1, help="Of each, for ever; else as those there, or 12."),
     ] = None,
     replication: Annotated[
         int | None,
@@ -42,9 +42,8 @@ def create(
     call = invocation(context)
     connection = reach(call)
     from streams.cluster import setup
-    from streams.cluster.topics import PARTITIONS
 
-    _tell(call, asyncio.run(setup.create(connection, partitions or PARTITIONS, replication)))
+    _tell(call, asyncio.run(setup.create(connection, partitions, replication)))
 
 
 @app.command(epilog="Example: palimpsest topics check --bootstrap 127.0.0.1:9092")

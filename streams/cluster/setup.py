@@ -14,25 +14,27 @@ from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from contracts.errors import TransientError
 from streams.cluster.connection import Connection
-from streams.cluster.metadata import Found, answering, read_metadata
+from streams.cluster.metadata import Found, Metadata, answering, read_metadata
 from streams.cluster.topics import (
     FOR_EVER,
+    OTHER_PARTITIONS,
     PARTITIONS,
     TOPICS,
     Topics,
     TopicSpec,
-    count_of_decisions,
+    count_there,
+    wrong_count,
 )
 
 REPLICATION = 3
 """Copies of each partition, as far as there are brokers."""
-OTHER_PARTITIONS = (
-    "with another number owners would change their partition: export the log, make topics with"
-    " another prefix and import it there"
-)
+INSYNC = "min.insync.replicas"
 ALTER = (
     "kafka-configs.sh --alter --entity-type topics --entity-name {name}"
     " --add-config {setting}={wanted}"
+)
+MORE_COPIES = (
+    "kafka-reassign-partitions.sh gives it more: what is on one broker is lost with its disk"
 )
 
 State = Literal["made", "there", "missing", "differs"]
@@ -54,21 +56,23 @@ class Finding:
 
 
 async def create(
-    connection: Connection, partitions: int = PARTITIONS, replication: int | None = None
+    connection: Connection, partitions: int | None = None, replication: int | None = None
 ) -> list[Finding]:
     """Make the topics that are missing; of the others say what they are, and change nothing.
 
-    `replication` is 3, or as many as there are brokers. TransientError where none answers.
+    `partitions` is what those that are there have, or 12; `replication` 3, or as many as there are
+    brokers. TransientError where none answers.
     """
-    topics = Topics(connection.prefix, partitions)
-    before = await read_metadata(connection, list(topics.names))
+    before = await read_metadata(connection, list(Topics(connection.prefix).names))
+    wanted = partitions or count_there(connection, before) or PARTITIONS
+    topics = Topics(connection.prefix, wanted)
     copies = replication or min(REPLICATION, before.brokers)
     missing = [name for name in topics.names if name not in before.topics]
     await _make(connection, [_new(topics, name, copies) for name in missing])
     await _appeared(connection, missing)
     return [
         replace(finding, state="made") if finding.fine and finding.topic in missing else finding
-        for finding in await check(connection, partitions)
+        for finding in await check(connection, wanted)
     ]
 
 
@@ -79,39 +83,39 @@ async def check(connection: Connection, partitions: int | None = None) -> list[F
     """
     names = list(Topics(connection.prefix).names)
     found = await read_metadata(connection, names)
-    wanted = partitions or count_of_decisions(connection, found) or PARTITIONS
+    wanted = partitions or count_there(connection, found) or PARTITIONS
     topics = Topics(connection.prefix, wanted)
     settings = await _settings(connection, list(found.topics))
     return [
         finding
-        for name, spec in topics.names.items()
-        for finding in _compare(name, spec, wanted, found.topics.get(name), settings.get(name, {}))
+        for name in topics.names
+        for finding in compare(name, topics, found, settings.get(name, {}))
     ]
 
 
-def _compare(
-    name: str, spec: TopicSpec, partitions: int, found: Found | None, settings: Mapping[str, str]
+def compare(
+    name: str, topics: Topics, metadata: Metadata, settings: Mapping[str, str]
 ) -> list[Finding]:
+    """Compare one topic, as the brokers tell of it, with what it has to be."""
+    spec, found = topics.names[name], metadata.topics.get(name)
     if found is None:
         advice = "palimpsest topics create makes it"
         return [Finding(name, "missing", "not there", advice)]
     wrong = [
         Finding(name, "differs", detail, advice)
         for detail, advice in (
-            *_wrong_count(1 if spec.one_partition else partitions, found),
+            *_wrong_count(spec, topics.partitions, found),
             *_wrong_settings(name, spec, settings),
+            *_wrong_copies(name, found, metadata.brokers, settings),
         )
     ]
     count = "1 partition" if found.partitions == 1 else f"{found.partitions} partitions"
     return wrong or [Finding(name, "there", count)]
 
 
-def _wrong_count(wanted: int, found: Found) -> Iterator[tuple[str, str]]:
-    if found.partitions != wanted:
-        yield (
-            f"{found.partitions} partitions instead of {wanted}",
-            OTHER_PARTITIONS,
-        )
+def _wrong_count(spec: TopicSpec, partitions: int, found: Found) -> Iterator[tuple[str, str]]:
+    if wrong := wrong_count(spec, partitions, found):
+        yield wrong, OTHER_PARTITIONS
 
 
 def _wrong_settings(
@@ -126,6 +130,25 @@ def _wrong_settings(
             )
 
 
+def _wrong_copies(
+    name: str, found: Found, brokers: int, settings: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """What loses acknowledged records with one broker, or takes none at all."""
+    if found.replication == 1 < brokers:
+        yield f"1 copy, and there are {brokers} brokers", MORE_COPIES
+    insync, wanted = int(settings[INSYNC]), _insync(found.replication)
+    if not wanted <= insync <= found.replication:
+        yield (
+            f"{INSYNC} is {insync} instead of {wanted}",
+            ALTER.format(name=name, setting=INSYNC, wanted=wanted),
+        )
+
+
+def _insync(replication: int) -> int:
+    """How many must have what is acknowledged: of three copies two, so one broker may be away."""
+    return max(1, replication - 1)
+
+
 def _good_enough(setting: str, is_now: str, wanted: str) -> bool:
     """Whether it is so; or records stay longer than they have to."""
     if setting == "retention.ms" and is_now != wanted:
@@ -135,8 +158,7 @@ def _good_enough(setting: str, is_now: str, wanted: str) -> bool:
 
 def _new(topics: Topics, name: str, replication: int) -> NewTopic:
     spec = topics.names[name]
-    # Of three copies two must have what is acknowledged; so one broker may be away.
-    safe = {"min.insync.replicas": str(max(1, replication - 1))}
+    safe = {INSYNC: str(_insync(replication))}
     partitions = 1 if spec.one_partition else topics.partitions
     return NewTopic(name, partitions, replication, topic_configs=spec.settings | safe)
 
@@ -161,7 +183,7 @@ async def _appeared(connection: Connection, names: Sequence[str]) -> None:
 
 async def _settings(connection: Connection, names: Sequence[str]) -> dict[str, dict[str, str]]:
     """The settings that count of each topic, by name."""
-    wanted = {setting: None for spec in TOPICS for setting in spec.settings}
+    wanted = {INSYNC: None} | {setting: None for spec in TOPICS for setting in spec.settings}
     asked = [ConfigResource(ConfigResourceType.TOPIC, name, wanted) for name in names]
     if not asked:
         return {}

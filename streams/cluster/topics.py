@@ -9,7 +9,7 @@ from aiokafka import TopicPartition
 
 from contracts.errors import StoreError
 from streams.cluster.connection import Connection
-from streams.cluster.metadata import Metadata, read_metadata
+from streams.cluster.metadata import Found, Metadata, read_metadata
 
 Kind = Literal[
     "candidates", "commands", "decisions", "answers", "dead_letters", "verifications", "policies"
@@ -22,6 +22,10 @@ DAY = 24 * 60 * 60 * 1000
 LARGEST = 8 * 1024 * 1024
 """Bytes of a record that we write: a candidate of the usual limit (1 MiB) with what is said of it,
 or the answer to a request that did a hundred thousand things."""
+OTHER_PARTITIONS = (
+    "with another number owners would change their partition: export the log, make topics with"
+    " another prefix and import it there"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ async def topic_id(connection: Connection, name: str) -> str:
     """
     found = (await read_metadata(connection, [name])).topics.get(name)
     if found is None:
-        raise StoreError(f"there is no topic {name}: palimpsest topics create makes it")
+        raise _missing(name)
     return found.topic_id
 
 
@@ -102,13 +106,44 @@ async def read_topics(connection: Connection) -> Topics:
     StoreError where there are none, TransientError where no broker answers.
     """
     name = Topics(connection.prefix).name("decisions")
-    partitions = count_of_decisions(connection, await read_metadata(connection, [name]))
+    partitions = count_there(connection, await read_metadata(connection, [name]))
     if partitions is None:
-        raise StoreError(f"there is no topic {name}: palimpsest topics create makes it")
+        raise _missing(name)
     return Topics(connection.prefix, partitions)
 
 
-def count_of_decisions(connection: Connection, metadata: Metadata) -> int | None:
-    """How many partitions the decisions have; None where there are none."""
-    found = metadata.topics.get(Topics(connection.prefix).name("decisions"))
-    return found.partitions if found else None
+async def compare_counts(connection: Connection, topics: Topics) -> None:
+    """Compare how many partitions all topics have with how many those of `topics` have.
+
+    Where these differ, an owner's records are in different partitions. StoreError where one does or
+    is not there, TransientError where no broker answers.
+    """
+    found = (await read_metadata(connection, list(topics.names))).topics
+    for name, spec in topics.names.items():
+        if name not in found:
+            raise _missing(name)
+        if wrong := wrong_count(spec, topics.partitions, found[name]):
+            raise StoreError(f"{name}: {wrong}; {OTHER_PARTITIONS}")
+
+
+def wrong_count(spec: TopicSpec, partitions: int, found: Found) -> str | None:
+    """What is wrong with how many partitions a topic has, where the decisions have so many."""
+    wanted = 1 if spec.one_partition else partitions
+    if found.partitions == wanted:
+        return None
+    return f"{found.partitions} partitions instead of {wanted}"
+
+
+def count_there(connection: Connection, metadata: Metadata) -> int | None:
+    """How many partitions the decisions have, else others that go by owner; None without any."""
+    names = Topics(connection.prefix).names
+    counts = {
+        spec.kind: found.partitions
+        for name, spec in names.items()
+        if not spec.one_partition and (found := metadata.topics.get(name))
+    }
+    return counts.get("decisions") or next(iter(counts.values()), None)
+
+
+def _missing(name: str) -> StoreError:
+    return StoreError(f"there is no topic {name}: palimpsest topics create makes it")

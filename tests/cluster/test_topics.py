@@ -13,8 +13,8 @@ from contracts.asyncapi import asyncapi
 from contracts.errors import StoreError, TransientError
 from infra.broker import free_port
 from streams.cluster.connection import Connection
-from streams.cluster.metadata import read_metadata
-from streams.cluster.setup import Finding, _settings, check, create
+from streams.cluster.metadata import Found, Metadata, read_metadata
+from streams.cluster.setup import Finding, _settings, check, compare, create
 from streams.cluster.topics import Topics, read_topics, topic_id
 from tests.reliability.processes import until
 
@@ -35,6 +35,8 @@ def ask_admin(connection: Connection, ask: Ask) -> None:
 
 def make(connection: Connection, *new: NewTopic) -> None:
     ask_admin(connection, lambda admin: admin.create_topics(list(new)))
+    names = {one.name.removeprefix(connection.prefix) for one in new}
+    until(lambda: names <= counts(connection).keys())
 
 
 def alter(connection: Connection, topic: str, **settings: str) -> None:
@@ -96,8 +98,9 @@ def test_one_that_is_missing_is_made_beside_the_others(
 ) -> None:
     delete(connection, topics.name("answers"))
     assert wrong(asyncio.run(check(connection))) == [("answers", "not there")]
-    again = asyncio.run(create(connection, topics.partitions))
+    again = asyncio.run(create(connection))
     assert [one.topic for one in again if one.state == "made"] == [topics.name("answers")]
+    assert counts(connection)["memory.answers"] == topics.partitions
     assert wrong(asyncio.run(check(connection))) == []
 
 
@@ -108,6 +111,36 @@ def test_without_a_number_all_are_compared_with_the_decisions(
     delete(connection, name)
     make(connection, NewTopic(name, 6, 1, topic_configs=topics.names[name].settings))
     assert wrong(asyncio.run(check(connection))) == [("candidates", "6 partitions instead of 4")]
+
+
+def test_beside_topics_of_others_it_makes_as_many_as_these_have(connection: Connection) -> None:
+    name = Topics(connection.prefix).name("commands")
+    make(
+        connection,
+        NewTopic(name, 3, 1, topic_configs=Topics(connection.prefix).names[name].settings),
+    )
+    assert wrong(asyncio.run(create(connection))) == []
+    assert counts(connection)["memory.decisions"] == 3
+
+
+def copies(replication: int, brokers: int, insync: int) -> list[str]:
+    """What is wrong with a topic of so many copies."""
+    topics = Topics(partitions=4)
+    name, settings = "memory.decisions", topics.names["memory.decisions"].settings
+    metadata = Metadata({name: Found("an id", 4, replication)}, brokers)
+    settings = settings | {"min.insync.replicas": str(insync)}
+    return [one.detail for one in compare(name, topics, metadata, settings) if not one.fine]
+
+
+def test_one_copy_is_told_where_there_are_more_brokers() -> None:
+    assert copies(1, 3, insync=1) == ["1 copy, and there are 3 brokers"]
+    assert copies(1, 1, insync=1) == copies(2, 3, insync=1) == copies(3, 3, insync=2) == []
+
+
+def test_what_would_be_on_one_broker_alone_or_could_not_be_written_is_told() -> None:
+    assert copies(3, 3, insync=1) == ["min.insync.replicas is 1 instead of 2"]
+    assert copies(3, 3, insync=3) == copies(2, 2, insync=2) == []
+    assert copies(2, 2, insync=3) == ["min.insync.replicas is 3 instead of 1"]
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,10 @@ class WriterDesk:
         self.writer.set_policy(policy, event_id(request.request_id, "0"), request.actor)
         return {"policy": policy.name, "hash": policy.hash}
 
+    def rehearsal(self) -> Rehearsal:
+        """Where a dry run is carried out: on what is committed."""
+        return Rehearsal(self.log, self.policy, self.writer.clock)
+
 
 class Rehearsal:
     """Commands tried on private ledgers that are thrown away: a dry run writes nothing.

@@ -26,7 +26,7 @@ from contracts.requests import (
     SeparateRequest,
     SettleRequest,
 )
-from streams.embedded.desk import Answer, WriterDesk
+from streams.embedded.desk import Answer, Desk, WriterDesk
 from streams.embedded.operations import carry_out
 
 SMALL = (SettleRequest, ComposeRequest, CombineRequest, SeparateRequest, ConfirmRequest)
@@ -58,8 +58,9 @@ def understood(body: bytes) -> AnyRequest:
 def serve(desk: WriterDesk, asked: Sequence[Asked]) -> list[Answer]:
     """Carry requests out in their order, and commit them in one transaction with their answers.
 
-    What is refused or cannot be is an answer. Where anything else is raised, none of them happened,
-    but for those parts of a bulk request that were committed on the way.
+    A dry run is rehearsed: nothing of it happens. What is refused or cannot be is an answer. Where
+    anything else is raised, none of them happened, but for those parts of a bulk request that were
+    committed on the way.
     """
     try:
         answers = [_answer(desk, one.request) for one in asked]
@@ -113,8 +114,12 @@ def _goes_with(one: Asked, other: Asked) -> bool:
 
 def _answer(desk: WriterDesk, request: AnyRequest) -> Answer:
     try:
-        return {"done": carry_out(desk, request)}
+        return {"done": carry_out(_desk_for(desk, request), request)}
     except RefusedError as error:
         return {"refused": {"reason": error.reason, "detail": error.detail}}
     except UsageError as error:
         return {"usage": str(error)}
+
+
+def _desk_for(desk: WriterDesk, request: AnyRequest) -> Desk:
+    return desk.rehearsal() if getattr(request, "dry_run", False) else desk

@@ -68,7 +68,7 @@ class Writer:
         self._decider = Decider(log, self.owners, policy, embedder, clock)
         self._dead_letters = DeadLetters(log)
         self._embedder = embedder
-        self._clock = clock
+        self.clock = clock
         self._committed = committed
         self._effect = effect
         self._awaited = Awaited()
@@ -138,7 +138,7 @@ class Writer:
         """Append what was decided, in one transaction with `also`; on failure nothing happened."""
         draft = self._decider.take()
         if draft.done and not self._records_policy(draft):
-            first = policy_event(self.policy, policy_id(self.policy.hash), None, self._clock())
+            first = policy_event(self.policy, policy_id(self.policy.hash), None, self.clock())
             draft.done.insert(0, (first, Touched()))
         try:
             positions = self._append(draft, also)
@@ -165,7 +165,7 @@ class Writer:
             for position, (event, touched) in zip(positions, draft.done, strict=True):
                 self.log.follow_texts(event.owner_id, touched.texts, position)
             for event_id, (one, error) in draft.invalid.items():
-                self._dead_letters.add(event_id, one.row.raw, error, one.row.source, self._clock())
+                self._dead_letters.add(event_id, one.row.raw, error, one.row.source, self.clock())
             if also is not None:
                 also()
         return positions

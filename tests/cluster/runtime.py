@@ -17,18 +17,15 @@ from streams.cluster.client import as_record
 from streams.cluster.importing import import_lines
 from streams.cluster.questions import TopicQuestions
 from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.desk import Rehearsal
 from streams.embedded.inputs import Input
 from streams.embedded.log import Log
-from streams.embedded.operations import carry_out
 from streams.embedded.owners import fold_owner
 from streams.judge.docket import Asked
 from streams.judge.verifying import Tally
-from streams.policies import load_policy
 from tests.cluster.cluster import Cluster, eventually, has_followed, is_shown, said
 from tests.conformance.runtime import verified
 from tests.reliability.processes import Forge
-from tests.streams.embedded.runtime import AT, inputs
+from tests.streams.embedded.runtime import inputs
 
 FEW_PARTITIONS = 2
 """Enough to be more than one: each costs a producer at each start of a worker."""
@@ -115,9 +112,7 @@ class ClusterRuntime:
         return tally
 
     def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
-        self._settle()
-        with self._log() as log:
-            return carry_out(Rehearsal(log, load_policy("standard"), lambda: AT), request)
+        return self.ask(request.model_copy(update={"dry_run": True}))
 
     def log(self) -> list[bytes]:
         """Each owner's in its order; what is nobody's first, the policy before all.

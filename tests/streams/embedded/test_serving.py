@@ -13,11 +13,16 @@ from contracts.events import Settled
 from contracts.evidence import Verdict
 from contracts.requests import (
     AnyRequest,
+    JoinSelection,
+    MergeRequest,
     PolicyRequest,
+    RestoreRequest,
     RetractRequest,
+    ReverseRequest,
     Selection,
     SeparateRequest,
     SettleRequest,
+    UnmergeRequest,
 )
 from contracts.wire import decode
 from streams.embedded import serving
@@ -176,6 +181,30 @@ def test_a_transaction_is_bounded(store: Store) -> None:
     serve_all(store.desk, store.asked(*nobody), lambda _: pytest.fail("no bug here"))
     assert len(store.answers) == MOST_TOGETHER + 1
     assert store.commits == 2
+
+
+def test_a_dry_run_is_told_what_would_be_and_writes_nothing(store: Store) -> None:
+    """Whoever asks: the request itself says that it is one."""
+    everything = Selection(source="test")
+    a, b, *_ = store.pending()
+    merge = MergeRequest(request_id=str(uuid4()), a=a, b=b)
+    [merged] = serve(store.desk, store.asked(merge))
+    requests: list[AnyRequest] = [
+        UnmergeRequest(request_id=str(uuid4()), decision_id=merged["done"]["decision_id"]),
+        ReverseRequest(request_id=str(uuid4()), selection=JoinSelection(source="test")),
+        RetractRequest(request_id=str(uuid4()), selection=everything),
+        RestoreRequest(request_id=str(uuid4()), selection=everything),
+    ]
+    for request in requests:
+        rehearsed = request.model_copy(update={"dry_run": True})
+        before = store.lines()
+        [told] = serve_all(store.desk, store.asked(rehearsed), lambda _: pytest.fail("no bug"))
+        assert store.lines() == before
+        assert store.answers[-1] == told
+        assert store.ledger_matches_log()
+        if not isinstance(request, RestoreRequest):
+            [answer] = serve(store.desk, store.asked(request))
+            assert {**told["done"], **answer["done"]} == told["done"]
 
 
 def test_what_is_no_request_is_told_without_its_words() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from examples.producers import with_aiokafka, with_confluent
 from infra.distribution import NotAvailableError, cache_folder, locked, obtain_tools
@@ -23,11 +26,15 @@ SPOKEN = (  # a bare row is named by its bytes: the last is the one before it
     ("hedda", "Hedda mends old clocks."),
 )
 
+CODECS = ("gzip", "lz4", "snappy", "zstd")
+REPEATED = " ".join(["Ines knits scarves."] * 20)
+"""A client compresses only what gets shorter."""
 EXPECTED = [
     ("Ada has a big dog.", "examples/with_aiokafka"),
     ("Ada has a big dog.", "memory.candidates"),
     ("Ada likes to walk in the rain.", "examples/with_confluent"),
     ("Ada likes to walk in the rain.", "memory.candidates"),
+    *((REPEATED, codec) for codec in CODECS),
 ]
 
 
@@ -59,10 +66,17 @@ def speak(command: str, bootstrap: str, topic: str) -> None:
 def test_candidates_of_any_producer_show_in_the_dedup_log(
     cluster: Cluster, console_producer: str
 ) -> None:
-    """Java, librdkafka and aiokafka agree on an owner's partition: no dead letter, one history."""
+    """Java, librdkafka and aiokafka agree on an owner's partition: no dead letter, one history.
+
+    What a client compresses is read, and so are decisions that the brokers compress.
+    """
     bootstrap, topic = cluster.connection.bootstrap, cluster.topics.name("candidates")
     cluster.worker()
     cluster.projector()
+    for codec in CODECS:
+        compress_decisions(cluster, codec)
+        publish_compressed(bootstrap, topic, codec)
+        cluster.decided()
     asyncio.run(with_aiokafka.publish(bootstrap, topic, with_aiokafka.MEMORIES))
     with_confluent.publish(bootstrap, topic, with_confluent.MEMORIES)
     cluster.decided()
@@ -72,6 +86,30 @@ def test_candidates_of_any_producer_show_in_the_dedup_log(
     assert repeats(store) == EXPECTED
     with Palimpsest.open(store, create=False) as opened:
         assert opened.dead_letters() == []
+
+
+def compress_decisions(cluster: Cluster, codec: str) -> None:
+    """Have the brokers write them so, whatever the worker sends."""
+    name = cluster.topics.name("decisions")
+    setting = ConfigEntry("compression.type", codec, incremental_operation=AlterConfigOpType.SET)
+    changed = ConfigResource("topic", name, incremental_configs=[setting])
+    admin = AdminClient({"bootstrap.servers": cluster.connection.bootstrap})
+    admin.incremental_alter_configs([changed])[changed].result(30)
+
+
+def publish_compressed(bootstrap: str, topic: str, codec: str) -> None:
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "partitioner": "murmur2_random",
+            "compression.type": codec,
+            "linger.ms": 50,
+        }
+    )
+    for number in range(2):
+        row = {"owner_id": codec, "source": codec, "id": str(number), "text": REPEATED}
+        producer.produce(topic, json.dumps(row).encode(), codec.encode())
+    assert producer.flush(30) == 0
 
 
 def repeats(store: Path) -> list[tuple[str, str]]:

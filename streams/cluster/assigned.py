@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
 
 from streams.cluster.missed import Missed
 from streams.cluster.partition import Interrupted, Opened, PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Record
+from streams.cluster.thread import OneThread
 
 AHEAD = 2
 """Batches whose texts are being embedded while one is decided on."""
 TOGETHER = 512
 """Records that are decided on together at most: what comes meanwhile waits to be so."""
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +45,7 @@ class AssignedPartition:
         self,
         producer: PartitionProducer,
         writer: PartitionWriter,
-        decider: Executor,
+        decider: OneThread,
         missed: Missed,
         failed: Callable[[BaseException], Awaitable[object]],
     ) -> None:
@@ -84,7 +80,7 @@ class AssignedPartition:
                 some = [self._arrived.popleft() for _ in range(count)]
                 self._changed.notify_all()
             if some:
-                opened = await self._decide(self.writer.open, [one.record for one in some])
+                opened = await self._decider.run(self.writer.open, [one.record for one in some])
                 await self._take(_Batch(some, opened))
 
     async def commands(self, deliveries: Sequence[Delivery]) -> None:
@@ -111,10 +107,6 @@ class AssignedPartition:
             self._batches.append(batch)
             self._changed.notify_all()
 
-    async def _decide(self, function: Callable[..., Result], *arguments: object) -> Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._decider, partial(function, *arguments))
-
     async def _next(self) -> _Batch | None:
         async with self._changed:
             await self._changed.wait_for(lambda: self._closing or bool(self._batches))
@@ -139,7 +131,7 @@ class AssignedPartition:
             return await self._are_carried_out(batch.deliveries)
         if not await self._is_embedded(batch.opened):
             return False
-        await self._decide(self.writer.close, batch.opened)
+        await self._decider.run(self.writer.close, batch.opened)
         for delivery in batch.deliveries:
             delivery.acknowledge()
         return True
@@ -149,7 +141,7 @@ class AssignedPartition:
             if self._closing:
                 return False
             try:
-                await self._decide(self.writer.carry_out, delivery.record)
+                await self._decider.run(self.writer.carry_out, delivery.record)
             except Interrupted:
                 return False
             delivery.acknowledge()
@@ -184,7 +176,7 @@ class AssignedPartition:
                 batch.opened.window.embeddings.cancel()
         await asyncio.gather(*self._tasks)
         await self.producer.stop()
-        await self._decide(self._drop)
+        await self._decider.run(self._drop)
 
     def _drop(self) -> None:
         for batch in self._batches:

@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
 from contracts.errors import StoreError, TransientError
 from contracts.policy import Policy
 from streams.cluster.assigned import AssignedPartition, Delivery
+from streams.cluster.catching_up import CopyFolder
 from streams.cluster.connection import Connection
-from streams.cluster.copies import discard, let_go, open_copy, take_over
+from streams.cluster.copies import discard, let_go
 from streams.cluster.copy import Publish, PublishedLog
-from streams.cluster.following import read_to_end, reader
 from streams.cluster.missed import Missed, acknowledged, starts
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
+from streams.cluster.thread import OneThread
 from streams.cluster.topics import Kind, Topics, topic_id
 from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
@@ -32,7 +30,6 @@ _log = logging.getLogger(__name__)
 MOST_CANDIDATES = 80_000
 """How many candidates the loaded ledgers of all partitions may hold together: about 9 kB each."""
 INPUTS: tuple[Kind, ...] = ("candidates", "commands")
-Result = TypeVar("Result")
 AGAIN_SECONDS = 0.5
 
 
@@ -62,13 +59,13 @@ class Station:
         self._watching = watching
         self._connection = connection
         self._topics = topics
-        self._folder = folder
+        self._copies = CopyFolder(connection, topics, folder)
         self._policy = policy
         self._embedder = embedder
         self._clock = clock
         self._failed = failed
         self._effect = effect
-        self._decider = ThreadPoolExecutor(1, thread_name_prefix="decider")
+        self._decider = OneThread("decider")
         self._assigned: dict[int, AssignedPartition] = {}
         self._assigning: asyncio.Task[None] | None = None
         self._closed = False
@@ -136,7 +133,7 @@ class Station:
         self._closed = True
         await self.revoke()
         # Not waited for: it may be reading a copy, and the event loop has other things to end.
-        self._decider.shutdown(wait=False)
+        self._decider.end()
 
     async def _assign_patiently(self, partitions: Sequence[int]) -> None:
         """Begin again as often as the brokers go away: nobody else assigns these partitions."""
@@ -160,7 +157,7 @@ class Station:
         logs: dict[int, PublishedLog] = {}
         try:
             await _all(producer.start() for producer in producers.values())
-            await self._catch_up(partitions, logs)
+            await self._copies.catch_up(partitions, logs, self._decider, _say)
             most = MOST_CANDIDATES // max(len(partitions), 1)
             inputs = await self._input_ids()
             missed = await self._all_missed(logs, inputs)
@@ -169,7 +166,7 @@ class Station:
             stopping = (producer.stop() for producer in producers.values())
             await asyncio.gather(*stopping, return_exceptions=True)
             for log in logs.values():
-                await self._on_decider(let_go, log, error)
+                await self._decider.run(let_go, log, error)
             raise
         self._assigned = {
             writer.partition: AssignedPartition(
@@ -188,7 +185,7 @@ class Station:
 
     async def _partition_failed(self, log: PublishedLog, error: BaseException) -> None:
         if isinstance(error, StoreError):
-            await self._on_decider(discard, log.path)
+            await self._decider.run(discard, log.path)
         await self._failed(error)
 
     async def _input_ids(self) -> dict[str, str]:
@@ -202,13 +199,9 @@ class Station:
         done = await acknowledged(self._connection, self._topics) if logs else {}
         found: dict[int, Missed] = {}
         for partition, log in logs.items():
-            begin = await self._on_decider(starts, log, partition, inputs, done)
+            begin = await self._decider.run(starts, log, partition, inputs, done)
             found[partition] = Missed(self._connection, begin)
         return found
-
-    async def _on_decider(self, function: Callable[..., Result], *arguments: object) -> Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._decider, partial(function, *arguments))
 
     async def _writer(
         self,
@@ -217,12 +210,12 @@ class Station:
         inputs: Mapping[str, str],
         most_candidates: int,
     ) -> PartitionWriter:
-        followed = await self._on_decider(
+        followed = await self._decider.run(
             log.followed, self._topics.name("decisions"), producer.partition
         )
         assert followed is not None
         log.publish_with(self._watching(producer.publish), followed)
-        writer = await self._on_decider(
+        writer = await self._decider.run(
             PartitionWriter,
             log,
             producer.partition,
@@ -236,25 +229,9 @@ class Station:
         writer.writer.owners.most = most_candidates
         return writer
 
-    # -- local copies ------------------------------------------------------------------------------
 
-    async def _catch_up(self, partitions: Sequence[int], logs: dict[int, PublishedLog]) -> None:
-        """Open the partitions' copies and fill them up to where the decisions end."""
-        if not partitions:
-            return
-        name = self._topics.name("decisions")
-        async with reader(self._connection) as consumer:
-            identity = await topic_id(self._connection, name)
-            ends = await consumer.end_offsets([TopicPartition(name, p) for p in partitions])
-            starts: dict[TopicPartition, int] = {}
-            for at, end in ends.items():
-                log, followed = await self._on_decider(
-                    open_copy, self._folder, self._topics, at.partition, identity, end
-                )
-                logs[at.partition], starts[at] = log, followed.next_offset
-            async for records, done, todo in read_to_end(consumer, starts):
-                await self._on_decider(take_over, logs, records, identity)
-                _log.info("catching up: %d of %d decisions", done, todo)
+def _say(done: int, todo: int) -> None:
+    _log.info("catching up: %d of %d decisions", done, todo)
 
 
 async def _all(doing: Iterable[Awaitable[object]]) -> None:

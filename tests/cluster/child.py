@@ -15,7 +15,7 @@ from typing import Any
 from palimpsest.following import Follower
 from palimpsest.logs import log_to_standard_error
 from projections import projector
-from streams.cluster import assigned, following, station, worker
+from streams.cluster import assigned, catching_up, following, worker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from streams.embedded import operations
@@ -80,13 +80,13 @@ class SlowEngine(StubEngine):
 
 def _slow_down(seconds: float) -> None:
     """Have a rebuild wait before each batch."""
-    taking = vars(station)["take_over"]
+    taking = vars(catching_up)["take_over"]
 
     def slowly(*arguments: Any) -> None:
         time.sleep(seconds)
         taking(*arguments)
 
-    vars(station)["take_over"] = slowly
+    vars(catching_up)["take_over"] = slowly
 
 
 def _project(plan: Plan, connection: Connection, topics: Topics) -> int:

@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import sys
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -88,6 +89,9 @@ def _started(plan: Plan, live: Callable[[Plan], int]) -> int:
     status = 70
     try:
         status = live(plan)
+    except Exception:  # noqa: BLE001 - it is told where the child was to write, and by its status
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
         os._exit(status)
 

@@ -1,0 +1,30 @@
+"""A thread of its own for what may not run on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+class OneThread:
+    """Runs functions one after another on one thread: an SQLite file is used on only one.
+
+    A function that has begun is not interrupted where whoever waits for it is cancelled.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    async def run(self, function: Callable[..., Result], *arguments: object) -> Result:
+        """Wait until the function has run there; what it raises is raised here."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, partial(function, *arguments))
+
+    def end(self) -> None:
+        """Run nothing new. What runs is not waited for."""
+        self._executor.shutdown(wait=False)

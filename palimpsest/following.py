@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -17,13 +18,15 @@ from projections.changes import Changes
 from projections.projector import Projector
 from streams.cluster.connection import Connection
 from streams.cluster.copy import Copy, Followed
-from streams.cluster.following import Record, Records, TopicPartition, follow
+from streams.cluster.following import Offsets, Records, TopicPartition, follow
 from streams.cluster.records import letter_of
+from streams.cluster.stopping import StoppedError, unless
 from streams.cluster.topics import Kind, Topics, topic_id
 from streams.core.evolve import evolve
 from streams.core.touched import Touched
 from streams.embedded.dead_letters import DeadLetters
 from streams.embedded.lock import WriterLock
+from streams.embedded.log import Log
 from streams.embedded.owners import Owners
 from streams.embedded.writer import Effect, no_effect
 
@@ -38,18 +41,30 @@ FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 class Replica:
     """The store's side, on one thread: lines into the log, then rows into the projections."""
 
-    def __init__(self, folder: Path, topics: Topics, effect: Effect = no_effect) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        topics: Topics,
+        effect: Effect = no_effect,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.log = Copy.create(folder / LOG_FILE)
         self._topics = topics
         self._letters = DeadLetters(self.log)
         self._owners = Owners(self.log)
         self._changes = Changes()
-        self._projector = Projector(folder / PROJECTIONS_FOLDER, self.log, effect=effect)
+        source = _Stoppable(self.log, stopped)
+        self._projector = Projector(folder / PROJECTIONS_FOLDER, source, effect=effect)
         self._effect = effect
-        for repair in self._projector.start().done:
+        try:
+            repairs = self._projector.start().done
+        except BaseException:
+            self.close()
+            raise
+        for repair in repairs:
             _log.warning("projections repaired from the log: %s", repair)
 
-    def starts(self, identities: dict[str, str]) -> dict[TopicPartition, int]:
+    def starts(self, identities: Mapping[str, str]) -> dict[TopicPartition, int]:
         """Where each partition goes on. StoreError where the store has other topics' decisions."""
         found: dict[TopicPartition, int] = {}
         for topic, identity in identities.items():
@@ -64,17 +79,20 @@ class Replica:
                 found[TopicPartition(topic, partition)] = start
         if self.log.head() and not any(found.values()):
             raise StoreError("this store has decisions of its own: follow a cluster with a new one")
-        self._follow_from(found, identities)
+        # Before anything came: nobody else may write from then on.
+        with self.log.transaction():
+            self._follow_from(found, identities)
         return found
 
-    def _follow_from(self, starts: dict[TopicPartition, int], identities: dict[str, str]) -> None:
-        """Record what is followed before anything came: nobody else may write from then on."""
-        with self.log.transaction():
-            for at, start in starts.items():
-                self.log.follow(Followed(at.topic, at.partition, identities[at.topic], start))
+    def _follow_from(self, offsets: Offsets, identities: Mapping[str, str]) -> None:
+        for at, offset in offsets.items():
+            self.log.follow(Followed(at.topic, at.partition, identities[at.topic], offset))
 
-    def take(self, records: Records, identities: dict[str, str]) -> None:
-        """Write records, decisions first into the log and then into the projections."""
+    def take(self, records: Records, at: Offsets, identities: Mapping[str, str]) -> None:
+        """Write records, decisions first into the log and then into the projections.
+
+        `at` is where those partitions go on that have come further.
+        """
         decisions = [r for r in records if r.topic == self._topics.name("decisions")]
         letters = [r for r in records if r.topic != self._topics.name("decisions")]
         new = self.log.new_events([record.value or b"" for record in decisions])
@@ -86,8 +104,7 @@ class Replica:
                 folded = [self._folded(one) for one in self.log.take_over(new)]
                 for letter in letters:
                     self._letters.add(*letter_of(tuple(letter.headers), letter.value or b""))
-                for record in records:
-                    self.log.follow(_followed(record, identities))
+                self._follow_from(at, identities)
         except BaseException:
             self._owners.forget({event.owner_id for event, _ in new})
             raise
@@ -125,9 +142,26 @@ async def _acquire(lock: WriterLock) -> None:
         await asyncio.sleep(LOCK_POLL_SECONDS)
 
 
-def _followed(record: Record, identities: dict[str, str]) -> Followed:
-    identity = identities[record.topic]
-    return Followed(record.topic, record.partition, identity, record.offset + 1)
+class _Stoppable:
+    """The log as the projector reads it when it mends: between owners it can be told to stop."""
+
+    def __init__(self, log: Log, stopped: Callable[[], bool]) -> None:
+        self._log = log
+        self._stopped = stopped
+        self.head = log.head
+        self.owners = log.owners
+
+    def after(self, position: int, limit: int) -> list[Recorded]:
+        self._check()
+        return self._log.after(position, limit)
+
+    def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
+        self._check()
+        return self._log.of_owner(owner_id, upto=upto)
+
+    def _check(self) -> None:
+        if self._stopped():
+            raise StoppedError
 
 
 class Follower:
@@ -138,7 +172,7 @@ class Follower:
         folder: Path,
         connection: Connection,
         topics: Topics,
-        told: Callable[[int], object] | None = None,
+        told: Callable[[int, Offsets], object] = lambda _records, _at: None,
         effect: Effect = no_effect,
     ) -> None:
         self._folder = folder
@@ -149,30 +183,42 @@ class Follower:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="replica")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Follow until `stop` is set. TransientError where another process writes to the store."""
+        """Follow until `stop` is set, wherever it is then.
+
+        TransientError where another process writes to the store.
+        """
         lock = WriterLock(self._folder)
-        await _acquire(lock)
         try:
-            replica = await self._off_loop(Replica, self._folder, self._topics, self._effect)
-            try:
-                await self._follow(replica, stop)
-            finally:
-                await self._off_loop(replica.close)
+            with suppress(StoppedError):
+                await unless(stop, _acquire(lock))
+                await self._with_replica(stop)
         finally:
             lock.release()
             self._thread.shutdown()
 
-    async def _follow(self, replica: Replica, stop: asyncio.Event) -> None:
-        names = [self._topics.name(kind) for kind in FOLLOWED]
-        identities = {name: await topic_id(self._connection, name) for name in names}
-        starts = await self._off_loop(replica.starts, identities)
+    async def _with_replica(self, stop: asyncio.Event) -> None:
+        replica = await self._off_loop(
+            Replica, self._folder, self._topics, self._effect, stop.is_set
+        )
+        try:
+            await self._follow(replica, stop)
+        finally:
+            await self._off_loop(replica.close)
 
-        async def take(records: Records) -> None:
-            await self._off_loop(replica.take, records, identities)
-            if self._told is not None:
-                self._told(len(records))
+    async def _follow(self, replica: Replica, stop: asyncio.Event) -> None:
+        identities = await unless(stop, self._identities())
+        starts = await self._off_loop(replica.starts, identities)
+        self._told(0, starts)
+
+        async def take(records: Records, at: Offsets) -> None:
+            await self._off_loop(replica.take, records, at, identities)
+            self._told(len(records), at)
 
         await follow(self._connection, starts, take, stop)
+
+    async def _identities(self) -> dict[str, str]:
+        names = [self._topics.name(kind) for kind in FOLLOWED]
+        return {name: await topic_id(self._connection, name) for name in names}
 
     async def _off_loop(self, function: Callable[..., Result], *arguments: object) -> Result:
         loop = asyncio.get_running_loop()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +19,16 @@ from palimpsest.output import Tell
 
 if TYPE_CHECKING:
     from streams.cluster.connection import Connection
+    from streams.cluster.following import Offsets
     from streams.embedder import Embedder
 
 app = typer.Typer()
 
 WORKER_FOLDER = Path(".palimpsest-worker")
+WebPort = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=65535, help="Pages on the loopback; else none."),
+]
 
 
 @app.command(epilog="Example: palimpsest worker --bootstrap 127.0.0.1:9092 --instance worker-1")
@@ -39,10 +44,7 @@ def worker(
             metavar="DIR", help="For its copies; else .palimpsest-worker, -NAME if it has one."
         ),
     ] = None,
-    web_port: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=65535, help="Pages on the loopback; else none."),
-    ] = None,
+    web_port: WebPort = None,
     letters_per_minute: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="More dead letters are a flood (100)."),
@@ -117,7 +119,7 @@ def _embedder(call: Invocation) -> Embedder:
 
 
 @app.command(epilog="Example: palimpsest --store memories project --bootstrap 127.0.0.1:9092")
-def project(context: typer.Context) -> None:
+def project(context: typer.Context, web_port: WebPort = None) -> None:
     """Follow a cluster's decisions into the store: recall, show, sql and status read them there.
 
     Makes the store where there is none. Runs until SIGTERM or Ctrl-C, and
@@ -132,7 +134,7 @@ def project(context: typer.Context) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with call.output.progress() as tell:
         taken = _Taken(tell)
-        asyncio.run(_followed(folder, connection, taken))
+        asyncio.run(_followed(folder, connection, taken, web_port))
     document = {"store": str(folder), "records": taken.records}
     call.output.answer(document, lambda: drawing.fields(document))
 
@@ -149,12 +151,24 @@ class _Taken:
         self._tell(f"{self.records:,} records followed", None)
 
 
-async def _followed(folder: Path, connection: Connection, told: Callable[[int], object]) -> None:
+async def _followed(
+    folder: Path, connection: Connection, taken: _Taken, web_port: int | None
+) -> None:
     from palimpsest.following import Follower
+    from streams.cluster.follower_pages import FollowerWatch, watching
+    from streams.cluster.stopping import StoppedError, unless
     from streams.cluster.topics import read_topics
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    follower = Follower(folder, connection, await read_topics(connection), told)
-    await follower.run(stop)
+    watch = FollowerWatch(connection)
+
+    def told(records: int, at: Offsets) -> None:
+        taken(records)
+        watch.took(records, at)
+
+    async with watching(watch, web_port):
+        with suppress(StoppedError):
+            topics = await unless(stop, read_topics(connection))
+            await Follower(folder, connection, topics, told).run(stop)

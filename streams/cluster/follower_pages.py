@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -14,8 +14,8 @@ from aiokafka.errors import KafkaError
 
 from streams.cluster.connection import Connection
 from streams.cluster.figures import Board, Figure
-from streams.cluster.following import TopicPartition, reader
-from streams.cluster.health import PAGES, TEXT, Page, Watched
+from streams.cluster.following import Offsets, TopicPartition, reader
+from streams.cluster.health import PAGES, TEXT, Page
 
 _log = logging.getLogger(__name__)
 
@@ -60,13 +60,13 @@ class FollowerWatch:
         self._progress = time.time()
         self._caught_up = False
 
-    def took(self, records: int, at: Mapping[TopicPartition, int]) -> None:
+    def took(self, records: int, at: Offsets) -> None:
         """The store took over so many records, and goes on at these offsets."""
         self._board.count("palimpsest_followed", records)
         self._at |= at
         self._progress = time.time()
 
-    def saw(self, ends: Mapping[TopicPartition, int]) -> None:
+    def saw(self, ends: Offsets) -> None:
         """The topics ended there a moment ago."""
         self._ends = dict(ends)
         self._caught_up |= not any(self.lag().values())
@@ -106,16 +106,22 @@ class FollowerWatch:
 
 
 @asynccontextmanager
-async def serving(watched: Watched, port: int) -> AsyncIterator[None]:
-    """Have the pages on the loopback meanwhile. OSError where the port is taken."""
+async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None]:
+    """Have the pages on the loopback meanwhile, if there is a port; OSError where it is taken."""
+    if port is None:
+        yield
+        return
     app = web.Application()
-    app.add_routes([_route(name, partial(told, watched)) for name, told in PAGES.items()])
+    app.add_routes([_route(name, partial(told, watch)) for name, told in PAGES.items()])
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
+    looking = asyncio.create_task(watch.look_loop())
     try:
         await web.TCPSite(runner, LOOPBACK, port).start()
         yield
     finally:
+        looking.cancel()
+        await asyncio.wait({looking})
         await runner.cleanup()
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeAlias
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 from contracts.errors import TransientError
 from streams.cluster.connection import Connection
+from streams.cluster.stopping import unless
 
 AT_ONCE = 2_000
 """Records read together."""
@@ -24,7 +25,10 @@ that a transaction was committed (one in ten waited for aiokafka's default of 50
 
 Record: TypeAlias = ConsumerRecord[bytes, bytes]
 Records = list[Record]
+Offsets: TypeAlias = Mapping[TopicPartition, int]
+"""The first offset of each partition that is not read yet."""
 __all__ = [
+    "Offsets",
     "Record",
     "Records",
     "TopicPartition",
@@ -47,8 +51,8 @@ async def reader(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
         max_partition_fetch_bytes=FETCH_BYTES,
         fetch_max_wait_ms=WAIT_MILLISECONDS,
     )
-    await consumer.start()
     try:
+        await consumer.start()
         yield consumer
     finally:
         # aiokafka ends a task here that raises CancelledError if it never ran.
@@ -56,7 +60,7 @@ async def reader(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
         await consumer.stop()
 
 
-def begin_at(consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
+def begin_at(consumer: AIOKafkaConsumer, offsets: Offsets) -> None:
     """Read these partitions from these offsets on.
 
     By `seek`: after `assign` alone, a full topic was once read as an empty one.
@@ -67,7 +71,7 @@ def begin_at(consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) 
 
 
 async def read_to_end(
-    consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]
+    consumer: AIOKafkaConsumer, offsets: Offsets
 ) -> AsyncIterator[tuple[Records, int, int]]:
     """Yield records from the offsets on up to where the partitions end now.
 
@@ -106,16 +110,28 @@ async def read_range(
 
 async def follow(
     connection: Connection,
-    starts: Mapping[TopicPartition, int],
-    take: Callable[[Records], Awaitable[object]],
+    starts: Offsets,
+    take: Callable[[Records, Offsets], Awaitable[object]],
     stop: asyncio.Event,
 ) -> None:
-    """Hand over what comes, from these offsets on, until `stop` is set."""
-    async with reader(connection) as consumer:
+    """Hand over what comes, from these offsets on, until `stop` is set.
+
+    With it goes where the partitions go on that have come further: behind what nobody hands over,
+    too, such as the markers of transactions. Raises StoppedError while it connects.
+    """
+    async with AsyncExitStack() as stack:
+        consumer = await unless(stop, stack.enter_async_context(reader(connection)))
         begin_at(consumer, starts)
+        told = dict(starts)
         while not stop.is_set():
-            if records := await _read(consumer):
-                await take(records)
+            records = await _read(consumer)
+            at = {partition: await consumer.position(partition) for partition in starts}
+            moved = {
+                partition: offset for partition, offset in at.items() if offset != told[partition]
+            }
+            if records or moved:
+                await take(records, moved)
+                told = at
 
 
 async def _read(consumer: AIOKafkaConsumer) -> Records:

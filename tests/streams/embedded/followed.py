@@ -8,7 +8,7 @@ from aiokafka import ConsumerRecord
 
 from projections.projector import Report
 from projections.rows import Rows
-from streams.cluster.following import Record
+from streams.cluster.following import Offsets, Record, TopicPartition
 from streams.cluster.topics import Topics
 
 
@@ -36,3 +36,8 @@ def records(topics: Topics, lines: Sequence[bytes], start: int) -> list[Record]:
         ConsumerRecord(name, 0, offset, 0, 0, None, line, None, 0, len(line), ())
         for offset, line in enumerate(lines, start)
     ]
+
+
+def offsets(topics: Topics, offset: int) -> Offsets:
+    """Where that topic's partition goes on."""
+    return {TopicPartition(topics.name("decisions"), 0): offset}

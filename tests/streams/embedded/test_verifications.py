@@ -39,7 +39,7 @@ from tests.laws.histories import (
     questions,
     stories,
 )
-from tests.streams.embedded.followed import Unprojected, records
+from tests.streams.embedded.followed import Unprojected, offsets, records
 from tests.streams.embedded.written import Written
 
 COMMITS = 3
@@ -86,7 +86,7 @@ def followed(folder: Path, lines: Sequence[bytes]) -> Log:
         replica = Replica(folder, topics)
         for start in range(0, len(lines), 4):
             some = records(topics, lines[start : start + 4], start)
-            replica.take(some, IDENTITY)
+            replica.take(some, offsets(topics, start + len(some)), IDENTITY)
         replica.close()
     return Copy.open(folder / FILE)
 
@@ -182,12 +182,13 @@ def test_a_follower_killed_beside_its_commit_is_followed_by_another(
     with patch.object(following, "Projector", Unprojected):
         first = Replica(tmp_path / "other", topics, dies)
         with pytest.raises(Dies):
-            first.take(records(topics, lines, 0), IDENTITY)
+            first.take(records(topics, lines, 0), offsets(topics, len(lines)), IDENTITY)
         first.log.close()
         second = Replica(tmp_path / "other", topics)
         [start] = second.starts(IDENTITY).values()
         if lines[start:]:
-            second.take(records(topics, lines[start:], start), IDENTITY)
+            some = records(topics, lines[start:], start)
+            second.take(some, offsets(topics, len(lines)), IDENTITY)
         second.close()
     with Copy.open(tmp_path / "other" / FILE) as log:
         assert log.verifications.waiting(9) == kept

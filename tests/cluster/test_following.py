@@ -1,0 +1,249 @@
+"""A projector ends in order wherever it is, knows how far it is, and another begins beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from palimpsest.following import Follower, Replica
+from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
+from projections.analysts import query
+from projections.files import remove
+from projections.verify import verify
+from streams.cluster import follower_pages
+from streams.cluster.connection import Connection
+from streams.cluster.follower_pages import FollowerWatch
+from streams.cluster.following import Offsets, Records, TopicPartition, follow
+from streams.cluster.stopping import StoppedError
+from streams.cluster.topics import Topics
+from streams.embedded.lock import WriterLock
+from streams.embedded.log import Log
+from tests.cluster.cluster import PATIENCE, Cluster, ended, said
+from tests.cluster.verifier import check_followed
+from tests.reliability.processes import Forge
+from tests.reliability.rows import lines, rows
+from tests.streams.embedded.followed import offsets, records
+from tests.streams.embedded.runtime import Runtime, inputs
+
+ONE = Topics("", 1)
+NOBODY = Connection(bootstrap="127.0.0.1:9")
+AT = ONE.at("decisions", 0)
+IDENTITY = {AT.topic: "the one that there is"}
+STREAM = [*lines(rows(48, owners=5))]
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """Takes connections and answers nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(PATIENCE)
+        yield listening
+
+
+def connection_to(listening: socket.socket) -> Connection:
+    return Connection(bootstrap=f"127.0.0.1:{listening.getsockname()[1]}")
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> list[bytes]:
+    """Decisions about several owners."""
+    with Runtime(tmp_path / "decided.sqlite") as runtime:
+        runtime.stream(STREAM)
+        return runtime.lines()
+
+
+def take_over(folder: Path, history: list[bytes]) -> None:
+    """Have a store in the folder that follows up to here."""
+    replica = Replica(folder, ONE)
+    replica.starts(IDENTITY)
+    replica.take(records(ONE, history, 0), offsets(ONE, len(history)), IDENTITY)
+    replica.close()
+
+
+# -- ending --------------------------------------------------------------------------------------
+
+
+def test_it_ends_while_it_waits_for_the_lock(tmp_path: Path, silent: socket.socket) -> None:
+    async def run() -> None:
+        stop = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.05, stop.set)
+        await Follower(tmp_path, connection_to(silent), ONE).run(stop)
+
+    with WriterLock(tmp_path):
+        asyncio.run(run())
+    assert not (tmp_path / LOG_FILE).exists()
+
+
+def test_it_ends_while_it_waits_for_brokers(tmp_path: Path, silent: socket.socket) -> None:
+    async def run() -> None:
+        stop = asyncio.Event()
+        following = asyncio.create_task(Follower(tmp_path, connection_to(silent), ONE).run(stop))
+        with (await asyncio.to_thread(silent.accept))[0]:
+            stop.set()
+            await following
+
+    asyncio.run(run())
+    with WriterLock(tmp_path), Log.open(tmp_path / LOG_FILE) as log:
+        assert log.head() == 0
+
+
+def test_it_ends_while_it_mends_projections_and_the_next_one_mends_them(
+    tmp_path: Path, history: list[bytes], silent: socket.socket
+) -> None:
+    take_over(tmp_path, history)
+    remove(tmp_path / PROJECTIONS_FOLDER)
+
+    async def run() -> None:
+        loop, stop = asyncio.get_running_loop(), asyncio.Event()
+
+        async def end() -> None:
+            stop.set()
+
+        def told(_effect: str) -> None:
+            asyncio.run_coroutine_threadsafe(end(), loop).result()
+
+        await Follower(tmp_path, connection_to(silent), ONE, effect=told).run(stop)
+
+    asyncio.run(run())
+    Replica(tmp_path, ONE).close()
+    with Log.open(tmp_path / LOG_FILE) as log:
+        assert log.head() == len(history)
+        assert verify(log, tmp_path / PROJECTIONS_FOLDER)["differences"] == 0
+
+
+def test_between_any_two_owners_it_can_be_told_to_end(tmp_path: Path, history: list[bytes]) -> None:
+    take_over(tmp_path, history)
+    remove(tmp_path / PROJECTIONS_FOLDER)
+    asked = iter(range(3))
+    with pytest.raises(StoppedError):
+        Replica(tmp_path, ONE, stopped=lambda: next(asked, None) is None)
+
+
+def test_the_command_ends_with_0_while_it_waits_for_brokers(
+    tmp_path: Path, cluster_forge: Forge, silent: socket.socket
+) -> None:
+    env = {"PALIMPSEST_KAFKA_BOOTSTRAP": connection_to(silent).bootstrap}
+    project = cluster_forge.start(tmp_path / "store", ["project"], env=env)
+    with silent.accept()[0]:
+        project.kill(signal.SIGTERM)
+        assert project.wait() == 0, said(project)
+
+
+# -- how far it is -------------------------------------------------------------------------------
+
+
+def test_it_is_ready_once_it_has_caught_up() -> None:
+    watch = FollowerWatch(NOBODY)
+    assert not watch.ready()
+    watch.took(0, {AT: 3})
+    watch.saw({AT: 9})
+    assert not watch.ready()
+    assert 'palimpsest_lag{partition="0",topic="memory.decisions"} 6.0' in figures(watch)
+    watch.took(6, {AT: 9})
+    watch.saw({AT: 9})
+    assert watch.ready()
+    watch.saw({AT: 20})
+    assert watch.ready()
+    assert "palimpsest_followed_total 6.0" in figures(watch)
+
+
+def figures(watch: FollowerWatch) -> list[str]:
+    return watch.figures().decode().splitlines()
+
+
+def test_it_is_stuck_where_records_wait_and_none_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = FollowerWatch(NOBODY)
+    watch.took(0, {AT: 3})
+    watch.saw({AT: 9})
+    assert not watch.stuck()
+    monkeypatch.setattr(follower_pages, "STUCK_SECONDS", -1.0)
+    assert watch.stuck()
+    watch.took(6, {AT: 9})
+    assert not watch.stuck()
+
+
+def test_what_nobody_is_given_is_behind_it_too(connection: Connection, topics: Topics) -> None:
+    """Else a store would be behind for ever where a transaction was given up at the end."""
+    partitions = [topics.at("decisions", number) for number in range(topics.partitions)]
+    first = partitions[0]
+
+    async def run() -> list[tuple[Records, Offsets]]:
+        stop = asyncio.Event()
+        taken: list[tuple[Records, Offsets]] = []
+
+        async def take(some: Records, at: Offsets) -> None:
+            taken.append((some, at))
+            stop.set()
+
+        await give_up(connection, first)
+        await follow(connection, dict.fromkeys(partitions, 0), take, stop)
+        return taken
+
+    [(some, at)] = asyncio.run(run())
+    assert some == []
+    assert at == {first: 2}
+
+
+async def give_up(connection: Connection, at: TopicPartition) -> None:
+    """Send a record to a partition, in a transaction that is given up: its marker follows it."""
+    producer = AIOKafkaProducer(
+        bootstrap_servers=connection.bootstrap, transactional_id=connection.prefix
+    )
+    await producer.start()
+    try:
+        await producer.begin_transaction()
+        await producer.send_and_wait(at.topic, b"given up", partition=at.partition)
+        await producer.abort_transaction()
+    finally:
+        await producer.stop()
+
+
+# -- a store anew beside a live one --------------------------------------------------------------
+
+SHOWN = ("candidates", "memories", "joins", "decisions")
+
+
+def test_a_store_from_the_beginning_equals_the_one_that_goes_on(cluster: Cluster) -> None:
+    """It is put in the other's place, and goes on there."""
+    worker = cluster.worker(taken=6)
+    cluster.publish(inputs(STREAM[:24]))
+    live = cluster.projector("store", at_once=5)
+    cluster.decided()
+    cluster.followed("store")
+    anew = cluster.projector("anew", at_once=5)
+    cluster.publish(inputs(STREAM[24:]))
+    cluster.decided()
+    for name in ("store", "anew"):
+        cluster.followed(name)
+    assert ended([live, anew]) == [0, 0], said(live) + said(anew)
+    for name in ("store", "anew"):
+        check_followed(cluster, name)
+    shown = shown_by(cluster.folder / "store")
+    assert shown_by(cluster.folder / "anew") == shown
+
+    (cluster.folder / "store").rename(cluster.folder / "former")
+    (cluster.folder / "anew").rename(cluster.folder / "store")
+    live = cluster.projector("store")
+    cluster.publish(inputs([{"owner_id": "Zoe", "text": "Zoe sails.", "id": "1", "source": "s"}]))
+    cluster.decided()
+    cluster.followed("store")
+    assert ended([live, worker]) == [0, 0], said(live)
+    check_followed(cluster, "store")
+    assert len(shown_by(cluster.folder / "store")["candidates"]) == len(shown["candidates"]) + 1
+
+
+def shown_by(store: Path) -> dict[str, list[str]]:
+    """What analysts see, but for positions: each store has an order of its own."""
+    projections = store / PROJECTIONS_FOLDER
+    return {
+        view: sorted(
+            str(row) for row in query(projections, f"SELECT * EXCLUDE (position) FROM {view}")
+        )
+        for view in SHOWN
+    }

@@ -9,11 +9,11 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Literal
 
-from contracts.events import AnyEvent, Decided, Invalid, Refused, Settled
+from contracts.events import AnyEvent, Decided, Refused, Settled
 from contracts.evidence import Verdict
 from streams.cluster.copy import Publish
 from streams.cluster.figures import Board, Figure
-from streams.cluster.records import Done, Outgoing
+from streams.cluster.records import Done, Outgoing, rejected_for
 from streams.embedded.log import Lines
 from streams.embedder import Embedder, Embedding
 from streams.embedder.contract import Engine
@@ -152,11 +152,14 @@ class Metrics(Board):
                     self._verdicts(event.data.evidence.verdicts)
                 case Refused():
                     self._verdicts(event.data.verdicts)
-                case Invalid():
-                    self.count("palimpsest_dead_letters", 1.0, event.data.reason)
-                    self.flood.came()
                 case _:
                     pass
+
+    def rejected(self, others: Sequence[Outgoing]) -> None:
+        """Count the dead letters among records that the brokers have, one for each input."""
+        for reason in filter(None, map(rejected_for, others)):
+            self.count("palimpsest_dead_letters", 1.0, reason)
+            self.flood.came()
 
     def _verdicts(self, verdicts: Sequence[Verdict]) -> None:
         for verdict in verdicts:
@@ -181,6 +184,7 @@ class Metrics(Board):
             with self.stage("publish"):
                 offset = publish(lines, others, done)
             self.decided([event for event, _ in lines])
+            self.rejected(others)
             return offset
 
         return watched

@@ -11,7 +11,7 @@ import orjson
 
 from contracts.commands import Operation
 from contracts.errors import InvalidInputError, RefusedError, TransientError
-from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Redecided
+from contracts.events import AnyEvent, Decided, PolicySet, Redecided
 from contracts.policy import Policy
 from contracts.questions import AnyQuestion
 from contracts.wire import encode
@@ -141,14 +141,16 @@ class PartitionWriter:
         self.writer.forget_window(opened.window)
 
     def _finish(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
-        """What is published with a window's decisions: dead letters, and how far it goes."""
-        rejected = {event.id for event in self.log.appended if isinstance(event, Invalid)}
+        """What is published with a window's decisions: dead letters, and how far it goes.
+
+        Equal bytes are one `invalid` event, and as many letters as records: each has headers and a
+        place of its own.
+        """
+        letters = self._topics.name("dead_letters")
         for record, outcome in zip(records, outcomes, strict=True):
-            if outcome.decision_id in rejected:
-                letters = self._topics.name("dead_letters")
+            if outcome.result == "invalid":
                 letter = letter_record(letters, record, outcome, self._clock())
                 self.log.others.append(letter)
-                rejected.discard(outcome.decision_id)
         for record in records[-1:]:
             self.log.done.append(self._done(record))
 

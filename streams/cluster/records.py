@@ -123,6 +123,12 @@ def letter_record(topic: str, record: Record, outcome: Outcome, at: datetime) ->
     return Outgoing(topic, record.value, record.key, (*record.headers, *ours))
 
 
+def rejected_for(one: Outgoing) -> str | None:
+    """The reason of a dead letter that `letter_record` made; None of any other record."""
+    reason = dict(one.headers).get(f"{OURS}reason")  # the last one is ours
+    return None if reason is None else reason.decode()
+
+
 Letter = tuple[str, bytes, InvalidInputError, str, datetime]
 """A dead letter's id, bytes, error, origin and time."""
 

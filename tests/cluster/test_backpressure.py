@@ -12,7 +12,7 @@ from streams.cluster.assigned import AHEAD
 from tests.cluster.child import SESSION_SECONDS
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, said
 from tests.cluster.load import publish
-from tests.cluster.verifier import equal_to_embedded, settled
+from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.runtime import inputs
 
@@ -49,13 +49,14 @@ def test_behind_a_slow_embedder_little_is_held_and_the_session_goes_on(cluster: 
 
 
 def test_a_flood_of_poison_raises_the_alarm_and_good_owners_go_on(cluster: Cluster) -> None:
+    """The bytes are the same in all: each counts, and has a letter."""
     port = free_port()
     worker = cluster.worker(web_port=port)
     good = inputs(lines(rows(40), []))
     cluster.publish(good[:20])
     cluster.decided()
     assert figures(port)["palimpsest_dead_letters_flood"] == 0
-    poison: list[Raw] = [(n % PARTITIONS, b"ann", b"poison %d" % n, []) for n in range(POISON)]
+    poison: list[Raw] = [(n % PARTITIONS, b"ann", b"poison", []) for n in range(POISON)]
     publish(cluster.connection, cluster.topics, poison)
     cluster.publish(good[20:])
     cluster.decided()
@@ -65,6 +66,10 @@ def test_a_flood_of_poison_raises_the_alarm_and_good_owners_go_on(cluster: Clust
     assert told["palimpsest_candidates_total"] == len(good)
     assert told["palimpsest_event_loop_lag_seconds_count"] > 0
     settled(cluster)
+    topic = cluster.topics.name("dead_letters")
+    letters = cluster.run(read_topic(cluster.connection, topic, PARTITIONS))
+    places = {dict(one.headers)["palimpsest-origin"] for some in letters for one in some}
+    assert len(places) == POISON
     assert ended([worker]) == [0], said(worker)
 
 

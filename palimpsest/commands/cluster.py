@@ -14,12 +14,13 @@ import typer
 from contracts.errors import UsageError
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
-from palimpsest.commands.reaching import reach
+from palimpsest.commands.reaching import reach, topics_at_last
 from palimpsest.output import Tell
 
 if TYPE_CHECKING:
     from streams.cluster.connection import Connection
     from streams.cluster.following import Offsets
+    from streams.cluster.topics import Topics
     from streams.embedder import Embedder
 
 app = typer.Typer()
@@ -57,18 +58,17 @@ def worker(
     """
     call = invocation(context)
     connection = reach(call)
-    from streams.cluster.topics import read_topics
+    from palimpsest.logs import log_to_standard_error
     from streams.policies import load_policy
 
-    topics = asyncio.run(read_topics(connection))
+    log_to_standard_error()
+    topics = asyncio.run(_compared(connection))
     embedder = _embedder(call)
     folder = data or _folder(instance)
     with _alone(folder):
-        from palimpsest.logs import log_to_standard_error
         from streams.cluster.metrics import LETTERS_PER_MINUTE
         from streams.cluster.worker import WorkerSettings, run
 
-        log_to_standard_error()
         policy = load_policy(call.settings.policy or "standard")
         run(
             WorkerSettings(
@@ -85,6 +85,15 @@ def worker(
             ),
             log_level=None,
         )
+
+
+async def _compared(connection: Connection) -> Topics:
+    """The topics, with partitions as `topics check` wants them."""
+    from streams.cluster.topics import compare_counts
+
+    topics = await topics_at_last(connection)
+    await compare_counts(connection, topics)
+    return topics
 
 
 @contextmanager

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,11 @@ from palimpsest.commands.invocation import Invocation
 
 if TYPE_CHECKING:
     from streams.cluster.connection import Connection
+    from streams.cluster.topics import Topics
+
+_log = logging.getLogger(__name__)
+AGAIN_SECONDS = 0.5
+TELL_SECONDS = 30.0
 
 
 def reach(call: Invocation) -> Connection:
@@ -23,3 +30,24 @@ def reach(call: Invocation) -> Connection:
     if find_spec("aiokafka") is None:
         raise UsageError("a cluster needs more packages: pip install 'palimpsest[cluster]'")
     return connection
+
+
+async def topics_at_last(connection: Connection) -> Topics:
+    """The topics of an installation as soon as a broker answers: it may start later than we do.
+
+    Says so once in a while. StoreError where there are none, TransientError where brokers are there
+    and do not let us in.
+    """
+    from streams.cluster.metadata import BrokersAwayError
+    from streams.cluster.topics import read_topics
+
+    now = asyncio.get_running_loop().time
+    due = now()
+    while True:
+        try:
+            return await read_topics(connection)
+        except BrokersAwayError as error:
+            if now() >= due:
+                _log.warning("%s; it is waited for", error)
+                due = now() + TELL_SECONDS
+            await asyncio.sleep(AGAIN_SECONDS)

@@ -18,7 +18,7 @@ import typer
 
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
-from palimpsest.commands.reaching import reach
+from palimpsest.commands.reaching import reach, topics_at_last
 
 if TYPE_CHECKING:
     from palimpsest.desk import FrontDesk
@@ -179,9 +179,8 @@ async def _of_store(call: Invocation, stack: AsyncExitStack) -> Questions:
 async def _of_topics(call: Invocation, stack: AsyncExitStack) -> Questions:
     connection = reach(call)
     from streams.cluster.questions import TopicQuestions
-    from streams.cluster.topics import read_topics
 
-    topics = await read_topics(connection)
+    topics = await topics_at_last(connection)
     return await stack.enter_async_context(TopicQuestions(connection, topics))
 
 

@@ -36,6 +36,10 @@ UNKNOWN_TOPIC = 3
 NO_ID = UUID(int=0)
 
 
+class BrokersAwayError(TransientError):
+    """No broker answers: it is not there yet, or not any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A topic that is there; `topic_id` is another one when it was deleted and made again."""
@@ -71,12 +75,12 @@ async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadat
 
 @asynccontextmanager
 async def answering(connection: Connection) -> AsyncIterator[None]:
-    """A span in which brokers have to answer: TransientError where they do not in ten seconds."""
+    """A span in which brokers have to answer, within ten seconds. BrokersAwayError."""
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
             yield
     except (KafkaError, TimeoutError) as error:
-        raise TransientError(
+        raise BrokersAwayError(
             f"no Kafka broker answers at {connection.bootstrap}: {type(error).__name__}"
         ) from error
 

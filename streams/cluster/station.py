@@ -22,7 +22,7 @@ from streams.cluster.missed import Missed, acknowledged, starts
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.thread import OneThread
-from streams.cluster.topics import Kind, Topics, topic_id
+from streams.cluster.topics import Kind, Topics, compare_counts, topic_id
 from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
 
@@ -153,6 +153,7 @@ class Station:
             await asyncio.sleep(AGAIN_SECONDS)
 
     async def _assign(self, partitions: Sequence[int]) -> None:
+        await compare_counts(self._connection, self._topics)
         producers = {p: self._producer(p) for p in partitions}
         logs: dict[int, PublishedLog] = {}
         try:

@@ -24,6 +24,7 @@ mode.loop.use("uvloop")
 import faust  # noqa: E402 - the event loop has to be chosen before it is imported
 import faust.transport.drivers.aiokafka as driver  # noqa: E402
 
+from contracts.errors import StoreError  # noqa: E402
 from contracts.policy import Policy  # noqa: E402
 from streams.cluster.assigned import Delivery  # noqa: E402
 from streams.cluster.connection import Connection  # noqa: E402
@@ -252,7 +253,10 @@ def _mine(app: faust.App, names: Sequence[str]) -> set[int]:
     assignment = app.consumer.assignment()
     first, second = ({tp.partition for tp in assignment if tp.topic == name} for name in names)
     if first != second:
-        raise RuntimeError(f"partitions {first} of {names[0]}, but {second} of {names[1]}")
+        raise StoreError(
+            f"partitions {sorted(first)} of {names[0]}, but {sorted(second)} of {names[1]}:"
+            " palimpsest topics check says what differs"
+        )
     return first
 
 

@@ -1,0 +1,102 @@
+"""A worker waits for brokers, and decides only where the topics' partitions go together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from aiokafka.admin import NewPartitions
+
+from contracts.errors import StoreError
+from palimpsest.commands import reaching
+from streams.cluster import topics as topics_module
+from streams.cluster.connection import Connection
+from streams.cluster.metadata import BrokersAwayError
+from streams.cluster.station import Station
+from streams.cluster.topics import Topics
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.cluster.test_topics import ask_admin, counts
+from tests.reliability.processes import Forge, until
+from tests.stub_engine import StubEngine
+
+WRONG = "memory.candidates: 8 partitions instead of 4; with another number owners would change"
+
+
+@pytest.fixture
+def altered(connection: Connection, topics: Topics) -> Topics:
+    """Topics whose inputs were given more partitions than the decisions have."""
+    inputs = [topics.name("candidates"), topics.name("commands")]
+    more = {name: NewPartitions(total_count=8) for name in inputs}
+    ask_admin(connection, lambda admin: admin.create_partitions(more))
+    until(lambda: sorted(counts(connection).values()) == [1, 4, 4, 4, 4, 8, 8])
+    return topics
+
+
+def test_beside_inputs_with_other_partitions_it_does_not_start(
+    tmp_path: Path, connection: Connection, altered: Topics, cluster_forge: Forge
+) -> None:
+    named = {"BOOTSTRAP": connection.bootstrap, "PREFIX": connection.prefix}
+    worker = cluster_forge.run(
+        tmp_path,
+        ["worker", "--data", str(tmp_path / "copies")],
+        env={f"PALIMPSEST_KAFKA_{name}": value for name, value in named.items()},
+    )
+    assert worker.status == 4
+    assert WRONG in worker.printed(stream=2)
+
+
+def test_given_other_partitions_while_it_runs_it_ends_at_the_next_assignment(
+    tmp_path: Path, connection: Connection, altered: Topics
+) -> None:
+    failures: list[BaseException] = []
+
+    async def failed(error: BaseException) -> None:
+        failures.append(error)
+
+    async def assigned() -> bool:
+        with closing(Embedder(StubEngine())) as embedder:
+            station = Station(
+                connection,
+                altered,
+                tmp_path,
+                load_policy("standard"),
+                lambda: embedder,
+                lambda: datetime.now(UTC),
+                failed,
+            )
+            try:
+                return await station.assign(range(altered.partitions))
+            finally:
+                await station.close()
+
+    assert not asyncio.run(assigned())
+    [error] = failures
+    assert isinstance(error, StoreError)
+    assert WRONG in str(error)
+
+
+def test_brokers_that_start_later_are_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers: list[BrokersAwayError | Topics] = [
+        *(BrokersAwayError("no Kafka broker answers at nowhere:1") for _ in range(3)),
+        Topics(partitions=7),
+    ]
+
+    async def read_topics(_: Connection) -> Topics:
+        answer = answers.pop(0)
+        if isinstance(answer, BrokersAwayError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(topics_module, "read_topics", read_topics)
+    monkeypatch.setattr(reaching, "AGAIN_SECONDS", 0.0)
+    with caplog.at_level(logging.WARNING):
+        found = asyncio.run(reaching.topics_at_last(Connection(bootstrap="nowhere:1")))
+    assert found.partitions == 7
+    assert caplog.messages == ["no Kafka broker answers at nowhere:1; it is waited for"]

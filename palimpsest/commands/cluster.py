@@ -166,7 +166,6 @@ async def _followed(
     from palimpsest.following import Follower
     from streams.cluster.follower_pages import FollowerWatch, watching
     from streams.cluster.stopping import StoppedError, unless
-    from streams.cluster.topics import read_topics
 
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -179,5 +178,5 @@ async def _followed(
 
     async with watching(watch, web_port):
         with suppress(StoppedError):
-            topics = await unless(stop, read_topics(connection))
+            topics = await unless(stop, topics_at_last(connection))
             await Follower(folder, connection, topics, told).run(stop)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -43,11 +45,24 @@ async def topics_at_last(connection: Connection) -> Topics:
 
     now = asyncio.get_running_loop().time
     due = now()
-    while True:
-        try:
-            return await read_topics(connection)
-        except BrokersAwayError as error:
-            if now() >= due:
-                _log.warning("%s; it is waited for", error)
-                due = now() + TELL_SECONDS
-            await asyncio.sleep(AGAIN_SECONDS)
+    with _silent("aiokafka"):
+        while True:
+            try:
+                return await read_topics(connection)
+            except BrokersAwayError as error:
+                if now() >= due:
+                    _log.warning("%s; it is waited for", str(error))
+                    due = now() + TELL_SECONDS
+                await asyncio.sleep(AGAIN_SECONDS)
+
+
+@contextmanager
+def _silent(name: str) -> Iterator[None]:
+    """A span in which a library does not tell of each address that it cannot reach."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

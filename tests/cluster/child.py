@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import streams.embedder
 from palimpsest.following import Follower
 from palimpsest.logs import log_to_standard_error
 from projections import projector
@@ -22,13 +23,20 @@ from streams.embedded import operations
 from streams.embedder import Embedder, Embedding
 from streams.policies import load_policy
 from tests.reliability.child import Plan, effect_of, main, take
-from tests.stub_engine import StubEngine
+from tests.reliability.child import live as type_commands
+from tests.stub_engine import StubEngine, load_stub
 
 SESSION_SECONDS = 3.0
 
 
 def live(plan: Plan) -> int:
-    """Be a worker or a projector until a signal ends it, or the plan's crash point."""
+    """Be a worker or a projector until a signal ends it, or the plan's crash point.
+
+    With `env` it is the command line that is, by settings of the environment alone.
+    """
+    if "env" in plan:
+        vars(streams.embedder)["load_engine"] = load_stub
+        return type_commands(plan)
     for stream in (1, 2):
         take(stream, f"{plan['out']}.0.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     faulthandler.register(signal.SIGUSR1)

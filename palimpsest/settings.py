@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -25,9 +25,10 @@ class Settings(BaseSettings):
     """Each is looked for in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
 
     `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
-    is recorded with what a person says. `kafka` is a cluster, each part of it a variable of its own
-    (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
-    service is asked.
+    is recorded with what a person says. `instance` and `letters_per_minute` are a worker's, `data`
+    is the folder of a worker or a verifier, and `web_port` where a worker or a projector has pages.
+    `kafka` is a cluster, each part of it a variable of its own (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a
+    key of the table `[kafka]`; `judge` likewise: how its service is asked.
     """
 
     model_config = SettingsConfigDict(
@@ -44,6 +45,10 @@ class Settings(BaseSettings):
     engine: Literal["onnx", "sentence-transformers"] | None = None
     model: str | None = None
     actor: str | None = None
+    instance: str | None = None
+    data: Path | None = None
+    web_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    letters_per_minute: Annotated[int, Field(ge=0)] | None = None
     kafka: Connection | None = None
     judge: JudgeSettings = JudgeSettings()
 
@@ -58,6 +63,10 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The command line wins over the environment, and that over the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def over(self, **said: Any) -> Self:
+        """These settings, and before them what a command's own options said."""
+        return self.model_copy(update={k: v for k, v in said.items() if v is not None})
 
     def opening(self) -> dict[str, Any]:
         """What is set of how a store is opened, as keyword arguments."""

@@ -58,18 +58,22 @@ def worker(
     """
     call = invocation(context)
     connection = reach(call)
+    settings = call.settings.over(
+        instance=instance, data=data, web_port=web_port, letters_per_minute=letters_per_minute
+    )
     from palimpsest.logs import log_to_standard_error
     from streams.policies import load_policy
 
     log_to_standard_error()
     topics = asyncio.run(_compared(connection))
     embedder = _embedder(call)
-    folder = data or _folder(instance)
+    folder = settings.data or _folder(settings.instance)
     with _alone(folder):
         from streams.cluster.metrics import LETTERS_PER_MINUTE
         from streams.cluster.worker import WorkerSettings, run
 
-        policy = load_policy(call.settings.policy or "standard")
+        policy = load_policy(settings.policy or "standard")
+        letters = settings.letters_per_minute
         run(
             WorkerSettings(
                 connection,
@@ -77,11 +81,9 @@ def worker(
                 folder,
                 policy,
                 lambda: embedder,
-                instance=instance,
-                web_port=web_port,
-                letters_per_minute=(
-                    LETTERS_PER_MINUTE if letters_per_minute is None else letters_per_minute
-                ),
+                instance=settings.instance,
+                web_port=settings.web_port,
+                letters_per_minute=LETTERS_PER_MINUTE if letters is None else letters,
             ),
             log_level=None,
         )
@@ -139,11 +141,12 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
     from palimpsest.logs import log_to_standard_error
 
     log_to_standard_error()
-    folder = call.settings.store
+    settings = call.settings.over(web_port=web_port)
+    folder = settings.store
     folder.mkdir(parents=True, exist_ok=True)
     with call.output.progress() as tell:
         taken = _Taken(tell)
-        asyncio.run(_followed(folder, connection, taken, web_port))
+        asyncio.run(_followed(folder, connection, taken, settings.web_port))
     document = {"store": str(folder), "records": taken.records}
     call.output.answer(document, lambda: drawing.fields(document))
 

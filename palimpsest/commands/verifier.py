@@ -74,7 +74,8 @@ def verifier(
     """
     call = invocation(context)
     in_topics = call.settings.kafka is not None and not from_store
-    folder = data or (VERIFIER_FOLDER if in_topics else call.settings.store)
+    settings = call.settings.over(data=data)
+    folder = settings.data or (VERIFIER_FOLDER if in_topics else settings.store)
     wanted = _Wanted(once, patience, folder, from_store)
     from palimpsest.logs import log_to_standard_error
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
+import subprocess
 import tomllib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.error import HTTPError, URLError
 
 import pytest
 import yaml
@@ -14,6 +20,7 @@ from typer.testing import CliRunner
 
 from infra.distribution import kafka_version
 from palimpsest.cli import app
+from palimpsest.commands.shell import WRONG_USAGE
 from palimpsest.settings import Settings
 from streams.cluster.connection import Connection
 
@@ -57,9 +64,53 @@ def is_setting(name: str) -> bool:
 def test_services_wait_for_others_that_are_there_and_crashes_are_started_again() -> None:
     for service in SERVICES.values():
         assert set(service.get("depends_on", ())) <= set(SERVICES)
-        volumes = {volume.partition(":")[0] for volume in service.get("volumes", ())}
-        assert volumes <= set(COMPOSE["volumes"])
+        named = {one.partition(":")[0] for one in service.get("volumes", ()) if ":" in one}
+        assert named <= set(COMPOSE["volumes"])
     assert {SERVICES[name]["restart"] for name in OURS[1:]} == {"on-failure"}
+
+
+def test_each_replica_of_a_worker_is_one_of_its_own_and_keeps_its_copies(tmp_path: Path) -> None:
+    worker = SERVICES["worker"]
+    (tmp_path / "palimpsest").write_text('#!/bin/sh\necho "$PALIMPSEST_INSTANCE: $*"\n')
+    (tmp_path / "palimpsest").chmod(0o755)
+    words = [word.replace("$$", "$") for word in worker["entrypoint"]]
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOSTNAME": "replica"}
+    said = subprocess.run(
+        [*words, *shlex.split(worker["command"])], env=environment, capture_output=True, check=True
+    )
+    assert said.stdout == b"replica: worker\n"
+    assert worker["volumes"] == ["/data"]
+    assert "PALIMPSEST_DATA" in worker["environment"]
+
+
+class Pages(BaseHTTPRequestHandler):
+    """Says that all is well, or not."""
+
+    status = 200
+
+    def do_GET(self) -> None:
+        self.send_response(self.status if self.path == "/healthz" else 404)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+def test_the_image_is_as_well_as_its_pages_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    [check] = re.findall(r"HEALTHCHECK .+\n +CMD (.+)", (INFRA / "Dockerfile").read_text())
+    program, option, code = json.loads(check)
+    assert (program, option) == ("python", "-c")
+    exec(code, {})  # no pages: well
+    with HTTPServer(("127.0.0.1", 0), Pages) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("PALIMPSEST_WEB_PORT", str(server.server_port))
+        exec(code, {})
+        monkeypatch.setattr(Pages, "status", 503)
+        with pytest.raises(HTTPError, match="503"):
+            exec(code, {})
+        server.shutdown()
+    with pytest.raises(URLError):
+        exec(code, {})
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
@@ -70,6 +121,8 @@ def test_a_unit_runs_a_command_that_is_there_and_restarts_crashes(unit: Path) ->
     assert program.endswith("/palimpsest")
     assert is_understood(words)
     assert "Restart=on-failure" in lines
+    assert f"RestartPreventExitStatus={WRONG_USAGE}" in lines
+    assert lines.index("StartLimitIntervalSec=0") < lines.index("[Service]")
 
 
 @pytest.mark.parametrize("name", PROCESSES)
@@ -92,5 +145,5 @@ def test_the_image_has_every_package_and_the_pinned_versions() -> None:
     pins = (INFRA / "constraints.txt").read_text().casefold()
     extras = project["project"]["optional-dependencies"]
     for wanted in (*extras["cluster"], *extras["judge"]):
-        name = re.split("[<>=]", wanted)[0].replace("-", "_")
+        name = re.split(r"[\[<>=]", wanted)[0].replace("-", "_")
         assert f"\n{name}==" in pins.replace("-", "_")

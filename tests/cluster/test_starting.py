@@ -1,4 +1,4 @@
-"""A worker waits for brokers, and decides only where the topics' partitions go together."""
+"""A worker reads its settings, waits for brokers, and wants partitions that go together."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from aiokafka.admin import NewPartitions
 
 from contracts.errors import StoreError
 from palimpsest.commands import reaching
+from palimpsest.settings import read_settings
 from streams.cluster import topics as topics_module
 from streams.cluster.connection import Connection
 from streams.cluster.metadata import BrokersAwayError
@@ -78,6 +79,20 @@ def test_given_other_partitions_while_it_runs_it_ends_at_the_next_assignment(
     [error] = failures
     assert isinstance(error, StoreError)
     assert WRONG in str(error)
+
+
+def test_its_own_settings_are_those_of_file_environment_and_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "palimpsest.toml").write_text(
+        'data = "copies"\nweb_port = 6066\nletters_per_minute = 7\ninstance = "a"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PALIMPSEST_WEB_PORT", "6067")
+    monkeypatch.setenv("PALIMPSEST_LETTERS_PER_MINUTE", "0")
+    found = read_settings().over(instance="b", data=None, web_port=None)
+    assert (found.instance, found.data, found.web_port) == ("b", Path("copies"), 6067)
+    assert found.letters_per_minute == 0
 
 
 def test_brokers_that_start_later_are_waited_for(

@@ -55,7 +55,7 @@ def take_over(logs: dict[int, PublishedLog], records: Records, identity: str) ->
                     log.follow_input(done, partition)
 
 
-def let_go(log: PublishedLog, because: BaseException) -> None:
+def let_go(log: PublishedLog, because: BaseException | None) -> None:
     """Close a copy, and remove one that is damaged."""
     log.close()
     if isinstance(because, StoreError):

@@ -21,7 +21,8 @@ from streams.cluster.copy import Publish, PublishedLog
 from streams.cluster.missed import Missed, acknowledged, starts
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
-from streams.cluster.thread import OneThread
+from streams.cluster.standby import Standby
+from streams.cluster.thread import OneThread, is_cancelled
 from streams.cluster.topics import Kind, Topics, compare_counts, topic_id
 from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
@@ -41,7 +42,8 @@ def unwatched(publish: Publish) -> Publish:
 class Station:
     """What a worker decides with: one thread, one embedder, and a writer for each partition.
 
-    `failed` is told what ended a partition's work: the worker has to end then.
+    `failed` is told what ended a partition's work: the worker has to end then. `standing_by`:
+    the copies of all other partitions are kept filled.
     """
 
     def __init__(
@@ -55,11 +57,14 @@ class Station:
         failed: Callable[[BaseException], Awaitable[object]],
         effect: Effect = no_effect,
         watching: Callable[[Publish], Publish] = unwatched,
+        *,
+        standing_by: bool = False,
     ) -> None:
         self._watching = watching
         self._connection = connection
         self._topics = topics
         self._copies = CopyFolder(connection, topics, folder)
+        self._standby = Standby(self._copies) if standing_by else None
         self._policy = policy
         self._embedder = embedder
         self._clock = clock
@@ -122,6 +127,8 @@ class Station:
 
     async def revoke(self) -> None:
         """Have none: finish what is being decided on, and leave the rest to whoever is next."""
+        if self._standby is not None:
+            await self._standby.end()
         if self._assigning is not None and not self._assigning.done():
             self._assigning.cancel()
             await asyncio.gather(self._assigning, return_exceptions=True)
@@ -141,8 +148,7 @@ class Station:
             try:
                 return await self._assign(partitions)
             except asyncio.CancelledError:
-                # Clients also cancel what waits for a connection that breaks.
-                if (task := asyncio.current_task()) is None or task.cancelling():
+                if is_cancelled():
                     raise
             except TransientError:
                 pass
@@ -180,6 +186,8 @@ class Station:
             for writer in writers
         }
         _log.info("ready: partitions %s", ", ".join(map(str, partitions)) or "none")
+        if self._standby is not None:
+            self._standby.begin(set(range(self._topics.partitions)) - self._assigned.keys())
 
     def _producer(self, partition: int) -> PartitionProducer:
         return PartitionProducer(self._connection, self._topics, partition, self._effect)

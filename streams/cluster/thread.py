@@ -1,4 +1,4 @@
-"""A thread of its own for what may not run on the event loop."""
+"""Waiting on the event loop: for a thread that has what may not run on it, and until cancelled."""
 
 from __future__ import annotations
 
@@ -28,3 +28,13 @@ class OneThread:
     def end(self) -> None:
         """Run nothing new. What runs is not waited for."""
         self._executor.shutdown(wait=False)
+
+
+def is_cancelled() -> bool:
+    """Whether the task that runs was cancelled itself.
+
+    A CancelledError alone does not say so: clients also cancel what waits for a connection that
+    breaks.
+    """
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

@@ -66,7 +66,8 @@ class WorkerSettings:
     """What one worker process is started with.
 
     `instance` names it among the workers: with a name of its own it may come back after a restart
-    without a wait for its session to end. `folder` is for its copies, and may be lost.
+    without a wait for its session to end. `folder` is for its copies, and may be lost; with
+    `standby` it has copies of the other workers' partitions too.
     """
 
     connection: Connection
@@ -78,6 +79,7 @@ class WorkerSettings:
     web_port: int | None = None
     session_seconds: float = SESSION_SECONDS
     letters_per_minute: int = LETTERS_PER_MINUTE
+    standby: bool = False
     effect: Effect = no_effect
 
 
@@ -175,6 +177,7 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
         failed,
         settings.effect,
         metrics.watching,
+        standing_by=settings.standby,
     )
     app.station = station
     watch = Watch(app, station, metrics)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,78 +12,33 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 
-from contracts.events import Decided
 from streams.cluster import station as station_module
 from streams.cluster import topics as topics_module
-from streams.cluster.assigned import Delivery
 from streams.cluster.connection import Connection
 from streams.cluster.partitions import partition_of
-from streams.cluster.records import Record
-from streams.cluster.station import Station
 from streams.cluster.topics import Topics
-from streams.embedder import Embedder
-from streams.policies import load_policy
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
-from tests.cluster.verifier import Record as Read
-from tests.cluster.verifier import events_of, read_topic
-from tests.stub_engine import StubEngine
+from tests.cluster.stations import HOME, bring, decided, new_station, row
+from tests.cluster.verifier import read_topic
 
-HOME = partition_of("ann", PARTITIONS)
 NUMBERS = range(30)
 
 
-def row(number: int) -> bytes:
-    said = {"owner_id": "ann", "source": "test", "id": str(number), "text": f"text {number}"}
-    return orjson.dumps(said)
-
-
-def decided(cluster: tuple[Connection, Topics]) -> list[str]:
-    """The ids of the candidates in the order in which they were decided on."""
-    events = asyncio.run(events_of(*cluster)).get("ann", [])
-    return [event.data.candidate.id for event in events if isinstance(event, Decided)]
-
-
-async def bring(
+async def bring_anew(
     folder: Path,
     connection: Connection,
     topics: Topics,
     offsets: Sequence[int],
     in_memory: list[int] | None = None,
 ) -> list[int]:
-    """Have a station decide on some of the records alone; the offsets that it acknowledged."""
-    done: list[int] = []
-    all_done, embedder = asyncio.Event(), Embedder(StubEngine())
-
-    async def fail(error: BaseException) -> None:
-        raise AssertionError from error
-
-    def acknowledge(offset: int) -> None:
-        done.append(offset)
-        if len(done) == len(offsets):
-            all_done.set()
-
-    def delivery(read: Read) -> Delivery:
-        record = Record(read.topic, read.partition, read.offset, read.value or b"", read.key)
-        return Delivery(record, lambda: acknowledge(read.offset))
-
-    read = (await read_topic(connection, topics.name("candidates"), PARTITIONS))[HOME]
-    station = Station(
-        connection,
-        topics,
-        folder,
-        load_policy("standard"),
-        lambda: embedder,
-        lambda: datetime.now(UTC),
-        fail,
-    )
+    """As `bring`, to a station that begins and ends here."""
+    station = new_station(folder, connection, topics)
     assert await station.assign(range(PARTITIONS))
-    await station.candidates([delivery(read[offset]) for offset in offsets])
-    await asyncio.wait_for(all_done.wait(), 60)
+    done = await bring(station, connection, topics, offsets)
     if in_memory is not None:
         in_memory.append(station.owners_in_memory)
     await station.close()
-    embedder.close()
     return done
 
 
@@ -92,10 +46,10 @@ def test_what_was_passed_over_is_decided_before_what_came_after_it(
     tmp_path: Path, connection: Connection, topics: Topics
 ) -> None:
     publish(connection, topics, [(HOME, b"ann", row(number), []) for number in NUMBERS])
-    assert asyncio.run(bring(tmp_path, connection, topics, range(7))) == [*range(7)]
-    assert asyncio.run(bring(tmp_path, connection, topics, [20, 21])) == [20, 21]
+    assert asyncio.run(bring_anew(tmp_path, connection, topics, range(7))) == [*range(7)]
+    assert asyncio.run(bring_anew(tmp_path, connection, topics, [20, 21])) == [20, 21]
     assert decided((connection, topics)) == [str(number) for number in range(22)]
-    assert asyncio.run(bring(tmp_path, connection, topics, [3, 22])) == [3, 22]
+    assert asyncio.run(bring_anew(tmp_path, connection, topics, [3, 22])) == [3, 22]
     assert decided((connection, topics)) == [str(number) for number in range(23)]
 
 
@@ -107,7 +61,7 @@ def test_the_bound_on_what_is_in_memory_is_for_all_partitions_together(
     said = [orjson.dumps({"owner_id": name, "text": "a text"}) for name in owners]
     publish(connection, topics, [(HOME, None, one, []) for one in said])
     in_memory: list[int] = []
-    asyncio.run(bring(tmp_path, connection, topics, range(9), in_memory))
+    asyncio.run(bring_anew(tmp_path, connection, topics, range(9), in_memory))
     assert in_memory == [2]
 
 
@@ -126,7 +80,7 @@ def test_an_assignment_begins_again_when_the_brokers_go_away_in_its_midst(
     monkeypatch.setattr(station_module, "topic_id", failing)
     monkeypatch.setattr(station_module, "AGAIN_SECONDS", 0)
     publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(2)])
-    assert asyncio.run(bring(tmp_path, connection, topics, range(2))) == [0, 1]
+    assert asyncio.run(bring_anew(tmp_path, connection, topics, range(2))) == [0, 1]
     assert not failures
     assert decided((connection, topics)) == ["0", "1"]
 
@@ -138,7 +92,7 @@ def test_records_that_are_no_more_are_not_waited_for(
     asyncio.run(transactions(connection, topics))
     read = asyncio.run(read_topic(connection, topics.name("candidates"), PARTITIONS))[HOME]
     assert [record.offset for record in read] == [0, 2, 7]
-    assert asyncio.run(bring(tmp_path, connection, topics, [2])) == [7]
+    assert asyncio.run(bring_anew(tmp_path, connection, topics, [2])) == [7]
     assert decided((connection, topics)) == ["0", "1", "4"]
 
 

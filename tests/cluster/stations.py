@@ -1,0 +1,81 @@
+"""Stations in the test's own process: what they are brought, and what they decided on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from contracts.events import Decided
+from streams.cluster.assigned import Delivery
+from streams.cluster.connection import Connection
+from streams.cluster.partitions import partition_of
+from streams.cluster.records import Record
+from streams.cluster.station import Station
+from streams.cluster.topics import Topics
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.cluster.cluster import PARTITIONS
+from tests.cluster.verifier import Record as Read
+from tests.cluster.verifier import events_of, read_topic
+from tests.stub_engine import StubEngine
+
+HOME = partition_of("ann", PARTITIONS)
+
+
+def row(number: int) -> bytes:
+    """The number's candidate of the owner whose partition is `HOME`."""
+    said = {"owner_id": "ann", "source": "test", "id": str(number), "text": f"text {number}"}
+    return orjson.dumps(said)
+
+
+def decided(cluster: tuple[Connection, Topics]) -> list[str]:
+    """The ids of the owner's candidates in the order in which they were decided on."""
+    events = asyncio.run(events_of(*cluster)).get("ann", [])
+    return [event.data.candidate.id for event in events if isinstance(event, Decided)]
+
+
+def new_station(
+    folder: Path, connection: Connection, topics: Topics, *, standing_by: bool = False
+) -> Station:
+    """A station that has no partitions yet, with the stub embedder."""
+    embedder = Embedder(StubEngine())
+
+    async def fail(error: BaseException) -> None:
+        raise AssertionError from error
+
+    return Station(
+        connection,
+        topics,
+        folder,
+        load_policy("standard"),
+        lambda: embedder,
+        lambda: datetime.now(UTC),
+        fail,
+        standing_by=standing_by,
+    )
+
+
+async def bring(
+    station: Station, connection: Connection, topics: Topics, offsets: Sequence[int]
+) -> list[int]:
+    """Have a station decide on some of the records of `HOME` alone; the offsets it acknowledged."""
+    done: list[int] = []
+    all_done = asyncio.Event()
+
+    def acknowledge(offset: int) -> None:
+        done.append(offset)
+        if len(done) == len(offsets):
+            all_done.set()
+
+    def delivery(read: Read) -> Delivery:
+        record = Record(read.topic, read.partition, read.offset, read.value or b"", read.key)
+        return Delivery(record, lambda: acknowledge(read.offset))
+
+    read = (await read_topic(connection, topics.name("candidates"), PARTITIONS))[HOME]
+    await station.candidates([delivery(read[offset]) for offset in offsets])
+    await asyncio.wait_for(all_done.wait(), 60)
+    return done

@@ -1,0 +1,116 @@
+"""Copies of other workers' partitions: a partition that is taken over has nothing to catch up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiokafka.errors import KafkaConnectionError
+
+from streams.cluster import standby
+from streams.cluster.catching_up import CopyFolder
+from streams.cluster.connection import Connection
+from streams.cluster.station import Station
+from streams.cluster.topics import Topics
+from tests.cluster.cluster import PARTITIONS
+from tests.cluster.load import publish
+from tests.cluster.stations import HOME, bring, decided, new_station, row
+
+COPY = f"partition-{HOME}.sqlite"
+OTHERS = set(range(PARTITIONS)) - {HOME}
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standby, "EVERY_SECONDS", 0.05)
+
+
+@asynccontextmanager
+async def stations(
+    folder: Path, connection: Connection, topics: Topics
+) -> AsyncIterator[tuple[Station, Station]]:
+    """One that has the home partition, and one with all others that stands by."""
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+    one = new_station(folder / "one", connection, topics)
+    two = new_station(folder / "two", connection, topics, standing_by=True)
+    assert await one.assign([HOME])
+    assert await two.assign(OTHERS)
+    yield one, two
+    await one.close()
+    await two.close()
+
+
+def events_in(copy: Path) -> int:
+    if not copy.exists():
+        return 0
+    with sqlite3.connect(f"{copy.as_uri()}?mode=ro", uri=True) as database:
+        try:
+            (count,) = database.execute("SELECT count(*) FROM events").fetchone()
+        except sqlite3.OperationalError:  # it is being made
+            return 0
+    return int(count)
+
+
+async def holds(copy: Path, events: int) -> None:
+    async with asyncio.timeout(60):
+        while events_in(copy) < events:  # noqa: ASYNC110 - a file tells nobody
+            await asyncio.sleep(0.02)
+
+
+def test_a_partition_that_was_stood_by_for_is_taken_over_with_nothing_to_catch_up(
+    tmp_path: Path, connection: Connection, topics: Topics, caplog: pytest.LogCaptureFixture
+) -> None:
+    publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(30)])
+    first, second = (tmp_path / name / f"{topics.prefix}{COPY}" for name in ("one", "two"))
+
+    async def hand_over() -> None:
+        async with stations(tmp_path, connection, topics) as (one, two):
+            for some in (range(20), range(20, 29)):
+                await bring(one, connection, topics, some)
+                await holds(second, events_in(first))
+            await one.close()
+            with caplog.at_level(logging.INFO, "streams.cluster.station"):
+                assert await two.assign(range(PARTITIONS))
+            assert await bring(two, connection, topics, [28, 29]) == [28, 29]
+
+    asyncio.run(hand_over())
+    told = [record.getMessage() for record in caplog.records if "station" in record.name]
+    assert told == ["ready: partitions 0, 1, 2, 3"]
+    assert decided((connection, topics)) == [str(number) for number in range(30)]
+
+
+def test_a_standby_that_cannot_be_filled_hinders_nobody_and_goes_on(
+    tmp_path: Path,
+    connection: Connection,
+    topics: Topics,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A client whose connection breaks may also cancel its own wait."""
+    failures: list[BaseException] = [asyncio.CancelledError(), KafkaConnectionError()]
+    filled = CopyFolder.catch_up
+
+    async def failing(self: CopyFolder, partitions: Sequence[int], *rest: Any) -> None:
+        if failures and HOME in partitions:
+            raise failures.pop(0)
+        await filled(self, partitions, *rest)
+
+    publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(2)])
+
+    async def stand_by() -> None:
+        async with stations(tmp_path, connection, topics) as (one, _):
+            await bring(one, connection, topics, range(2))
+            monkeypatch.setattr(CopyFolder, "catch_up", failing)
+            await holds(tmp_path / "two" / f"{topics.prefix}{COPY}", 2)
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(stand_by())
+    assert not failures
+    assert "copies of other workers' partitions fall behind" in caplog.text

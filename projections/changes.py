@@ -21,6 +21,7 @@ from contracts.events import (
     Separated,
     Settled,
 )
+from projections.models import Models
 from projections.rows import (
     CandidateState,
     DistinctState,
@@ -90,6 +91,7 @@ class Changes:
         self._memories: dict[str, tuple[int, datetime, Memory | None]] = {}
         self._reviews: dict[str, ReviewState] = {}
         self._new: set[str] = set()
+        self._models = Models()
 
     def add(self, position: int, event: AnyEvent, touched: Touched) -> None:
         """Note what one event changed, as `evolve` told it; events come in order.
@@ -97,6 +99,7 @@ class Changes:
         A redelivered event touched nothing, and leaves no second row.
         """
         self._upto = position
+        self._models.note(position, event)
         match event:
             case Decided() if event.subject in touched.entries:
                 self._facts.append(Fact(position, event, None))
@@ -138,6 +141,7 @@ class Changes:
             {key: self._memory(key, *noted) for key, noted in self._memories.items()},
             self._reviews,
             self._new,
+            self._models,
         )
         self._begin()
         return rows

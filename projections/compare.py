@@ -16,9 +16,10 @@ import pyarrow as pa
 from contracts.errors import StoreError
 from projections.lance import FOLDER as LANCE_FOLDER
 from projections.lance import read_state
-from projections.lance_tables import LANCE_TABLES, LanceTable
+from projections.lance_tables import FOREIGN, LANCE_TABLES, LanceTable
 from projections.segments import listed
 from projections.tables import TABLES
+from projections.vectors import numbers_of
 from projections.views import current, literal_glob, place_of, quoted
 
 MOST_DETAILS = 1_000
@@ -108,6 +109,7 @@ def _damaged(folder: Path, comparison: Comparison) -> bool:
 
 def compare_lance(built: Path, folder: Path, comparison: Comparison) -> None:
     """Compare two folders of LanceDB tables, each at its recorded position."""
+    _compare_models(built, folder / LANCE_FOLDER, comparison)
     with database(built) as base:
         for table in LANCE_TABLES:
             try:
@@ -119,9 +121,21 @@ def compare_lance(built: Path, folder: Path, comparison: Comparison) -> None:
             _compare(base, "lancedb", table.name, (table.key,), comparison)
 
 
+def _compare_models(built: Path, live: Path, comparison: Comparison) -> None:
+    """Which dimension the tables have, and would have after the next event, follows from these."""
+    comparison.checked += 1
+    try:
+        expected, actual = (read_state(folder).get("models") for folder in (built, live))
+    except StoreError:
+        return  # the tables, which are looked at next, cannot be read either: that is told there
+    if actual != expected:
+        comparison.note(Difference("lancedb", "models", "", "differs"))
+
+
 def _load(base: duckdb.DuckDBPyConnection, name: str, folder: Path, table: LanceTable) -> None:
     """A LanceDB table as a table of DuckDB, a digest in the place of each vector."""
-    schema = pa.schema([*[(c, kind) for c, kind, _ in table.columns], (DIGEST, pa.int64())])
+    fields = [(c, kind) for c, kind, _ in table.columns]
+    schema = pa.schema([*fields, (FOREIGN, pa.string()), (DIGEST, pa.int64())])
     batches = _digested(folder, table, schema)
     reader = pa.RecordBatchReader.from_batches(schema, batches)
     base.register("stream", reader)
@@ -144,15 +158,13 @@ def _digested(folder: Path, table: LanceTable, schema: pa.Schema) -> Iterator[pa
     opened = lancedb.connect(folder).open_table(table.name)
     opened.checkout(recorded["version"])
     for batch in opened.search().limit(recorded["rows"] + 1).to_batches(4_096):
-        arrays = [batch.column(name) for name, _, _ in table.columns]
+        arrays = [batch.column(name) for name in schema.names if name != DIGEST]
         digests = pa.array(_digests(batch.column("vector")), pa.int64())
         yield pa.RecordBatch.from_arrays([*arrays, digests], schema=schema)
 
 
 def _digests(vectors: pa.FixedSizeListArray) -> list[int | None]:
-    size = vectors.type.list_size
-    numbers = vectors.values.slice(vectors.offset * size, len(vectors) * size)
-    rows = numbers.to_numpy(zero_copy_only=False).reshape(len(vectors), size)
+    rows = numbers_of(vectors)
     present = vectors.is_valid().to_pylist()
     return [
         zlib.crc32(row.tobytes()) if there else None

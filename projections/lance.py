@@ -7,7 +7,7 @@ the next start and written again; files that are missing or short mean that the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,16 +19,19 @@ from contracts.errors import StoreError
 from projections.files import remove, replace_json
 from projections.lance_files import STATE, check_files, sizes
 from projections.lance_tables import LANCE_TABLES, LanceTable, writes
+from projections.models import Models
 from projections.rows import Gone, Rows
 from projections.source import Effect, no_effect
-from projections.vectors import Decoded, dimension_of
+from projections.vectors import Decoded
 
 if TYPE_CHECKING:
     import lancedb
     from lancedb.table import Table
 
 FOLDER = "lancedb"
-LAYOUT = 1
+LAYOUT = 2
+READABLE = (1, LAYOUT)
+"""Layouts that can be recalled from. Whoever writes makes an earlier one anew."""
 DEFAULT_DIMENSION = 384
 INDEXED_FROM = 10_000
 """Rows from which on scalar indexes pay."""
@@ -38,6 +41,7 @@ VERY_FRAGMENTED = 400
 GRACE = timedelta(minutes=2)
 """How long earlier versions stay for readers."""
 AT_ONCE = 1_000
+PAGE_ROWS = 5_000
 
 
 def read_state(folder: Path) -> dict[str, Any]:
@@ -46,7 +50,7 @@ def read_state(folder: Path) -> dict[str, Any]:
         state: dict[str, Any] = orjson.loads((folder / STATE).read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
         raise StoreError(f"LanceDB's {STATE} cannot be read") from error
-    if state.get("layout") != LAYOUT:
+    if state.get("layout") not in READABLE:
         raise StoreError("the LanceDB tables have another layout")
     return state
 
@@ -63,6 +67,7 @@ class LanceStore:
         self._fragments: dict[str, int] = {}
         self._new_rows: dict[str, int] = {}
         self._dimension: int | None = None
+        self._models = Models()
 
     def open(self, head: int, *, suspect: bool = False) -> bool:
         """Take up the tables at their recorded position; tell whether a half commit was undone.
@@ -74,6 +79,8 @@ class LanceStore:
         StoreError says what is damaged; nothing was changed then.
         """
         state = read_state(self.folder)
+        if state["layout"] != LAYOUT:
+            raise StoreError("the LanceDB tables have an earlier layout")
         if state["position"] > head:
             raise StoreError("LanceDB is ahead of the log")
         recorded = state["tables"]
@@ -81,6 +88,7 @@ class LanceStore:
         for name, table in recorded.items():
             check_files(name, table["files"], found[name])
         self.position, self._dimension = state["position"], state["dimension"]
+        self._models = Models.of(state["models"])
         self._recorded = recorded
         as_recorded = all(found[name] == table["files"] for name, table in recorded.items())
         if as_recorded and self.position == head and not suspect:
@@ -132,7 +140,7 @@ class LanceStore:
         """Begin empty; tables are made when the dimension of the vectors is known."""
         remove(self.folder)
         self.folder.mkdir(parents=True)
-        self.position, self._dimension = 0, None
+        self.position, self._dimension, self._models = 0, None, Models()
         self._tables.clear()
         self._recorded = None
         self.commit(0)
@@ -141,8 +149,12 @@ class LanceStore:
         """Write rows, table by table; `commit` makes them count."""
         states = [*rows.memories.values(), *rows.distincts.values()]
         vectors = [state.vector for state in states if not isinstance(state, Gone)]
+        self._models.add(rows.models)
+        dimension = self._models.dimension or DEFAULT_DIMENSION
         if self._dimension is None and vectors:
-            self._make_tables(dimension_of(vectors) or DEFAULT_DIMENSION)
+            self._make_tables(dimension)
+        elif self._dimension not in (None, dimension):
+            self._make_anew(dimension)
         if self._dimension is not None:
             decoded = Decoded(vectors, self._dimension)
             for table in LANCE_TABLES:
@@ -155,6 +167,23 @@ class LanceStore:
             schema = table.schema(dimension)
             made = self._database().create_table(table.name, schema=schema)
             self._hold(table.name, made)
+
+    def _make_anew(self, dimension: int) -> None:
+        """Have the tables' vectors in another dimension, by one more version of each.
+
+        Only the tables are read, some rows at a time: the foreign vectors are in them.
+        """
+        for table in LANCE_TABLES:
+            self._effect(f"lancedb:{table.name}:anew")
+            old = _pages(self._live()[table.name])
+            schema = table.schema(dimension)
+            rows = pa.RecordBatchReader.from_batches(schema, table.of_dimension(old, dimension))
+            made = self._database().create_table(
+                table.name, rows, schema, mode="overwrite", on_bad_vectors="null"
+            )
+            self._hold(table.name, made)
+            self._index(table.name)
+        self._dimension = dimension
 
     def _write(self, table: LanceTable, rows: Rows, vectors: Decoded) -> None:
         what = writes(table, rows)
@@ -191,6 +220,7 @@ class LanceStore:
             "layout": LAYOUT,
             "position": position,
             "dimension": self._dimension,
+            "models": self._models.as_dict(),
             "tables": tables,
         }
         replace_json(self.folder / STATE, state)
@@ -237,6 +267,12 @@ class LanceStore:
         """Let the tables go."""
         self._tables.clear()
         self._recorded = None
+
+
+def _pages(table: Table) -> Iterator[pa.RecordBatch]:
+    """All rows, some at a time: of one stream LanceDB reads hundreds of megabytes ahead."""
+    for start in range(0, table.count_rows(), PAGE_ROWS):
+        yield from table.search().offset(start).limit(PAGE_ROWS).to_arrow().to_batches()
 
 
 def _literal(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,9 +10,10 @@ import pyarrow as pa
 from projections.columns import TEXT, WHOLE, by_column
 from projections.rows import DistinctState, Gone, MemoryState, Rows
 from projections.tables import MEMORY_COLUMNS
-from projections.vectors import Decoded
+from projections.vectors import Decoded, of_dimension
 
 State = MemoryState | DistinctState
+FOREIGN = "foreign_vector"
 
 _DISTINCTS = (
     ("distinct_id", TEXT, "key"),
@@ -40,17 +41,32 @@ class LanceTable:
     columns: tuple[tuple[str, pa.DataType, str], ...]
 
     def schema(self, dimension: int) -> pa.Schema:
-        """The columns, the vector last, as a list of float32 of fixed size."""
+        """The columns, then the vector, as a list of float32 of fixed size.
+
+        A vector of another dimension is kept as it was recorded, for when that one is wanted.
+        """
         fields = [pa.field(name, kind) for name, kind, _ in self.columns]
-        return pa.schema([*fields, pa.field("vector", pa.list_(pa.float32(), dimension))])
+        vector = pa.field("vector", pa.list_(pa.float32(), dimension))
+        return pa.schema([*fields, vector, pa.field(FOREIGN, TEXT)])
 
     def arrow(self, states: Sequence[State], vectors: Decoded) -> pa.Table:
         """One living row or more as Arrow."""
         found = by_column(states, (path for _, _, path in self.columns))
         kinds = (kind for _, kind, _ in self.columns)
         arrays = [pa.array(values, kind) for values, kind in zip(found, kinds, strict=True)]
-        arrays.append(vectors.column([state.vector for state in states]))
+        said = [state.vector for state in states]
+        arrays += [vectors.column(said), vectors.foreign(said)]
         return pa.Table.from_arrays(arrays, schema=self.schema(vectors.dimension))
+
+    def of_dimension(
+        self, batches: Iterable[pa.RecordBatch], dimension: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of this table as they are where another dimension is wanted."""
+        schema = self.schema(dimension)
+        for batch in batches:
+            arrays = [batch.column(name) for name, _, _ in self.columns]
+            arrays += of_dimension(batch.column("vector"), batch.column(FOREIGN), dimension)
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 MEMORIES = LanceTable("memories", "memory_id", _MEMORIES)

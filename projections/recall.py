@@ -31,6 +31,7 @@ DECIMALS = 4
 TRIES = 20
 PAUSE_SECONDS = 0.05
 FEWEST = 32
+FACE_COLUMNS = ["memory_id", "face", "namespace", "created_at"]
 
 
 class Wording(TypedDict):
@@ -151,7 +152,7 @@ def _recalled(candidates: Table, memories: Table, best: dict[str, float], k: int
     if not ids:
         return []
     where = f"memory_id IN ({', '.join(map(_literal, ids))})"
-    rows = memories.search().where(where).limit(len(ids)).to_arrow().drop_columns("vector")
+    faces = memories.search().where(where).limit(len(ids)).select(FACE_COLUMNS).to_arrow()
     columns = ["memory_id", "candidate_id", "text"]
     texts = candidates.search().where(where).limit(candidates.count_rows()).select(columns)
     members: dict[str, list[Wording]] = {}
@@ -159,7 +160,8 @@ def _recalled(candidates: Table, memories: Table, best: dict[str, float], k: int
         wording = Wording(candidate_id=row["candidate_id"], text=row["text"])
         members.setdefault(row["memory_id"], []).append(wording)
     found = sorted(
-        rows.to_pylist(), key=lambda r: (-best[r["memory_id"]], r["created_at"], r["memory_id"])
+        faces.to_pylist(),
+        key=lambda r: (-best[r["memory_id"]], r["created_at"], r["memory_id"]),
     )
     return [
         Recalled(

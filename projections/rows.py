@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from contracts.events import AnyEvent, Vector
+from projections.models import Models
 from streams.core.ledger import Entry, Review
 
 
@@ -84,7 +85,8 @@ class ReviewState(NamedTuple):
 class Rows:
     """Everything that the events up to and including position `upto` changed.
 
-    `new` are the candidates that these events admitted: no table can hold their ids yet.
+    `new` are the candidates that these events admitted: no table can hold their ids yet. `models`
+    is what these events say of models, and nothing of what earlier ones said.
     """
 
     upto: int
@@ -94,6 +96,7 @@ class Rows:
     memories: dict[str, MemoryState | Gone] = field(default_factory=dict)
     reviews: dict[str, ReviewState] = field(default_factory=dict)
     new: set[str] = field(default_factory=set)
+    models: Models = field(default_factory=Models)
 
     def __len__(self) -> int:
         return len(self.facts) + len(self.candidates) + len(self.memories) + len(self.reviews)
@@ -107,3 +110,4 @@ class Rows:
         self.memories.update(later.memories)
         self.reviews.update(later.reviews)
         self.new |= later.new
+        self.models.add(later.models)

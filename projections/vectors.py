@@ -15,19 +15,30 @@ AT_ONCE = 64
 """Vectors decoded together: what is read and written then stays in the processor's cache."""
 
 
-def dimension_of(vectors: Sequence[Vector | None]) -> int | None:
-    """The dimension of the last vector that there is."""
-    return next((vector.dimension for vector in reversed(vectors) if vector is not None), None)
-
-
 def decoded(vectors: Sequence[Vector], dimension: int) -> NDArray[np.float16]:
     """Vectors of one dimension as an array (n, dimension)."""
-    texts = [vector.data for vector in vectors]
+    return _numbers([vector.data for vector in vectors], dimension)
+
+
+def _numbers(texts: Sequence[str], dimension: int) -> NDArray[np.float16]:
     if dimension * 2 % 3 == 0:
         data = base64.b64decode("".join(texts))
     else:
         data = b"".join(map(base64.b64decode, texts))
-    return np.frombuffer(data, dtype="<f2").reshape(len(vectors), dimension)
+    return np.frombuffer(data, dtype="<f2").reshape(len(texts), dimension)
+
+
+def numbers_of(column: pa.FixedSizeListArray) -> NDArray[np.float32]:
+    """A column of vectors as an array (n, dimension); anything where there is none."""
+    size = column.type.list_size
+    numbers = column.values.slice(column.offset * size, len(column) * size)
+    rows: NDArray[np.float32] = numbers.to_numpy(zero_copy_only=False).reshape(len(column), size)
+    return rows
+
+
+def _column(numbers: NDArray[np.float32], missing: NDArray[np.bool_]) -> pa.Array:
+    mask = pa.array(missing) if missing.any() else None
+    return pa.FixedSizeListArray.from_arrays(pa.array(numbers.ravel()), numbers.shape[1], mask=mask)
 
 
 class Decoded:
@@ -55,6 +66,39 @@ class Decoded:
             numbers[~missing] = self._numbers[rows[~missing]]
         else:
             numbers = self._numbers[rows]
-        mask = pa.array(missing) if missing.any() else None
-        values = pa.array(numbers.ravel())
-        return pa.FixedSizeListArray.from_arrays(values, self.dimension, mask=mask)
+        return _column(numbers, missing)
+
+    def foreign(self, vectors: Sequence[Vector | None]) -> pa.Array:
+        """Those of other dimensions as they were recorded; null where there is none."""
+        fits = self.dimension
+        texts = [None if v is None or v.dimension == fits else v.data for v in vectors]
+        return pa.array(texts, pa.string())
+
+
+def of_dimension(
+    column: pa.FixedSizeListArray, foreign: pa.StringArray, dimension: int
+) -> tuple[pa.Array, pa.Array]:
+    """The columns of vectors and of foreign ones, where another dimension is wanted from now on."""
+    texts = _recorded(column, foreign)
+    fitting = {row: t for row, t in enumerate(texts) if t is not None and _length(t) == dimension}
+    numbers = np.zeros((len(texts), dimension), np.float32)
+    if fitting:
+        numbers[list(fitting)] = _numbers(list(fitting.values()), dimension)
+    missing = np.ones(len(texts), np.bool_)
+    missing[list(fitting)] = False
+    others = [None if row in fitting else text for row, text in enumerate(texts)]
+    return _column(numbers, missing), pa.array(others, pa.string())
+
+
+def _recorded(column: pa.FixedSizeListArray, foreign: pa.StringArray) -> list[str | None]:
+    """Each row's vector as it was recorded: float16 became float32, and comes back the same."""
+    texts: list[str | None] = foreign.to_pylist()
+    there = np.flatnonzero(column.is_valid())
+    for row, half in zip(there, numbers_of(column)[there].astype("<f2"), strict=True):
+        texts[row] = base64.b64encode(half.tobytes()).decode()
+    return texts
+
+
+def _length(text: str) -> int:
+    """How many numbers a recorded vector has."""
+    return (len(text) // 4 * 3 - text.count("=", -2)) // 2

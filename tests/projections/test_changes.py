@@ -10,7 +10,7 @@ from contracts.events import Vector
 from projections.changes import MANY_MEMBERS, Changes
 from projections.folding import folded, owner_rows
 from projections.rows import Gone, MemoryState, Rows
-from projections.vectors import Decoded, dimension_of
+from projections.vectors import Decoded
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
 from tests.projections.histories import History
@@ -78,7 +78,5 @@ def test_vectors_become_a_column() -> None:
     assert three.column(vectors).to_pylist() == [[1, 2, 3], None, [4, 5, 6], None]
     assert three.column(vectors[2::-2]).to_pylist() == [[4, 5, 6], [1, 2, 3]]
     assert two.column(vectors).to_pylist() == [None, None, None, [1, 2]]
-    assert dimension_of(vectors) == 2
-    assert dimension_of([None]) is None
     assert Decoded([], 3).column([]).to_pylist() == []
     assert Decoded([], 3).column([None]).to_pylist() == [None]

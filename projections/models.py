@@ -1,0 +1,72 @@
+"""Which model's vectors recall asks with, and how long they are: as the log says it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from contracts.events import AnyEvent, Decided, Embedded, PolicySet, Vector
+
+
+@dataclass(slots=True)
+class Models:
+    """The model in force, and the latest vector of each model, with their positions in the log.
+
+    Of whatever parts of the log it was put together, in whatever order, it says the same: the
+    later position counts. `in_force` is the model that the latest policy has its thresholds for,
+    `latest` a position and a dimension by the model's name.
+    """
+
+    in_force: tuple[int, str | None] = (0, None)
+    latest: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, recorded: dict[str, Any]) -> Models:
+        """What `as_dict` gave, out of JSON."""
+        position, model = recorded["in_force"]
+        latest = {name: (said, long) for name, (said, long) in recorded["latest"].items()}
+        return cls((position, model), latest)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is recorded."""
+        return {"in_force": self.in_force, "latest": self.latest}
+
+    def note(self, position: int, event: AnyEvent) -> None:
+        """Take in an event."""
+        match event:
+            case Decided():
+                self._embedded(position, event.data.content.vector)
+            case Embedded():
+                self._embedded(position, event.data.vector)
+            case PolicySet():
+                self._in_force(position, event.data.policy.get("model"))
+            case _:
+                pass
+
+    def add(self, other: Models) -> None:
+        """Take in what other events said."""
+        self._in_force(*other.in_force)
+        for model, (position, dimension) in other.latest.items():
+            self._latest(model, position, dimension)
+
+    def _embedded(self, position: int, vector: Vector | None) -> None:
+        if vector is not None:
+            self._latest(vector.model, position, vector.dimension)
+
+    def _latest(self, model: str, position: int, dimension: int) -> None:
+        known = self.latest.get(model)
+        if known is None or known[0] < position:
+            self.latest[model] = position, dimension
+
+    def _in_force(self, position: int, model: str | None) -> None:
+        if position > self.in_force[0]:
+            self.in_force = position, model
+
+    @property
+    def dimension(self) -> int | None:
+        """How long the latest vector of the model in force is; else the latest that there is.
+
+        None where there is no vector.
+        """
+        said = self.latest.get(self.in_force[1] or "") or max(self.latest.values(), default=None)
+        return said[1] if said is not None else None

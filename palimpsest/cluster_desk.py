@@ -10,7 +10,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contracts.errors import InvalidInputError, RefusedError, UsageError
+from contracts.errors import (
+    InvalidInputError,
+    PalimpsestError,
+    RefusedError,
+    StoreError,
+    UsageError,
+)
 from contracts.identity import event_id
 from contracts.policy import Policy
 from contracts.requests import (
@@ -28,6 +34,7 @@ from contracts.requests import (
 )
 from palimpsest.desk import FrontDesk, answer_or_refusal, told
 from palimpsest.interrupts import between_windows
+from palimpsest.paths import LOG_FILE
 from palimpsest.viewing import decision_id_of_or_none
 from streams.cluster.connection import Connection
 from streams.embedded.desk import Answer
@@ -72,6 +79,24 @@ class ClusterDesk(FrontDesk):
         if self._connected is not None:
             self._connected.close()
         super().close()
+
+    def behind(self) -> int | None:
+        """How many records of the decisions the store has not; None where it cannot be told."""
+        rows = self.log.rows("SELECT topic, partition, next_offset FROM followed")
+        followed = {(topic, partition): offset for topic, partition, offset in rows}
+        if not followed:
+            return None
+        try:
+            return self._line().behind(followed)
+        except PalimpsestError as error:
+            _log.warning("how far the store is behind the cluster is not known: %s", error)
+            return None
+
+    def refresh(self) -> None:
+        """As `FrontDesk.refresh`; StoreError where nothing came from the cluster or will."""
+        if not self.log.head() and not self.follows():
+            raise StoreError(nothing_follows(self.folder))
+        super().refresh()
 
     def _line(self) -> Line:
         if self._connected is None:
@@ -182,6 +207,31 @@ class ClusterDesk(FrontDesk):
                 return False
             positions.append(found.position)
         return not positions or max(positions) <= min(self.positions().values())
+
+
+def log_that_follows(folder: Path, *, needed: bool) -> Log:
+    """The log of a store that follows a cluster; an empty one in memory where there is none.
+
+    StoreError instead where it is needed: what nobody fills would look like an answer.
+    """
+    path = folder / LOG_FILE
+    if needed and not path.is_file():
+        raise StoreError(nothing_follows(folder))
+    return Log.open(path) if path.is_file() else _NoStore.create(path)
+
+
+class _NoStore(Log):
+    """Stands where a store would be, for those who have something to say: nothing is made."""
+
+    MADE = "memory"
+
+
+def nothing_follows(folder: Path) -> str:
+    """What to do where a store is asked for that nobody fills."""
+    return (
+        f"no store at {folder} follows the cluster, and all that is read is read from one: have"
+        f" `palimpsest --store {folder} project` running beside it"
+    )
 
 
 def events_of(request: AnyRequest, answer: Answer) -> list[str]:

@@ -88,6 +88,10 @@ class FrontDesk:
         """Whether the store's decisions are a cluster's."""
         return self.log.row("SELECT 1 FROM followed LIMIT 1") is not None
 
+    def behind(self) -> int | None:
+        """How many records of a cluster's decisions the store has not; None where nobody tells."""
+        return None
+
     def _require_own(self) -> None:
         """RefusedError where what is written here would be overtaken by whom it follows."""
         if self.follows():

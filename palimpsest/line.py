@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -52,6 +52,11 @@ class Line:
         """Have requests carried out; for each the answer of all partitions that it concerned."""
         assert self._client is not None
         return self._run(self._client.ask_each(asked))
+
+    def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
+        """How many records of the decisions there are from these offsets of partitions on."""
+        assert self._client is not None
+        return self._run(self._client.behind(followed))
 
     def _run(self, doing: Coroutine[Any, Any, Result]) -> Result:
         try:

@@ -65,8 +65,15 @@ class Reader:
         )
 
     def status(self) -> dict[str, Any]:
-        """Counts, the log's position, and how far each projection lags behind it."""
+        """Counts, the log's position, how far each projection lags behind it, and it `behind`."""
         return viewing.status(self._desk)
+
+    def behind(self) -> int | None:
+        """How many records of the decisions the store is behind the cluster that is named.
+
+        None where none is, where the store follows none, or where no broker tells.
+        """
+        return self._desk.behind()
 
     def owners_of_session(self, session_id: str) -> list[str]:
         """Who has spoken in a session: most often one owner."""

@@ -29,7 +29,7 @@ from contracts.requests import (
 )
 from palimpsest import exchange
 from palimpsest.batches import Batches
-from palimpsest.cluster_desk import ClusterDesk
+from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import IngestProgress, Summary, ingest_files, ingest_letters, to_inputs
 from palimpsest.paths import LOG_FILE, PROJECTIONS
@@ -72,22 +72,22 @@ class Palimpsest(Batches):
 
         `policy` (a preset's name, a file, or a policy) is put in force by the first candidate of a
         new store; later `set_policy` changes it. The model is loaded when the first text needs it.
-        With a `cluster`, which this store follows, all that is said goes to its topics.
+        With a `cluster`, which this store follows, all that is said goes to its topics; `project`
+        alone makes a store then, and without one nothing can be read.
         Raises StoreError where there is no store, or none that can be read.
         """
         folder = Path(path)
-        if create:
-            _make(folder)
-            log = Log.create(folder / LOG_FILE)
-        else:
-            log = Log.open(folder / LOG_FILE)
         wanted = policy if isinstance(policy, Policy) else load_policy(policy)
 
         def embedder() -> Embedder:
             return Embedder(load_engine(model, engine, progress=progress))
 
         if cluster is not None:
+            log = log_that_follows(folder, needed=not create)
             return cls(folder, ClusterDesk(folder, log, wanted, embedder, cluster))
+        if create:
+            _make(folder)
+        log = (Log.create if create else Log.open)(folder / LOG_FILE)
         return cls(folder, FrontDesk(folder, log, wanted, embedder))
 
     # -- what producers say ----------------------------------------------------------------------

@@ -99,6 +99,7 @@ def status(desk: FrontDesk) -> dict[str, Any]:
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash},
         "lag": {name: position - at for name, at in desk.positions().items()},
+        "behind": desk.behind(),
     }
 
 

@@ -64,6 +64,7 @@ def export_log(
     """Write the whole log to a file."""
     call = invocation(context)
     with call.store() as store, call.output.progress() as tell:
+        call.warn_if_behind(store, at_all=True)
         count = store.export_log(file, progress=_events(tell, "written"))
     answer = {"events": count, "file": str(file)}
     call.output.answer(answer, lambda: drawing.fields(answer))

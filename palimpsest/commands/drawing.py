@@ -78,11 +78,13 @@ _ALSO = {
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, then the decisions by kind, then where the log and the projections are."""
-    shown_apart = ("decisions", "judge", "lag", "policy", "position")
+    shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position")
     counts = [(name, status[name]) for name in status if name not in shown_apart]
     kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
     policy = status.get("policy", {})
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())
+    if status["behind"] is not None:
+        lag = f"{lag}; {status['behind']:,} records behind the cluster"
     return Group(
         _counts([*counts, ("decisions", sum(status["decisions"].values())), *kinds]),
         shown(_judged(status["judge"]), "dim"),

@@ -23,6 +23,8 @@ OneOwner = Annotated[
     str | None, typer.Option("--owner", metavar="OWNER", help="Of this owner alone.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be; write nothing.")]
+A_LITTLE = 100
+"""Records that a store may be behind its cluster: what a projector takes over in a moment."""
 
 
 @dataclass
@@ -60,6 +62,15 @@ class Invocation:
             ) as store,
         ):
             yield store
+
+    def warn_if_behind(self, store: Palimpsest, *, at_all: bool = False) -> None:
+        """Say that an answer is old where the cluster is named and the store is far behind it."""
+        behind = store.behind()
+        if behind is not None and behind > (0 if at_all else A_LITTLE):
+            self.output.remark(
+                f"warning: the store {self.settings.store} is {behind:,} records behind the"
+                " cluster: is `palimpsest project` running on it?"
+            )
 
 
 def invocation(context: typer.Context) -> Invocation:

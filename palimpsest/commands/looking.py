@@ -53,6 +53,7 @@ def recall(
         found = store.recall(
             owner, query, k=k, namespace=namespace, as_of=as_of, session_id=session
         )
+        call.warn_if_behind(store)
     call.output.answer(found, lambda: drawing.recalled(found))
 
 
@@ -71,6 +72,7 @@ def show(
     if (memory is None) == (candidate is None):
         raise typer.BadParameter("name a memory, or a candidate with --candidate")
     with call.store() as store:
+        call.warn_if_behind(store)
         if candidate is not None:
             found = store.show_candidate(candidate)
             call.output.answer(found, lambda: trees.candidate_tree(found))

@@ -14,6 +14,7 @@ from contracts.errors import InvalidInputError, TransientError
 from contracts.requests import AnyRequest, SessionRequest
 from streams.cluster.connection import Connection
 from streams.cluster.following import begin_at, reader
+from streams.cluster.metadata import answering
 from streams.cluster.partition import SOURCE
 from streams.cluster.partitions import partition_of
 from streams.cluster.publishing import BATCH_BYTES, REQUEST_BYTES
@@ -90,6 +91,16 @@ class Client:
             sent.append(await self._producer.send(topic, value, key, partition=partition))
         await asyncio.gather(*sent)
         return len(sent)
+
+    async def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
+        """How many records of the decisions there are from these offsets of topics' partitions on.
+
+        The markers of transactions count, too. TransientError where no broker answers.
+        """
+        at = [self._topics.at("decisions", number) for number in range(self._topics.partitions)]
+        async with answering(self._connection), reader(self._connection) as consumer:
+            ends = await consumer.end_offsets(at)
+        return sum(max(ends[one] - followed.get((one.topic, one.partition), 0), 0) for one in at)
 
     async def ask_each(self, asked: Sequence[Asked]) -> list[dict[str, Any]]:
         """Publish requests to the partitions that they may concern, and join each one's answers.

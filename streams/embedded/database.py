@@ -51,11 +51,14 @@ class Database:
     `sealed`: it is on a read-only disk, so it can be read and nothing is ever written beside it.
     """
 
+    MADE = "rwc"
+    """SQLite's mode of opening a file that may have to be made."""
+
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
         self.path = path
         self.sealed = not create and _sealed(path)
         self._read_only = read_only or self.sealed
-        mode = "rwc" if create else "ro" if self._read_only else "rw"
+        mode = self.MADE if create else "ro" if self._read_only else "rw"
         immutable = "&immutable=1" if self.sealed else ""
         with _told(path):
             self._connection = sqlite3.connect(

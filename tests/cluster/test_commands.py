@@ -22,6 +22,7 @@ from contracts.wire import decode
 from infra.broker import free_port
 from palimpsest import cluster_desk, store
 from palimpsest.cli import app
+from palimpsest.commands import invocation
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from tests.cluster.cluster import eventually
@@ -68,6 +69,10 @@ class Shell:
     def run(self, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
         where = self._where if cluster else ()
         return CliRunner().invoke(app, [*self._store, "--json", *words, *where], input=stdin)
+
+    def drawn(self, *words: str) -> Any:
+        """As a person sees it."""
+        return CliRunner().invoke(app, [*self._store, *words, *self._where])
 
     def asked(self, *words: str, stdin: bytes = b"", cluster: bool = True, status: int = 0) -> Any:
         ran = self.run(*words, stdin=stdin, cluster=cluster)
@@ -154,16 +159,19 @@ def test_a_cluster_from_the_command_line(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    port = free_port()
+    port, projectors = free_port(), free_port()
     worker = shell.start("worker", "--instance", "one", "--web-port", str(port))
-    project = shell.start("project")
     published = shell.asked("ingest", "-", stdin=rows(*ROWS) + b'{"owner_id": "ada", "note": "x"}')
     assert (published["rows"], published["published"]) == (5, 5)
+    assert "store project" in shell.error(4, "status")["detail"]
+    project = shell.start("project", "--web-port", str(projectors))
     status = shell.until(4)
     assert (status["decisions"]["hash_exact"], status["invalid"]) == (1, 1)
+    eventually(lambda: shell.asked("status")["behind"] == 0, "all is followed")
     decision = _take_back(shell)
     _retry_a_dead_letter(shell)
     _look_at_the_pages(port)
+    _look_at_the_projectors_pages(projectors)
     refused = shell.error(3, "unmerge", "--decision", "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
     assert refused["reason"] == "unknown_decision"
     for words in (("ingest", "-"), ("confirm", decision)):
@@ -218,6 +226,16 @@ def _look_at_the_pages(port: int) -> None:
     assert all(line.endswith(" 0.0") for line in lags)
 
 
+def _look_at_the_projectors_pages(port: int) -> None:
+    assert _page(port, "healthz") == "alive\n"
+    assert _page(port, "readyz") == "ready\n"
+    lines = _page(port, "metrics").splitlines()
+    lags = [line for line in lines if line.startswith("palimpsest_lag{")]
+    assert len(lags) == 8
+    assert all(line.endswith(" 0.0") for line in lags)
+    assert any(line.startswith("palimpsest_followed_total ") for line in lines)
+
+
 def _page(port: int, name: str) -> str:
     with urlopen(f"http://127.0.0.1:{port}/{name}", timeout=10) as page:
         told: str = page.read().decode()
@@ -232,6 +250,21 @@ def _unmerge_that_nobody_follows(
     done = shell.asked("unmerge", "--decision", joins[0]["decision_id"])
     assert len(done["reversed"]) == 1
     assert "is `palimpsest project` running on it?" in caplog.text
+    _read_what_is_old(shell, monkeypatch)
+
+
+def _read_what_is_old(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that is behind is read, and whoever asks for all of it is told."""
+    behind = shell.asked("status")["behind"]
+    assert behind > 0
+    told = f"{behind} records behind the cluster"
+    assert told in shell.drawn("status").stdout
+    memory = shell.asked("sql", "FROM memories LIMIT 1")[0]["memory_id"]
+    asked = (("recall", "ada", "a dog"), ("show", memory))
+    assert all(told not in shell.run(*words).stderr for words in asked)
+    monkeypatch.setattr(invocation, "A_LITTLE", 0)
+    for words in (*asked, ("log", "export", "old.jsonl")):
+        assert told in shell.run(*words).stderr
 
 
 @pytest.mark.parametrize("command", ["worker", "project", "ingest"])

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import RefusedError, TransientError
+from contracts.errors import RefusedError, StoreError, TransientError
 from contracts.evidence import Evidence, Verdict
 from contracts.requests import (
     AccessRequest,
@@ -33,18 +33,22 @@ from contracts.requests import (
     SettleRequest,
     UnmergeRequest,
 )
+from infra.broker import free_port
 from palimpsest import Palimpsest, cluster_desk, store
 from palimpsest.cluster_desk import ClusterDesk, events_of
 from palimpsest.desk import FrontDesk
+from palimpsest.paths import LOG_FILE
 from streams.cluster import client
 from streams.cluster.client import Asked
 from streams.cluster.connection import Connection
 from streams.cluster.partitions import partition_of
 from streams.cluster.topics import Topics
+from streams.embedded.log import Log
 from streams.policies import load_policy
 from tests.stub_engine import load_stub
 
 STORE_TIME = load_policy("store-time")
+NOBODY = Connection(bootstrap="nobody:1")
 TEXTS = (
     "the spare key of the boat shed hangs on the hook number four",
     "the spare key of the boat shed hangs on the hook number seven",
@@ -106,7 +110,7 @@ def ask(
 ) -> Iterator[Asking]:
     monkeypatch.setattr(cluster_desk, "FOLLOWING_SECONDS", 0.0)
     workers = Workers(opened.desk)
-    with Palimpsest.open(opened.folder, cluster=Connection(bootstrap="nobody:1")) as following:
+    with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
         assert isinstance(following.desk, ClusterDesk)
         monkeypatch.setattr(following.desk, "_line", lambda: workers)
         with caplog.at_level(logging.WARNING, cluster_desk.__name__):
@@ -178,3 +182,37 @@ def test_only_the_owners_partition_is_asked(
     everybody, one = asyncio.run(waited_for(None)), asyncio.run(waited_for("ada"))
     assert "partitions [0, 1, 2, 3]" in everybody
     assert f"partitions [{partition_of('ada', topics.partitions)}]" in one
+
+
+def test_where_nobody_follows_it_says_who_would(tmp_path: Path) -> None:
+    folder = tmp_path / "memories"
+    advice = f"palimpsest --store {folder} project"
+    with pytest.raises(StoreError, match=advice):
+        Palimpsest.open(folder, create=False, cluster=NOBODY)
+    with Palimpsest.open(folder, cluster=NOBODY) as saying:
+        for read in (saying.status, lambda: saying.sql("FROM memories"), saying.decisions):
+            with pytest.raises(StoreError, match=advice):
+                read()
+        assert saying.behind() is None
+    assert not folder.exists()
+
+
+def test_an_empty_store_that_follows_nothing_is_no_answer(tmp_path: Path) -> None:
+    Palimpsest.open(tmp_path).close()
+    with (
+        Palimpsest.open(tmp_path, create=False, cluster=NOBODY) as reading,
+        pytest.raises(StoreError, match="project"),
+    ):
+        reading.status()
+
+
+def test_what_it_is_behind_is_not_known_without_brokers(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """All that can be read is read all the same."""
+    with Log.create(tmp_path / LOG_FILE) as log, log.transaction():
+        log.execute("INSERT INTO followed VALUES (?, 0, 'topic', 7)", ("memory.decisions",))
+    nobody = Connection(bootstrap=f"127.0.0.1:{free_port()}")
+    with Palimpsest.open(tmp_path, create=False, cluster=nobody) as reading:
+        assert reading.status()["behind"] is None
+    assert "how far the store is behind the cluster is not known" in caplog.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +29,7 @@ from palimpsest.commands import (
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
 from palimpsest.imports import leave_out_catalogues
+from palimpsest.interrupts import end_when_told, interrupt_when_told
 from palimpsest.output import Output
 
 app = typer.Typer(
@@ -100,15 +100,16 @@ def options(
     Exit status: 0 done; 1 something does not hold; 2 wrong usage;
     3 refused; 4 no store that can be read; 70 a bug; 130 interrupted.
     """
+    interrupt_when_told(context.invoked_subcommand)
     context.obj = Invocation(store, Output(as_json=as_json), bootstrap, prefix)
 
 
 def main() -> None:
     """Run the command line and end the process with its exit status.
 
-    Whoever stops it politely (SIGTERM) is answered as whoever interrupts it: with what was done.
+    Whoever stops it politely (SIGTERM) is answered as whoever interrupts it (interrupts.py).
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    end_when_told()
     rest_collector()
     leave_out_catalogues()
     app()

@@ -1,13 +1,49 @@
-"""An interrupt waits until a window is committed and counted, so that the summary is right."""
+"""What SIGTERM and Ctrl-C do: end a process that runs until then, interrupt any other command.
+
+An interrupt waits until a window is committed and counted, so that the summary is right.
+"""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NoReturn
+
+from streams.ending import end_in_time
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+UNTIL_TOLD = frozenset({"project", "verifier", "worker"})
+"""The commands that run until they are told to end, and end with 0 then."""
+INTERRUPTED = 130
+
+
+def end_when_told() -> None:
+    """Have SIGTERM and Ctrl-C end this process from now on: it has begun nothing yet.
+
+    Without a handler the first process of a container would not get them at all.
+    """
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+
+
+def _end(*_: object) -> NoReturn:
+    status = 0 if UNTIL_TOLD & {*sys.argv[1:]} else INTERRUPTED
+    end_in_time(status)
+    raise SystemExit(status)
+
+
+def interrupt_when_told(command: str | None) -> None:
+    """Once the command is known: one that ends by itself is interrupted, to say what was done.
+
+    Nothing where `end_when_told` was not called: whoever embeds the commands has its own signals.
+    """
+    for number in SIGNALS:
+        if command not in UNTIL_TOLD and signal.getsignal(number) is _end:
+            signal.signal(number, signal.default_int_handler)
 
 
 @contextmanager

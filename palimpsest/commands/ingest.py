@@ -10,7 +10,8 @@ import typer
 
 from palimpsest.commands.drawing import summary_table
 from palimpsest.commands.invocation import invocation
-from palimpsest.commands.shell import FAILED, INTERRUPTED
+from palimpsest.commands.shell import FAILED
+from palimpsest.interrupts import INTERRUPTED
 from palimpsest.output import Output, Tell
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from contracts.errors import (
     TransientError,
     UsageError,
 )
+from palimpsest.interrupts import INTERRUPTED
 from palimpsest.output import Output
 
 FAILED = 1
@@ -27,7 +28,6 @@ REFUSED = 3
 NO_STORE = 4
 OUR_FAULT = 70
 """A bug, told apart from what `verify` finds: EX_SOFTWARE of sysexits.h."""
-INTERRUPTED = 130
 WITH_VALUE = ("--bootstrap", "--prefix")
 """Options of all commands that are often typed behind one, as `--json` is."""
 

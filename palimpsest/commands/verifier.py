@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -19,6 +18,8 @@ import typer
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach, topics_at_last
+from palimpsest.interrupts import SIGNALS
+from streams.ending import end_in_time
 
 if TYPE_CHECKING:
     from palimpsest.desk import FrontDesk
@@ -127,9 +128,6 @@ async def _verified(
     from streams.judge.verifier import Verifier
     from streams.judge.verifying import Verifying
 
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     wanted.data.mkdir(parents=True, exist_ok=True)
     settings = call.settings.judge
     async with AsyncExitStack() as stack:
@@ -141,8 +139,21 @@ async def _verified(
         stack.push_async_callback(docket.close)
         with call.output.progress() as tell:
             verifying = Verifying(questions, Verifier(cache(judge.by), docket), _told(tell, docket))
-            tally = await verifying.run(stop, once=wanted.once)
+            tally = await verifying.run(_told_to_end(), once=wanted.once)
         return tally, await _waiting(questions)
+
+
+def _told_to_end() -> asyncio.Event:
+    """Set by SIGTERM and Ctrl-C: what is answered by then has seconds to be brought."""
+    told = asyncio.Event()
+
+    def end() -> None:
+        end_in_time(0)
+        told.set()
+
+    for number in SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    return told
 
 
 def _no_rules() -> Any:

@@ -116,10 +116,10 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        # aiokafka ends a task here that raises CancelledError if it never ran.
-        await asyncio.sleep(0)
-        await self._consumer.stop()
-        await self._producer.stop()
+        ending = (self._consumer.stop(), self._producer.stop())
+        for ended in await asyncio.gather(*ending, return_exceptions=True):
+            if isinstance(ended, Exception):  # the cancellation of a task of aiokafka's is none
+                raise ended
 
     # -- what aiokafka calls in a rebalance --------------------------------------------------------
 

@@ -7,9 +7,7 @@ its default ways lose records, so acknowledging, producing and restoring are don
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import threading
+import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,8 +39,7 @@ from streams.cluster.station import Station  # noqa: E402
 from streams.cluster.topics import Topics  # noqa: E402
 from streams.embedded.writer import Effect, no_effect  # noqa: E402
 from streams.embedder import Embedder  # noqa: E402
-
-_log = logging.getLogger(__name__)
+from streams.ending import end_in_time  # noqa: E402
 
 BUFFERED = 4096
 """Records of a topic that Faust holds before it stops fetching; it stops for up to a second, so
@@ -57,8 +54,6 @@ GIVEN_UP = -1
 """No generation of a consumer group."""
 CRASHED = 1
 """The exit status of a worker that ended without being told to."""
-ENDING_SECONDS = 8.0
-"""How long ending may take; what is not published by then is not decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,38 +83,48 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
 
     `log_level` None leaves logging as the process has set it up.
     """
-    worker = faust.Worker(
-        build_app(settings),
+    app = build_app(settings)
+    process = _Process(
+        app,
         loglevel=log_level,
         override_logging=log_level is not None,
         redirect_stdouts=False,
     )
+    status: Any = CRASHED
     try:
-        worker.execute_from_commandline()
+        process.execute_from_commandline()
+    except SystemExit as ended:
+        status = ended.code
     except asyncio.CancelledError:
-        # Faust raises again what it crashed of, and that may be a wait that was cancelled.
-        raise SystemExit(CRASHED) from None
+        pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
+    raise SystemExit(0 if app.was_told else status)
 
 
-def _give_up() -> None:
-    _log.error("the brokers did not answer in %.0f s: ended without them", ENDING_SECONDS)
-    logging.shutdown()
-    os._exit(CRASHED)
+class _Process(faust.Worker):
+    """Faust's worker, which ends in time when it is told to."""
+
+    app: WorkerApp
+
+    def _schedule_shutdown(self, number: signal.Signals) -> None:
+        """Called by Faust when a signal comes."""
+        if self.crash_reason is None:
+            self.app.was_told = True
+            end_in_time(0)
+        super()._schedule_shutdown(number)
 
 
 class WorkerApp(faust.App):
     """Faust's app, which ends by finishing what is being decided on, while it can acknowledge."""
 
     station: Station
+    was_told = False
+    """To end, while nothing had gone wrong. What does afterwards is no crash: nothing that is in
+    flight is acknowledged, and the brokers may be away."""
 
     async def on_stop(self) -> None:
-        """Called by Faust before it stops its consumer, also when something went wrong.
-
-        Where brokers do not answer, clients would wait for them much longer than may be waited.
-        """
-        limit = threading.Timer(ENDING_SECONDS, _give_up)
-        limit.daemon = True
-        limit.start()
+        """Called by Faust before it stops its consumer, also when something went wrong."""
+        if not self.was_told:
+            end_in_time(CRASHED)
         await self.station.close()
         await super().on_stop()
 

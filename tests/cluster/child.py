@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import streams.embedder
 from palimpsest.following import Follower
@@ -35,7 +35,8 @@ def live(plan: Plan) -> int:
     With `env` it is the command line that is, by settings of the environment alone.
     """
     if "env" in plan:
-        vars(streams.embedder)["load_engine"] = load_stub
+        loading = told_to_end if plan.get("told_while_loading") else load_stub
+        vars(streams.embedder)["load_engine"] = loading
         return type_commands(plan)
     for stream in (1, 2):
         take(stream, f"{plan['out']}.0.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -45,6 +46,13 @@ def live(plan: Plan) -> int:
     if plan["commands"] == [["project"]]:
         return _project(plan, connection, topics)
     return _work(plan, connection, topics)
+
+
+def told_to_end(*_: object, **__: object) -> NoReturn:
+    """Load no engine, for long, and be told to end meanwhile."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(600)
+    raise AssertionError("it did not end")
 
 
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:

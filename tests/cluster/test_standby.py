@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -95,22 +95,25 @@ def test_a_standby_that_cannot_be_filled_hinders_nobody_and_goes_on(
 ) -> None:
     """A client whose connection breaks may also cancel its own wait."""
     failures: list[BaseException] = [asyncio.CancelledError(), KafkaConnectionError()]
-    filled = CopyFolder.catch_up
+    filled, failed = CopyFolder.catch_up, asyncio.Event()
 
-    async def failing(self: CopyFolder, partitions: Sequence[int], *rest: Any) -> None:
-        if failures and HOME in partitions:
+    async def failing(self: CopyFolder, *arguments: Any) -> None:
+        if failures:
             raise failures.pop(0)
-        await filled(self, partitions, *rest)
+        failed.set()
+        await filled(self, *arguments)
 
     publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(2)])
+    first, second = (tmp_path / name / f"{topics.prefix}{COPY}" for name in ("one", "two"))
 
     async def stand_by() -> None:
         async with stations(tmp_path, connection, topics) as (one, _):
-            await bring(one, connection, topics, range(2))
             monkeypatch.setattr(CopyFolder, "catch_up", failing)
-            await holds(tmp_path / "two" / f"{topics.prefix}{COPY}", 2)
+            async with asyncio.timeout(60):
+                await failed.wait()
+            await bring(one, connection, topics, range(2))
+            await holds(second, events_in(first))
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(stand_by())
-    assert not failures
     assert "copies of other workers' partitions fall behind" in caplog.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -56,9 +57,24 @@ def dead_letters(desk: FrontDesk, state: str | None) -> list[dict[str, Any]]:
 
 
 def dead_letter(desk: FrontDesk, letter_id: str) -> tuple[dict[str, Any], bytes]:
-    """A letter and its bytes."""
+    """A letter, with the headers that its record had, and its bytes."""
     letters = DeadLetters(desk.log)
     letter, original = letters.get(letter_id), letters.original(letter_id)
     if letter is None or original is None:
         raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
-    return asdict(letter), original
+    headers = [_header(*header) for header in letters.headers(letter_id)]
+    return asdict(letter) | {"headers": headers}, original
+
+
+def _header(name: str, value: bytes | None) -> dict[str, str | None]:
+    if value is None:
+        return {"name": name, "base64": None, "text": None}
+    return {"name": name, "base64": base64.b64encode(value).decode(), "text": text_of(value)}
+
+
+def text_of(original: bytes) -> str | None:
+    """Bytes as text; None where they are no UTF-8."""
+    try:
+        return original.decode()
+    except UnicodeDecodeError:
+        return None

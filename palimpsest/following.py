@@ -103,7 +103,7 @@ class Replica:
             with self.log.transaction():
                 folded = [self._folded(one) for one in self.log.take_over(new)]
                 for letter in letters:
-                    self._letters.add(*letter_of(tuple(letter.headers), letter.value or b""))
+                    self._letters.follow(letter_of(tuple(letter.headers), letter.value or b""))
                 self._follow_from(at, identities)
         except BaseException:
             self._owners.forget({event.owner_id for event, _ in new})

@@ -12,11 +12,19 @@ from typing import Any
 
 import orjson
 
-from contracts.errors import RefusedError, UsageError
+from contracts.errors import InvalidInputError, RefusedError, UsageError
 from palimpsest.desk import FrontDesk
-from streams.embedded.dead_letters import DeadLetters
+from streams.embedded.dead_letters import DeadLetter, DeadLetters, Headers
 from streams.embedded.inputs import Input, Outcome
-from streams.intake import RawRow, RowCounter, RowReader, understand
+from streams.intake import (
+    RawRow,
+    RowCounter,
+    RowReader,
+    as_structured,
+    binary_mode,
+    parse,
+    understand,
+)
 
 NAMED = 20
 """How many invalid rows a summary names."""
@@ -159,9 +167,30 @@ def ingest_letters(
         letter, raw = letters.get(letter_id), letters.original(letter_id)
         if letter is None or raw is None:
             raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
-        outcome = desk.retry(raw, letter.origin, renames)
+        outcome = _again(desk, letter, raw, letters.headers(letter_id), renames)
         summary.add([outcome])
         if outcome.result != "invalid":
             with desk.log.transaction():
                 letters.mark(letter_id, "retried")
     return summary
+
+
+def _again(
+    desk: FrontDesk, letter: DeadLetter, raw: bytes, headers: Headers, renames: Mapping[str, str]
+) -> Outcome:
+    """What becomes of a letter now; an event in binary mode is brought in structured mode."""
+    if len(raw) < letter.size:
+        return _still(letter, InvalidInputError("field", "not all of its bytes were kept"))
+    attributes = binary_mode(headers)
+    if attributes is None:
+        return desk.retry(raw, letter.origin, renames)
+    try:
+        event = as_structured(attributes, raw)
+        parse(event, source=letter.origin)
+    except InvalidInputError as error:
+        return _still(letter, error)
+    return desk.retry(event, letter.origin, renames)
+
+
+def _still(letter: DeadLetter, error: InvalidInputError) -> Outcome:
+    return Outcome("invalid", decision_id=letter.id, reason=error.reason, detail=error.detail)

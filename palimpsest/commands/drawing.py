@@ -204,4 +204,6 @@ def letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
     text = original[:SHOWN_BYTES].decode(errors="backslashreplace")
     more = len(original) - SHOWN_BYTES
     rest = [shown(f"… {more} bytes more; --raw gives all", "dim")] if more > 0 else []
+    if len(original) < about["size"]:
+        rest.append(shown(f"only the first {len(original)} bytes were kept", "dim"))
     return Group(fields(about), Text(), shown(text), *rest)

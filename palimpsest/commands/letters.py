@@ -10,6 +10,7 @@ import typer
 from palimpsest.commands import drawing
 from palimpsest.commands.ingest import Renames, mapping_of, sum_up
 from palimpsest.commands.invocation import invocation
+from palimpsest.exchange import text_of
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,15 +46,8 @@ def show(
     if raw:
         typer.get_binary_stream("stdout").write(original)
         return
-    document = about | {"base64": base64.b64encode(original).decode(), "text": _text(original)}
+    document = about | {"base64": base64.b64encode(original).decode(), "text": text_of(original)}
     call.output.answer(document, lambda: drawing.letter(about, original))
-
-
-def _text(original: bytes) -> str | None:
-    try:
-        return original.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 @app.command(epilog="Example: palimpsest dead-letters retry --map content=text")

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
 from contracts.candidate import Candidate
 from contracts.errors import InvalidInputError, InvalidReason
 from contracts.events import AnyEvent
+from contracts.identity import digest
 from streams.cluster.partitions import partition_of
+from streams.cluster.topics import LARGEST
+from streams.embedded.dead_letters import Arrived
 from streams.embedded.inputs import Input, Outcome
-from streams.intake import Meaning, Prepared, RawRow, parse_binary, prepare, understand
+from streams.intake import (
+    Meaning,
+    Prepared,
+    RawRow,
+    binary_mode,
+    parse_binary,
+    prepare,
+    understand,
+)
 
 Headers = tuple[tuple[str, bytes], ...]
-BINARY_MODE = ("ce_specversion", "ce-specversion")
 OURS = "palimpsest-"
 """What the names of our headers begin with."""
 DONE = f"{OURS}input"
 """The header on the last event of a batch: the input topic, its id, and the offset there that it is
 done with. The id, because a topic that is deleted and made again begins anew."""
-LETTER = tuple(f"{OURS}{name}" for name in ("id", "reason", "detail", "origin", "at"))
-"""The headers on a dead letter, after those that its record came with."""
+LETTER = f"{OURS}id"
+"""The first header of ours on a dead letter, after those that its record came with."""
+ROOM = LARGEST - 16 * 1024
+"""Bytes of a letter's value, key and headers; what clients and brokers count besides has room."""
+PER_HEADER = 12
+"""Bytes that a header takes besides its name and value, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +78,14 @@ def read(record: Record, source: str, partitions: int) -> Input:
 
 
 def _meaning(record: Record, row: RawRow) -> Meaning:
-    headers = {name: value for name, value in record.headers if value is not None}
-    if not any(name in headers for name in BINARY_MODE):
+    headers = binary_mode(record.headers)
+    if headers is None:
         return understand(row)
     try:
-        said = parse_binary(_as_text(headers), record.value)
+        said = parse_binary(headers, record.value)
     except InvalidInputError as error:
         return error
     return prepare(said) if isinstance(said, Candidate) else said
-
-
-def _as_text(headers: Mapping[str, bytes]) -> dict[str, str]:
-    """Headers that are no text say nothing that an attribute could be."""
-    return {name: value.decode(errors="replace") for name, value in headers.items()}
 
 
 def _in_its_place(meaning: Meaning, record: Record, partitions: int) -> Meaning:
@@ -111,16 +120,38 @@ def inputs_done(headers: Headers) -> list[Done]:
 
 
 def letter_record(topic: str, record: Record, outcome: Outcome, at: datetime) -> Outgoing:
-    """An input that could not be read: its bytes and headers, what was wrong, and where it was."""
+    """An input that could not be read: its bytes and headers, what was wrong, and where it was.
+
+    Of what is too large to be sent the beginning is; small compressed, it may have been larger than
+    anything that brokers take.
+    """
+    sent = _with_room(record)
     said = {
         "id": outcome.decision_id,
         "reason": outcome.reason,
         "detail": outcome.detail,
         "origin": f"{record.topic}/{record.partition}/{record.offset}",
         "at": at.isoformat(),
+        "digest": digest(record.value),
+        "bytes": str(len(record.value)),
     }
     ours = tuple((f"{OURS}{name}", (value or "").encode()) for name, value in said.items())
-    return Outgoing(topic, record.value, record.key, (*record.headers, *ours))
+    return Outgoing(topic, sent.value, sent.key, (*sent.headers, *ours))
+
+
+def _with_room(record: Record) -> Record:
+    """As much of a record as can be sent: its value has what key and headers leave, or half."""
+    key = record.key if len(record.key or b"") < ROOM // 4 else None
+    left = ROOM // 2 - len(key or b"")
+    kept: list[tuple[str, bytes]] = []
+    for name, value in record.headers:
+        left -= len(name.encode()) + len(value or b"") + PER_HEADER
+        if left < 0:
+            break
+        kept.append((name, value))
+    used = sum(len(name.encode()) + len(value or b"") + PER_HEADER for name, value in kept)
+    room = ROOM - len(key or b"") - used
+    return replace(record, value=record.value[:room], key=key, headers=tuple(kept))
 
 
 def rejected_for(one: Outgoing) -> str | None:
@@ -129,13 +160,17 @@ def rejected_for(one: Outgoing) -> str | None:
     return None if reason is None else reason.decode()
 
 
-Letter = tuple[str, bytes, InvalidInputError, str, datetime]
-"""A dead letter's id, bytes, error, origin and time."""
-
-
-def letter_of(headers: Headers, value: bytes) -> Letter:
-    """The dead letter that `letter_record` sent."""
-    ours = {name: value for name, value in headers if name in LETTER}  # the last ones are ours
-    said = {name.removeprefix(OURS): value.decode() for name, value in ours.items()}
-    error = InvalidInputError(cast(InvalidReason, said["reason"]), said["detail"])
-    return said["id"], value, error, said["origin"], datetime.fromisoformat(said["at"])
+def letter_of(headers: Headers, value: bytes) -> Arrived:
+    """The dead letter that `letter_record` sent; earlier versions sent all bytes, and no digest."""
+    begin = max(number for number, (name, _) in enumerate(headers) if name == LETTER)
+    said = {name.removeprefix(OURS): value.decode() for name, value in headers[begin:]}
+    return Arrived(
+        said["id"],
+        value,
+        InvalidInputError(cast(InvalidReason, said["reason"]), said["detail"]),
+        said["origin"],
+        datetime.fromisoformat(said["at"]),
+        said.get("digest") or digest(value),
+        int(said.get("bytes", len(value))),
+        headers[:begin],
+    )

@@ -20,7 +20,8 @@ from contracts.errors import PalimpsestError, StoreError, TransientError
 
 APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+VERIFICATIONS_SINCE = 3
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes a page of the index of ids somewhere: small pages write less."""
@@ -28,6 +29,12 @@ CACHE_KIB = 64 * 1024
 CHECKPOINT_PAGES = 8192
 """32 MB are copied into the file at once: a page that many batches changed is written once."""
 
+_LETTERS_SINCE_4 = (
+    "ALTER TABLE dead_letters ADD COLUMN size INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE dead_letters ADD COLUMN headers TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE dead_letters ADD COLUMN times INTEGER NOT NULL DEFAULT 1",
+    "UPDATE dead_letters SET size = length(bytes)",
+)
 _SETTINGS = (
     "synchronous=FULL",
     f"cache_size=-{CACHE_KIB}",
@@ -189,16 +196,22 @@ class Database:
             self._bring_up()
 
     def _bring_up(self) -> None:
-        """Make the table that version 2 added and version 3 fills; others who open it wait."""
+        """Make what later versions have; others who open it wait."""
         with self.transaction():
-            if self.row("PRAGMA user_version") == (SCHEMA_VERSION,):
-                return
-            self.execute("DROP TABLE IF EXISTS verifications")
-            for statement in _statements():
-                if "verifications" in statement:
-                    self.execute(statement)
-            self._upgrade()
+            version = (self.row("PRAGMA user_version") or (0,))[0]
+            if version < VERIFICATIONS_SINCE:
+                self._make_verifications()
+            for statement in _LETTERS_SINCE_4 if version < SCHEMA_VERSION else ():
+                self.execute(statement)
             self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def _make_verifications(self) -> None:
+        """The table that version 2 added and version 3 fills."""
+        self.execute("DROP TABLE IF EXISTS verifications")
+        for statement in _statements():
+            if "verifications" in statement:
+                self.execute(statement)
+        self._upgrade()
 
     def _upgrade(self) -> None:
         """Fill what was made anew from what is there; called inside the transaction."""

@@ -45,16 +45,21 @@ CREATE TABLE inbox (
 CREATE INDEX inbox_waiting ON inbox (id) WHERE answered_at IS NULL;
 CREATE INDEX inbox_answered ON inbox (answered_at) WHERE answered_at IS NOT NULL;
 
+-- `size` is how many bytes there were: of very many `bytes` are the first. `headers` are those of a
+-- record as JSON, values in base64; `times` counts the records of a topic that had these bytes.
 CREATE TABLE dead_letters (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id     TEXT NOT NULL UNIQUE,
-    digest TEXT NOT NULL,
-    bytes  BLOB NOT NULL,
-    reason TEXT NOT NULL,
-    detail TEXT NOT NULL,
-    origin TEXT NOT NULL,
-    at     TEXT NOT NULL,
-    state  TEXT NOT NULL
+    number  INTEGER PRIMARY KEY AUTOINCREMENT,
+    id      TEXT NOT NULL UNIQUE,
+    digest  TEXT NOT NULL,
+    bytes   BLOB NOT NULL,
+    reason  TEXT NOT NULL,
+    detail  TEXT NOT NULL,
+    origin  TEXT NOT NULL,
+    at      TEXT NOT NULL,
+    state   TEXT NOT NULL,
+    size    INTEGER NOT NULL DEFAULT 0,
+    headers TEXT    NOT NULL DEFAULT '[]',
+    times   INTEGER NOT NULL DEFAULT 1
 );
 CREATE INDEX dead_letters_by_state ON dead_letters (state, number);
 

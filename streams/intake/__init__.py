@@ -1,7 +1,7 @@
 """What producers send, from bytes to candidates; nothing is guessed and nothing is skipped."""
 
 from streams.intake.meaning import Meaning, Prepared, prepare, understand
-from streams.intake.parsing import Word, parse, parse_binary
+from streams.intake.parsing import Word, as_structured, binary_mode, parse, parse_binary
 from streams.intake.reading import RowReader
 from streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
 
@@ -14,6 +14,8 @@ __all__ = [
     "RowCounter",
     "RowReader",
     "Word",
+    "as_structured",
+    "binary_mode",
     "parse",
     "parse_binary",
     "prepare",

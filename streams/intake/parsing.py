@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
@@ -26,6 +26,7 @@ Said = TypeVar("Said", bound=Model)
 NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 _TYPE_OF_OURS = re.compile(r"palimpsest\.[a-z_]{1,40}\.v\d{1,4}")
 _TOLD_ERRORS = 4
+_BINARY_MODE = ("ce_specversion", "ce-specversion")
 
 
 def parse(
@@ -52,12 +53,35 @@ def parse_binary(headers: Mapping[str, str], body: bytes) -> Candidate | Word:
 
     Raises InvalidInputError as `parse` does.
     """
+    return _of_event(_event_of(headers, body))
+
+
+def as_structured(headers: Mapping[str, str], body: bytes) -> bytes:
+    """A CloudEvent in binary mode as one in structured mode, which says the same.
+
+    Raises InvalidInputError where the body is no JSON object.
+    """
+    return orjson.dumps(_event_of(headers, body))
+
+
+def binary_mode(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str] | None:
+    """A record's headers as text, where it is a CloudEvent in binary mode; else None.
+
+    Headers that are no text say nothing that an attribute could be.
+    """
+    found = {name: value for name, value in headers if value is not None}
+    if not any(name in found for name in _BINARY_MODE):
+        return None
+    return {name: value.decode(errors="replace") for name, value in found.items()}
+
+
+def _event_of(headers: Mapping[str, str], body: bytes) -> Row:
     attributes: Row = {
         name[3:].lower(): value
         for name, value in headers.items()
         if name[:3].lower() in ("ce-", "ce_")
     }
-    return _of_event({"specversion": None} | attributes | {"data": _object_of(body)})
+    return {"specversion": None} | attributes | {"data": _object_of(body)}
 
 
 def _object_of(raw: bytes) -> Row:

@@ -85,12 +85,16 @@ class Load:
 
 
 def publish(
-    connection: Connection, topics: Topics, raw: Sequence[tuple[int, bytes | None, Any, Any]]
+    connection: Connection,
+    topics: Topics,
+    raw: Sequence[tuple[int, bytes | None, Any, Any]],
+    **more: Any,
 ) -> None:
     """Send records as they are: partition, key, value, headers."""
 
     async def send() -> None:
-        producer = AIOKafkaProducer(**connection.arguments(), max_request_size=8 * 1024 * 1024)
+        arguments = connection.arguments() | more
+        producer = AIOKafkaProducer(**arguments, max_request_size=32 * 1024 * 1024)
         await producer.start()
         try:
             for partition, key, value, headers in raw:

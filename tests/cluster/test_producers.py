@@ -9,14 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from examples.producers import with_aiokafka, with_confluent
 from infra.distribution import NotAvailableError, cache_folder, locked, obtain_tools
 from palimpsest import Palimpsest
 from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.shared import no_cluster
+from tests.cluster.test_topics import ask_admin
 
 CONSOLE = Path(with_aiokafka.__file__).with_name("with_console.sh")
 SPOKEN = (  # a bare row is named by its bytes: the last is the one before it
@@ -91,10 +92,9 @@ def test_candidates_of_any_producer_show_in_the_dedup_log(
 def compress_decisions(cluster: Cluster, codec: str) -> None:
     """Have the brokers write them so, whatever the worker sends."""
     name = cluster.topics.name("decisions")
-    setting = ConfigEntry("compression.type", codec, incremental_operation=AlterConfigOpType.SET)
-    changed = ConfigResource("topic", name, incremental_configs=[setting])
-    admin = AdminClient({"bootstrap.servers": cluster.connection.bootstrap})
-    admin.incremental_alter_configs([changed])[changed].result(30)
+    settings = cluster.topics.names[name].settings | {"compression.type": codec}
+    changed = ConfigResource(ConfigResourceType.TOPIC, name, settings)
+    ask_admin(cluster.connection, lambda admin: admin.alter_configs([changed]))
 
 
 def publish_compressed(bootstrap: str, topic: str, codec: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -13,7 +13,9 @@ from uuid import uuid4
 import orjson
 import pytest
 
+from contracts.errors import InvalidInputError
 from contracts.events import PolicySet
+from contracts.identity import digest
 from contracts.requests import Selection
 from palimpsest import desk as desks
 from palimpsest import writing
@@ -22,6 +24,7 @@ from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
 from palimpsest.store import Palimpsest
 from palimpsest.writing import WritingSession
+from streams.embedded.dead_letters import Arrived, DeadLetters, Headers
 from streams.embedded.inbox import Inbox
 from streams.embedded.lock import WriterLock
 from streams.embedded.log import Log
@@ -166,6 +169,39 @@ def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -
     assert lock.try_acquire()
     Timer(0.2, lock.release).start()
     assert store.retry_dead_letters(mapping={"content": "text"}).decisions == {"stored": 1}
+
+
+EVENT = (
+    ("ce_specversion", b"1.0"),
+    ("ce_type", b"palimpsest.candidate.v1"),
+    ("ce_source", b"test"),
+    ("ce_id", b"1"),
+)
+
+
+@pytest.mark.parametrize(
+    ("headers", "more", "decisions"),
+    [(EVENT, 0, {"stored": 1}), (EVENT[:3], 0, {}), (EVENT, 1, {}), ((), 1, {})],
+    ids=["whole", "without its id", "cut short", "a row cut short"],
+)
+def test_a_retry_reads_a_record_with_its_headers(
+    store: Palimpsest, headers: Headers, more: int, decisions: dict[str, int]
+) -> None:
+    """What is as wrong as it was stays as it is, and is no new letter."""
+    body = b'{"owner_id": "ann", "text": "Ann sings."}'
+    error = InvalidInputError("wrong_partition", "elsewhere")
+    came = "7", body, error, "memory.candidates/0/1", datetime.now(UTC)
+    log = store._desk.log
+    with log.transaction():
+        size = len(body) + more
+        DeadLetters(log).follow(Arrived(*came, digest(body), size, headers))
+    assert store.retry_dead_letters().decisions == decisions
+    [letter] = store.dead_letters()
+    assert letter["state"] == ("retried" if decisions else "open")
+    shown, _ = store.dead_letter("7")
+    assert [(one["name"], one["text"]) for one in shown["headers"]] == [
+        (name, (value or b"").decode()) for name, value in headers
+    ]
 
 
 def test_the_same_rows_again_leave_every_count_the_same(store: Palimpsest) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from contracts.errors import InvalidInputError
 from contracts.identity import digest, invalid_id
-from streams.embedded.dead_letters import CHUNK, DeadLetter, DeadLetters
+from streams.embedded.dead_letters import CHUNK, Arrived, DeadLetter, DeadLetters
 from streams.embedded.log import Log
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -44,6 +45,7 @@ def test_the_original_bytes_are_kept(letters: DeadLetters, data: bytes) -> None:
         origin="a.jsonl",
         at=AT,
         state="open",
+        times=1,
     )
 
 
@@ -53,9 +55,41 @@ def test_the_same_bytes_are_kept_once_as_they_were_first_told(letters: DeadLette
     assert [(one.id, one.reason) for one in letters.letters()] == [(first, "not_json")]
 
 
+def test_those_of_an_earlier_version_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    with Log.create(path) as log:
+        [letter_id] = add(DeadLetters(log), b"{")
+        for column in ("size", "headers", "times"):
+            log.execute(f"ALTER TABLE dead_letters DROP COLUMN {column}")
+        log.execute("PRAGMA user_version=3")
+    for _ in range(2):
+        with Log.open(path) as log:
+            letters = DeadLetters(log)
+            told = letters.get(letter_id)
+            assert told is not None
+            assert (told.size, told.times, letters.headers(letter_id)) == (1, 1, ())
+
+
+def test_those_of_a_topic_are_counted_and_have_what_the_first_came_with(
+    letters: DeadLetters,
+) -> None:
+    """Of very many bytes the first are there: what is told of them is of all."""
+    headers = (("trace", b"\xff"), ("trace", b""), ("nothing", None))
+    first = Arrived("1", b"{", ERROR, "topic/0/1", AT, digest(b"{ and more"), 10, headers)
+    with letters._database.transaction():
+        letters.follow(first)
+        letters.follow(replace(first, origin="topic/0/2", headers=()))
+        letters.follow(replace(first, id="2"))
+    [one, other] = letters.letters()
+    assert (one.times, one.size, one.digest) == (2, 10, digest(b"{ and more"))
+    assert (one.origin, letters.headers("1")) == ("topic/0/1", headers)
+    assert other.times == 1
+
+
 def test_a_letter_that_is_not_there(letters: DeadLetters) -> None:
     assert letters.get("no id") is None
     assert letters.original("no id") is None
+    assert letters.headers("no id") == ()
 
 
 def test_letters_are_listed_by_state_in_order(letters: DeadLetters) -> None:

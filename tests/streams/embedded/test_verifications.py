@@ -100,6 +100,8 @@ def of_version(version: int) -> Callable[[Path, Sequence[bytes]], Log]:
             if version == 1:
                 database.execute("DROP TABLE verifications")
             database.execute("UPDATE verifications SET position = 7" if version > 1 else "SELECT 1")
+            for column in ("size", "headers", "times"):
+                database.execute(f"ALTER TABLE dead_letters DROP COLUMN {column}")
             database.execute(f"PRAGMA user_version={version}")
         database.close()
         return Log.open(folder / FILE)

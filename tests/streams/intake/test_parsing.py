@@ -24,6 +24,7 @@ from streams.intake import (
     Prepared,
     RawRow,
     Word,
+    as_structured,
     parse,
     parse_binary,
     prepare,
@@ -343,6 +344,7 @@ def test_binary_mode_says_the_same(prefix: str) -> None:
     headers = {prefix + name: value for name, value in attributes.items()}
     headers["Content-Type"] = "application/json"
     assert parse_binary(headers, orjson.dumps(ROW)) == candidate(event())
+    assert candidate(as_structured(headers, orjson.dumps(ROW))) == candidate(event())
 
 
 @pytest.mark.parametrize("missing", ["specversion", "type", "id", "source"])

@@ -7,11 +7,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from contracts.errors import TransientError
 from streams.cluster.missed import Missed
 from streams.cluster.partition import Interrupted, Opened, PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Record
-from streams.cluster.thread import OneThread
+from streams.cluster.thread import OneThread, is_cancelled
 
 AHEAD = 2
 """Batches whose texts are being embedded while one is decided on."""
@@ -121,9 +122,16 @@ class AssignedPartition:
     async def _watched(self, running: Awaitable[None]) -> None:
         try:
             await running
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            await self._fail(TransientError("a client of the brokers gave up what it was asked"))
         except Exception as error:  # noqa: BLE001 - whoever runs the worker ends it with this
-            self._closing = True
-            await self._failed(error)
+            await self._fail(error)
+
+    async def _fail(self, error: Exception) -> None:
+        self._closing = True
+        await self._failed(error)
 
     async def _is_done(self, batch: _Batch) -> bool:
         """Decide on a batch; False where it is left to whoever has the partition next."""

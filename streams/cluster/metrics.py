@@ -9,17 +9,31 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Literal
 
-from contracts.events import AnyEvent, Decided, Refused, Settled
+from contracts.events import (
+    AnyEvent,
+    Composed,
+    Decided,
+    Joined,
+    Redecided,
+    Refused,
+    Reinstated,
+    Reversed,
+    Settled,
+)
 from contracts.evidence import Verdict
 from streams.cluster.copy import Publish
 from streams.cluster.figures import Board, Figure
 from streams.cluster.records import Done, Outgoing, rejected_for
+from streams.core.touched import Touched
 from streams.embedded.log import Lines
 from streams.embedder import Embedder, Embedding
 from streams.embedder.contract import Engine
 
-Stage = Literal["embed", "publish"]
+Stage = Literal["catch_up", "read", "embed", "decide", "publish"]
 LETTERS_PER_MINUTE = 100
+MOST_NAMESPACES = 100
+"""Namespaces that are told apart: producers choose them, and each costs series for ever."""
+OTHER = "other"
 MINUTE = 60.0
 
 
@@ -33,8 +47,9 @@ FIGURES = (
     Figure(
         "palimpsest_decisions",
         "counter",
-        "Decisions by kind and namespace, those that settle pending ones too.",
-        "A jump in the share of `pending` or of joins says that a producer or the policy changed.",
+        "What was decided, by kind and namespace: later joins, reversals, composed texts too.",
+        "A jump in the share of `pending` or joins: a producer or the policy changed. From the"
+        " hundred-and-first on, namespaces are `other`.",
         ("decision", "namespace"),
     ),
     Figure(
@@ -66,8 +81,10 @@ FIGURES = (
     Figure(
         "palimpsest_stage_seconds",
         "histogram",
-        "Seconds of a stage: embedding a batch of texts, publishing a transaction.",
-        "Long `embed`: start more workers. Long `publish`: look at the brokers.",
+        "Seconds of a stage: filling copies, reading a batch, embedding its new texts, deciding on"
+        " it or on a request (`publish` included), publishing a transaction.",
+        "Long `embed` or `decide`: start more workers. Long `publish`: look at the brokers. Long"
+        " `catch_up`: keep the folder of the copies.",
         ("stage",),
     ),
     Figure(
@@ -79,8 +96,10 @@ FIGURES = (
     Figure(
         "palimpsest_lag",
         "gauge",
-        "Records of a partition that wait to be acknowledged.",
-        "Alarm when it grows for minutes: start more workers, up to the number of partitions.",
+        "Records of a partition that wait to be acknowledged, of all partitions whoever has them,"
+        " as the brokers told within the last ten seconds.",
+        "All workers tell the same: take the highest. Alarm when it grows for minutes: start more"
+        " workers, up to the number of partitions.",
         ("topic", "partition"),
     ),
     Figure(
@@ -110,8 +129,8 @@ FIGURES = (
     Figure(
         "palimpsest_progress_timestamp_seconds",
         "gauge",
-        "When something was last acknowledged, in seconds since 1970.",
-        "Old while there is lag: the worker is stuck, and /healthz says so; restart it.",
+        "When a stage was last done with, or a record, in seconds since 1970.",
+        "Old while there is lag: the worker is stuck, and /healthz says so.",
     ),
 )
 
@@ -139,17 +158,29 @@ class Metrics(Board):
     def __init__(self, letters_per_minute: int = LETTERS_PER_MINUTE) -> None:
         super().__init__(FIGURES)
         self.flood = Flood(letters_per_minute)
+        self._namespaces: set[str] = set()
+        self.steps = 0
+        self.progress()
 
-    def decided(self, events: Sequence[AnyEvent]) -> None:
-        """Count events that the brokers have."""
-        for event in events:
+    def progress(self) -> None:
+        """Something was done with: the worker gets on. `steps` is how often that was."""
+        self.steps += 1
+        self.set("palimpsest_progress_timestamp_seconds", time.time())
+
+    def decided(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
+        """Count events that the brokers have, with their positions and what each changed."""
+        for _, event, touched in done:
             match event:
                 case Decided():
                     self.count("palimpsest_candidates")
-                    self._decision(event.data.decision, event.data.candidate.namespace)
+                    self._decision(event.data.decision, touched)
                 case Settled():
-                    self._decision(event.data.decision, "")
+                    self._decision(event.data.decision, touched)
                     self._verdicts(event.data.evidence.verdicts)
+                case Joined() | Redecided():
+                    self._decision(event.data.decision, touched)
+                case Reversed() | Reinstated() | Composed():
+                    self._decision(event.type.split(".")[1], touched)
                 case Refused():
                     self._verdicts(event.data.verdicts)
                 case _:
@@ -166,8 +197,16 @@ class Metrics(Board):
             self.count("palimpsest_verdicts", 1.0, verdict.answer)
             self.count("palimpsest_judge_usd", verdict.cost_usd or 0.0)
 
-    def _decision(self, decision: str, namespace: str) -> None:
-        self.count("palimpsest_decisions", 1.0, decision, namespace)
+    def _decision(self, decision: str, touched: Touched) -> None:
+        self.count("palimpsest_decisions", 1.0, decision, self._namespace(touched))
+
+    def _namespace(self, touched: Touched) -> str:
+        """That of whatever was changed: owners apart, an event is of one namespace."""
+        namespace = next(iter(_namespaces(touched)), OTHER)
+        if namespace not in self._namespaces and len(self._namespaces) >= MOST_NAMESPACES:
+            return OTHER
+        self._namespaces.add(namespace)
+        return namespace
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
@@ -176,14 +215,14 @@ class Metrics(Board):
         yield
         seconds = time.perf_counter() - begun
         self.observe("palimpsest_stage_seconds", seconds, stage)
+        self.progress()
 
     def watching(self, publish: Publish) -> Publish:
-        """What publishes, timed, with what the brokers have taken counted."""
+        """What publishes, timed."""
 
         def watched(lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int | None:
             with self.stage("publish"):
                 offset = publish(lines, others, done)
-            self.decided([event for event, _ in lines])
             self.rejected(others)
             return offset
 
@@ -201,6 +240,12 @@ class Metrics(Board):
         """As `Board.text`."""
         self.set("palimpsest_dead_letters_flood", self.flood.is_on())
         return super().text()
+
+
+def _namespaces(touched: Touched) -> Iterator[str]:
+    yield from (entry.fields.namespace for entry in touched.entries.values())
+    yield from (edge.newer.fields.namespace for edge in touched.edges.values())
+    yield from (memory.namespace for memory in touched.memories.values() if memory)
 
 
 class CountedEmbedder(Embedder):

@@ -18,9 +18,10 @@ from streams.cluster.following import Record as Read
 from streams.cluster.following import read_range
 from streams.cluster.records import Record
 from streams.cluster.setup import admin
-from streams.cluster.topics import Topics
+from streams.cluster.topics import Kind, Topics
 
 _log = logging.getLogger(__name__)
+INPUTS: tuple[Kind, ...] = ("candidates", "commands")
 
 
 def worker_group(topics: Topics) -> str:

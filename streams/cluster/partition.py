@@ -16,13 +16,13 @@ from contracts.policy import Policy
 from contracts.questions import AnyQuestion
 from contracts.wire import encode
 from streams.cluster.copy import PublishedLog
+from streams.cluster.metrics import Metrics
 from streams.cluster.partitions import partition_of
 from streams.cluster.questions import question_record
 from streams.cluster.records import Done, Outgoing, Record, letter_record, read
 from streams.cluster.topics import Topics
 from streams.core.ledger import Ledger
 from streams.core.questions import compose_question, settle_question
-from streams.core.touched import Touched
 from streams.embedded.desk import Answer, WriterDesk
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.serving import Asked, serve, understood
@@ -34,10 +34,6 @@ SOURCE = "memory.candidates"
 """The `source` of bare rows that name none; the same whatever the topic's prefix."""
 POLICY_KEY = b"policy"
 """Of all records of the policies: the last one is left when the topic is compacted."""
-
-
-def _nobody_is_told(_done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
-    """A worker has no projections: those who follow the topic have."""
 
 
 class Interrupted(TransientError):
@@ -99,12 +95,15 @@ class PartitionWriter:
         policy: Policy,
         embedder: Callable[[], Embedder],
         clock: Callable[[], datetime],
+        metrics: Metrics,
         effect: Effect = no_effect,
     ) -> None:
         recorded = log.last_policy()
         wanted = policy if recorded is None else Policy.model_validate(recorded.data.policy)
         self.log = log
-        self.writer = Writer(log, wanted, embedder, clock, _nobody_is_told, effect)
+        # A worker has no projections, which would be told too: those who follow the topic have.
+        self.writer = Writer(log, wanted, embedder, clock, metrics.decided, effect)
+        self._metrics = metrics
         self._desk = _Desk(self.writer, self._is_mine, lambda: self.ending)
         self.ending = False
         self.partition = partition
@@ -127,14 +126,16 @@ class PartitionWriter:
 
     def open(self, records: Sequence[Record]) -> Opened:
         """Read records of the candidates topic and have new texts embedded."""
-        new = [record for record in records if self._is_new(record)]
-        inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
-        window = self.writer.open_window(inputs, lambda outcomes: self._finish(new, outcomes))
-        return Opened(new, window)
+        with self._metrics.stage("read"):
+            new = [record for record in records if self._is_new(record)]
+            inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
+            window = self.writer.open_window(inputs, lambda outcomes: self._finish(new, outcomes))
+            return Opened(new, window)
 
     def close(self, opened: Opened) -> list[Outcome]:
         """Decide, publish and fold; returns when the brokers have it."""
-        return self.writer.close_window(opened.window)
+        with self._metrics.stage("decide"):
+            return self.writer.close_window(opened.window)
 
     def forget(self, opened: Opened) -> None:
         """They will not be decided on here."""
@@ -195,7 +196,8 @@ class PartitionWriter:
             self._reject(record, error)
             return
         reply = partial(self._reply, record, request.request_id)
-        serve(self._desk, [Asked(request, reply)])
+        with self._metrics.stage("decide"):
+            serve(self._desk, [Asked(request, reply)])
 
     def _reply(self, record: Record, request_id: str, answer: Answer) -> None:
         body = orjson.dumps(answer)

@@ -17,26 +17,21 @@ from streams.cluster.assigned import AssignedPartition, Delivery
 from streams.cluster.catching_up import CopyFolder
 from streams.cluster.connection import Connection
 from streams.cluster.copies import discard, let_go
-from streams.cluster.copy import Publish, PublishedLog
-from streams.cluster.missed import Missed, acknowledged, starts
+from streams.cluster.copy import PublishedLog
+from streams.cluster.metrics import Metrics
+from streams.cluster.missed import INPUTS, Missed, acknowledged, starts
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.standby import Standby
 from streams.cluster.thread import OneThread, is_cancelled
-from streams.cluster.topics import Kind, Topics, compare_counts, topic_id
+from streams.cluster.topics import Topics, compare_counts, topic_id
 from streams.embedded.writer import Effect, no_effect
 from streams.embedder import Embedder
 
 _log = logging.getLogger(__name__)
 MOST_CANDIDATES = 80_000
 """How many candidates the loaded ledgers of all partitions may hold together: about 9 kB each."""
-INPUTS: tuple[Kind, ...] = ("candidates", "commands")
 AGAIN_SECONDS = 0.5
-
-
-def unwatched(publish: Publish) -> Publish:
-    """Nobody looks at what is published."""
-    return publish
 
 
 class Station:
@@ -55,12 +50,12 @@ class Station:
         embedder: Callable[[], Embedder],
         clock: Callable[[], datetime],
         failed: Callable[[BaseException], Awaitable[object]],
+        metrics: Metrics,
         effect: Effect = no_effect,
-        watching: Callable[[Publish], Publish] = unwatched,
         *,
         standing_by: bool = False,
     ) -> None:
-        self._watching = watching
+        self._metrics = metrics
         self._connection = connection
         self._topics = topics
         self._copies = CopyFolder(connection, topics, folder)
@@ -164,7 +159,8 @@ class Station:
         logs: dict[int, PublishedLog] = {}
         try:
             await _all(producer.start() for producer in producers.values())
-            await self._copies.catch_up(partitions, logs, self._decider, _say)
+            with self._metrics.stage("catch_up"):
+                await self._copies.catch_up(partitions, logs, self._decider, self._say)
             most = MOST_CANDIDATES // max(len(partitions), 1)
             inputs = await self._input_ids()
             missed = await self._all_missed(logs, inputs)
@@ -223,7 +219,7 @@ class Station:
             log.followed, self._topics.name("decisions"), producer.partition
         )
         assert followed is not None
-        log.publish_with(self._watching(producer.publish), followed)
+        log.publish_with(self._metrics.watching(producer.publish), followed)
         writer = await self._decider.run(
             PartitionWriter,
             log,
@@ -233,14 +229,15 @@ class Station:
             self._policy,
             self._embedder,
             self._clock,
+            self._metrics,
             self._effect,
         )
         writer.writer.owners.most = most_candidates
         return writer
 
-
-def _say(done: int, todo: int) -> None:
-    _log.info("catching up: %d of %d decisions", done, todo)
+    def _say(self, done: int, todo: int) -> None:
+        _log.info("catching up: %d of %d decisions", done, todo)
+        self._metrics.progress()
 
 
 async def _all(doing: Iterable[Awaitable[object]]) -> None:

@@ -11,7 +11,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,17 +26,19 @@ from contracts.errors import StoreError  # noqa: E402
 from contracts.policy import Policy  # noqa: E402
 from streams.cluster.assigned import Delivery  # noqa: E402
 from streams.cluster.connection import Connection  # noqa: E402
-from streams.cluster.following import WAIT_MILLISECONDS  # noqa: E402
+from streams.cluster.consuming import CommittedConsumerThread, Member  # noqa: E402
 from streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
     CountedEmbedder,
     Metrics,
 )
 from streams.cluster.missed import worker_group  # noqa: E402
-from streams.cluster.pages import Watch, add_pages  # noqa: E402
+from streams.cluster.pages import add_pages  # noqa: E402
 from streams.cluster.records import Record  # noqa: E402
 from streams.cluster.station import Station  # noqa: E402
 from streams.cluster.topics import Topics  # noqa: E402
+from streams.cluster.waiting import ask_waiting  # noqa: E402
+from streams.cluster.watch import Watch  # noqa: E402
 from streams.embedded.writer import Effect, no_effect  # noqa: E402
 from streams.embedder import Embedder  # noqa: E402
 from streams.ending import end_in_time  # noqa: E402
@@ -129,31 +131,6 @@ class WorkerApp(faust.App):
         await super().on_stop()
 
 
-class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
-    """Faust's consumer, which reads only what producers have committed, and goes back to the start.
-
-    After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
-    it had fetched by then would come to nobody.
-    """
-
-    def _create_worker_consumer(self, transport: Any) -> Any:
-        consumer = super()._create_worker_consumer(transport)
-        vars(consumer)["_isolation_level"] = "read_committed"
-        vars(consumer)["_fetch_max_wait_ms"] = WAIT_MILLISECONDS
-        return consumer
-
-    async def seek_to_committed(self) -> Any:
-        """Called by Faust before records flow, and where it fetched some before they may."""
-        found = await super().seek_to_committed()
-        await self.call_thread(self._begin, [at for at, offset in found.items() if not offset])
-        return found
-
-    async def _begin(self, partitions: Sequence[Any]) -> None:
-        consumer = self._ensure_consumer()
-        for at in consumer.assignment() & set(partitions):
-            consumer.seek(at, 0)
-
-
 def build_app(settings: WorkerSettings) -> WorkerApp:
     """The app that `palimpsest worker` runs."""
     settings.folder.mkdir(parents=True, exist_ok=True)
@@ -180,12 +157,15 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
         embedder,
         lambda: datetime.now(UTC),
         failed,
+        metrics,
         settings.effect,
-        metrics.watching,
         standing_by=settings.standby,
     )
     app.station = station
-    watch = Watch(app, station, metrics)
+    ask = partial(ask_waiting, settings.connection, settings.topics)
+    watch = Watch(Member(app), station, metrics, ask, failed)
+    app.task(watch.watch_loop)
+    app.task(watch.look_loop)
     add_pages(app, watch)
     _connect(app, watch, station, settings.topics)
     return app
@@ -232,7 +212,6 @@ def _connect(app: faust.App, watch: Watch, station: Station, topics: Topics) -> 
     @app.on_rebalance_complete.connect
     async def ready(*_: Any, **__: Any) -> None:
         generation = app.consumer_generation_id
-        watch.begin()
         is_ready = await station.assign(_mine(app, names))
         if not is_ready and app.consumer_generation_id == generation:
             # Faust would let records flow until the next assignment: they would come to nobody,

@@ -16,7 +16,7 @@ import streams.embedder
 from palimpsest.following import Follower
 from palimpsest.logs import log_to_standard_error
 from projections import projector
-from streams.cluster import assigned, catching_up, following, worker
+from streams.cluster import assigned, catching_up, following, watch, worker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from streams.embedded import operations
@@ -58,6 +58,9 @@ def told_to_end(*_: object, **__: object) -> NoReturn:
 def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     assigned.TOGETHER = plan.get("taken", 64)
     worker.BUFFERED = plan.get("buffered", worker.BUFFERED)
+    watch.LOOK_SECONDS = plan.get("look", watch.LOOK_SECONDS)
+    watch.STUCK_SECONDS = plan.get("stuck", watch.STUCK_SECONDS)
+    watch.GIVE_UP_SECONDS = plan.get("give_up", watch.GIVE_UP_SECONDS)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
     operations.BULK = 3
     _slow_down(plan.get("slow", 0.0))

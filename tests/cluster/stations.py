@@ -12,6 +12,7 @@ import orjson
 from contracts.events import Decided
 from streams.cluster.assigned import Delivery
 from streams.cluster.connection import Connection
+from streams.cluster.metrics import Metrics
 from streams.cluster.partitions import partition_of
 from streams.cluster.records import Record
 from streams.cluster.station import Station
@@ -55,6 +56,7 @@ def new_station(
         lambda: embedder,
         lambda: datetime.now(UTC),
         fail,
+        Metrics(),
         standing_by=standing_by,
     )
 

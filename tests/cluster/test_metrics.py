@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from contracts.events import AnyEvent
+from streams.cluster import metrics as metrics_module
 from streams.cluster.figures import Figure, Name
 from streams.cluster.follower_pages import FOLLOWED
 from streams.cluster.metrics import FIGURES, CountedEmbedder, Metrics
-from tests.core.spec import ASK, given, judge, retract, say
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
+from tests.core.spec import ASK, given, judge, merge, retract, say, unmerge
 from tests.stub_engine import StubEngine
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
@@ -43,10 +49,41 @@ def test_the_queue_of_the_embedder_is_empty_when_it_is_done() -> None:
 def test_verdicts_are_counted_with_what_they_cost() -> None:
     """Also those that were refused: they were paid for."""
     history = given(say("a", "Tea"), say("b", "Milk"), say("c", "Chai", {"a": ASK, "b": ASK}))
-    metrics = Metrics()
     history.when(retract("a"), judge("c", a="same"), judge("c", b="unavailable"))
-    metrics.decided(history.log)
+    metrics = counted(history.log)
     told = metrics.text().decode().splitlines()
     assert 'palimpsest_verdicts_total{answer="same"} 1.0' in told
     assert 'palimpsest_verdicts_total{answer="unavailable"} 1.0' in told
     assert "palimpsest_judge_usd_total 0.0" in told
+
+
+def test_what_is_settled_joined_reversed_and_composed_counts_under_its_namespace() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": ASK}), say("c", "Milk"))
+    history.when(judge("b", a="same"), merge("c", "a"), unmerge("c"))
+    told = counted(history.log).text().decode().splitlines()
+    kinds = [line.partition('decision="')[2].partition('"')[0] for line in told if of_default(line)]
+    assert sorted(kinds) == ["llm_reject", "manual_join", "pending", "reversed", "stored"]
+
+
+def of_default(line: str) -> bool:
+    return line.startswith("palimpsest_decisions_total") and 'namespace="default"' in line
+
+
+def test_namespaces_that_producers_make_up_are_told_apart_up_to_a_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metrics_module, "MOST_NAMESPACES", 2)
+    history = given(*(say(name, name, namespace=name) for name in ("x", "y", "z", "x2", "y2")))
+    told = counted(history.log).text().decode()
+    assert {*re.findall('palimpsest_decisions_total.*namespace="([^"]*)"', told)} == {
+        "x",
+        "y",
+        "other",
+    }
+
+
+def counted(log: Sequence[AnyEvent]) -> Metrics:
+    """Figures of events that the brokers have."""
+    metrics, ledger = Metrics(), Ledger("ada")
+    metrics.decided([(0, event, evolve(ledger, event)) for event in log])
+    return metrics

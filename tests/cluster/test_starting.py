@@ -17,6 +17,7 @@ from palimpsest.settings import read_settings
 from streams.cluster import topics as topics_module
 from streams.cluster.connection import Connection
 from streams.cluster.metadata import BrokersAwayError
+from streams.cluster.metrics import Metrics
 from streams.cluster.station import Station
 from streams.cluster.topics import Topics
 from streams.embedder import Embedder
@@ -69,6 +70,7 @@ def test_given_other_partitions_while_it_runs_it_ends_at_the_next_assignment(
                 lambda: embedder,
                 lambda: datetime.now(UTC),
                 failed,
+                Metrics(),
             )
             try:
                 return await station.assign(range(altered.partitions))

@@ -16,6 +16,7 @@ from contracts.events import Reversed
 from contracts.questions import QUESTION, AnyQuestion, ComposeQuestion
 from contracts.requests import UnmergeRequest
 from streams.cluster.copy import Followed, PublishedLog
+from streams.cluster.metrics import Metrics
 from streams.cluster.partition import PartitionWriter
 from streams.cluster.records import Done, Outgoing, Record
 from streams.cluster.topics import Topics
@@ -55,7 +56,7 @@ class Brokers:
         log = PublishedLog.create(path)
         known = sum(len(lines) for lines, _ in self.taken)
         log.publish_with(self.publish, Followed(TOPICS.name("decisions"), 0, "id", known))
-        return PartitionWriter(log, 0, TOPICS, INPUTS, ASKING, nobody, clock)
+        return PartitionWriter(log, 0, TOPICS, INPUTS, ASKING, nobody, clock, Metrics())
 
     def told(self, story: list[Act], path: Path) -> Written:
         """A story told to a partition's writer, each act in a transaction of its own."""

@@ -1,0 +1,81 @@
+"""The consumer group's member: Faust's consumer mended, and what may be asked of it at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import faust
+import faust.transport.drivers.aiokafka as driver
+from faust.types import TP
+
+from streams.cluster.following import WAIT_MILLISECONDS
+
+
+class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
+    """Faust's consumer, which reads only what producers have committed, and goes back to the start.
+
+    After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
+    it had fetched by then would come to nobody.
+    """
+
+    def _create_worker_consumer(self, transport: Any) -> Any:
+        consumer = super()._create_worker_consumer(transport)
+        vars(consumer)["_isolation_level"] = "read_committed"
+        vars(consumer)["_fetch_max_wait_ms"] = WAIT_MILLISECONDS
+        return consumer
+
+    async def seek_to_committed(self) -> Any:
+        """Called by Faust before records flow, and where it fetched some before they may."""
+        found = await super().seek_to_committed()
+        await self.call_thread(self._begin, [at for at, offset in found.items() if not offset])
+        return found
+
+    async def _begin(self, partitions: Sequence[Any]) -> None:
+        consumer = self._ensure_consumer()
+        for at in consumer.assignment() & set(partitions):
+            consumer.seek(at, 0)
+
+
+class Member:
+    """A worker's part in its consumer group as it is now; nothing here waits or asks a broker."""
+
+    def __init__(self, app: faust.App) -> None:
+        self._app = app
+
+    def assignment(self) -> set[TP]:
+        """The partitions that the group gave it; none before it has begun."""
+        return set() if self._aiokafka() is None else set(self._app.consumer.assignment())
+
+    def positions(self) -> Mapping[TP, int]:
+        """Up to where assigned partitions were fetched; one where that is not known is left out."""
+        consumer = self._aiokafka()
+        subscription = vars(consumer)["_subscription"].subscription if consumer else None
+        assigned = subscription.assignment if subscription else None
+        states = {at: assigned.state_value(at) for at in assigned.tps} if assigned else {}
+        return {TP(*at): one.position for at, one in states.items() if one.has_valid_position}
+
+    def held(self) -> int:
+        """How many records of the present assignment came and are not acknowledged."""
+        now = self._app.consumer_generation_id
+        unacked = list(self._app.consumer.unacked)
+        return sum(not one.acked and one.generation_id == now for one in unacked)
+
+    def trouble(self) -> BaseException | None:
+        """What ended its part in the group: aiokafka keeps it for a call that Faust never makes.
+
+        It waits for that call, in no group and with no records, and would for ever.
+        """
+        consumer = self._aiokafka()
+        coordinator = vars(consumer).get("_coordinator") if consumer else None
+        if coordinator is None:
+            return None
+        told: BaseException | None = vars(coordinator)["_pending_exception"]
+        running = vars(coordinator)["_coordination_task"]
+        ended = running.done() and not running.cancelled()
+        return running.exception() if ended else told
+
+    def _aiokafka(self) -> Any:
+        """The consumer of aiokafka; None before there is one."""
+        thread = vars(self._app.consumer).get("_thread")
+        return thread and vars(thread).get("_consumer")

@@ -1,0 +1,150 @@
+"""A worker's watch over itself: what waits, whether anything is done, and when to give up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
+
+from contracts.errors import PalimpsestError, StoreError, TransientError
+from streams.cluster.consuming import Member
+from streams.cluster.metrics import Metrics
+from streams.cluster.station import Station
+from streams.cluster.thread import is_cancelled
+from streams.cluster.waiting import Waiting
+
+_log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 10.0
+"""How often the brokers are asked what waits."""
+STUCK_SECONDS = 60.0
+"""Input waits and nothing was done for so long: /healthz says that the worker does not get on."""
+GIVE_UP_SECONDS = 600.0
+"""After so long it ends, to be started again: beyond any batch of the slowest embedder."""
+TICK_SECONDS = 0.1
+"""How often the event loop is asked how late it is."""
+
+
+class Watch:
+    """Looks again and again at what waits, and notes for how long nothing was done about it.
+
+    It counts looks, not seconds: time in which brokers do not answer, or in which this process
+    stood still, is no time in which it could have got on. `failed` is told what the worker has to
+    end of.
+    """
+
+    def __init__(
+        self,
+        member: Member,
+        station: Station,
+        metrics: Metrics,
+        ask: Callable[[], Awaitable[Waiting]],
+        failed: Callable[[BaseException], Awaitable[object]],
+    ) -> None:
+        self.metrics = metrics
+        self._member = member
+        self._station = station
+        self._ask = ask
+        self._failed = failed
+        self._lag: Mapping[TopicPartition, int] = {}
+        self._identities: dict[str, str] = {}
+        self._steps = 0
+        self._still = 0
+
+    def acknowledging(self, event: Any) -> Callable[[], object]:
+        """What acknowledges an event, and notes it."""
+
+        def acknowledge() -> None:
+            event.ack()
+            self.metrics.progress()
+
+        return acknowledge
+
+    def ready(self) -> bool:
+        """Whether the worker decides for everything that the group gave it."""
+        assigned = {tp.partition for tp in self._member.assignment()}
+        return bool(assigned) and assigned == set(self._station.partitions)
+
+    def stuck(self) -> bool:
+        """Whether input waited for a minute in which nothing was done, nor any copy filled."""
+        return self._still * LOOK_SECONDS >= STUCK_SECONDS
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    async def look_loop(self) -> None:
+        """Look for ever, or until there is something that the worker has to end of."""
+        while True:
+            try:
+                await self.look()
+            except PalimpsestError as error:
+                _log.error("the worker ends: %s", error)
+                await self._failed(error)
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Look once. StoreError where topics were made anew, TransientError where it is stuck."""
+        if (trouble := self._member.trouble()) is not None:
+            raise TransientError(f"its part in the group has ended: {type(trouble).__name__}")
+        told = await self._told()
+        if told is None:
+            self._still = 0
+            return
+        self._compare(told.identities)
+        self._lag = told.lag
+        done, self._steps = self._steps != self.metrics.steps, self.metrics.steps
+        self._still = 0 if done or not self._waits(told) else self._still + 1
+        if self._still * LOOK_SECONDS >= GIVE_UP_SECONDS:
+            raise TransientError(f"input waits, and nothing was done for {GIVE_UP_SECONDS:.0f} s")
+
+    async def _told(self) -> Waiting | None:
+        """What the brokers say; None where they do not answer: nobody gets on then."""
+        try:
+            return await self._ask()
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+        except (TransientError, KafkaError) as error:
+            _log.debug("the brokers do not say what waits: %s", error)
+        return None
+
+    def _compare(self, identities: Mapping[str, str]) -> None:
+        for name, identity in identities.items():
+            if self._identities.setdefault(name, identity) != identity:
+                raise StoreError(f"{name} was deleted and made anew: a worker has to begin anew")
+
+    def _waits(self, told: Waiting) -> bool:
+        """Whether something waits for this worker.
+
+        A partition of which all was fetched may end in what nobody can acknowledge: markers of
+        transactions, and what producers gave up.
+        """
+        fetched = self._member.positions()
+        return self._member.held() > 0 or any(
+            told.lag.get(tp, 0) > 0 and fetched.get(tp, 0) < told.ends[tp]
+            for tp in self._member.assignment()
+        )
+
+    # -- figures -----------------------------------------------------------------------------------
+
+    async def watch_loop(self) -> None:
+        """Note how late the event loop is, for ever."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + TICK_SECONDS
+            await asyncio.sleep(TICK_SECONDS)
+            self.metrics.late(max(loop.time() - due, 0.0))
+
+    def figures(self) -> bytes:
+        """All figures as they are now."""
+        self.metrics.set("palimpsest_partitions", len(self._station.partitions))
+        self.metrics.set("palimpsest_owners_in_memory", self._station.owners_in_memory)
+        self.metrics.set("palimpsest_records_held", self._member.held())
+        self.metrics.forget_lag()
+        for tp, waiting in self._lag.items():
+            self.metrics.set("palimpsest_lag", waiting, tp.topic, str(tp.partition))
+        return self.metrics.text()

@@ -1,0 +1,218 @@
+"""When a worker is ready, when it is held to be stuck, and what it ends of by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiokafka.errors import GroupAuthorizationFailedError
+from faust.types import TP
+
+from contracts.errors import PalimpsestError, StoreError, TransientError
+from streams.cluster import watch as watch_module
+from streams.cluster.consuming import Member
+from streams.cluster.metrics import Flood, Metrics
+from streams.cluster.waiting import Waiting
+from streams.cluster.watch import LOOK_SECONDS, STUCK_SECONDS, Watch
+
+AT = TP("memory.candidates", 0)
+LOOKS = int(STUCK_SECONDS / LOOK_SECONDS)
+
+
+class Group:
+    """A member of a group, and the brokers; both say what a test sets."""
+
+    def __init__(self) -> None:
+        self.assigned = {AT}
+        self.fetched = {AT: 3}
+        self.unacknowledged = 0
+        self.gone: BaseException | None = None
+        self.lag = 7
+        self.identities = {AT.topic: "first"}
+        self.away: BaseException | None = None
+
+    def assignment(self) -> set[TP]:
+        return self.assigned
+
+    def positions(self) -> dict[TP, int]:
+        return self.fetched
+
+    def held(self) -> int:
+        return self.unacknowledged
+
+    def trouble(self) -> BaseException | None:
+        return self.gone
+
+    async def ask(self) -> Waiting:
+        if self.away is not None:
+            raise self.away
+        return Waiting({AT: 10}, {AT: self.lag}, self.identities)
+
+
+async def end(error: BaseException) -> None:
+    raise AssertionError from error
+
+
+def watch(group: Any, *, ready: bool = True) -> Watch:
+    station: Any = SimpleNamespace(partitions=[0] if ready else [], owners_in_memory=0)
+    return Watch(group, station, Metrics(), group.ask, end)
+
+
+def look(watching: Watch, times: int = LOOKS + 1) -> Watch:
+    """Look so often; the first look only finds where things are."""
+    for _ in range(times):
+        asyncio.run(watching.look())
+    return watching
+
+
+def figure(watching: Watch, name: str) -> float:
+    told = watching.figures().decode().splitlines()
+    return float(next(line for line in told if line.startswith(name)).rpartition(" ")[2])
+
+
+def test_a_consumer_that_stands_still_is_stuck_and_its_lag_is_told() -> None:
+    watching = look(watch(Group()), LOOKS)
+    assert not watching.stuck()
+    assert look(watching, 1).stuck()
+    assert figure(watching, "palimpsest_lag{") == 7
+
+
+def test_what_is_held_waits_though_all_was_fetched() -> None:
+    group = Group()
+    group.fetched = {AT: 10}
+    assert not look(watch(group)).stuck()  # what is left are markers, or was given up
+    group.unacknowledged = 1
+    assert look(watch(group)).stuck()
+
+
+def test_lag_is_told_whoever_has_the_partition_and_before_it_is_ready() -> None:
+    group = Group()
+    group.assigned = set()
+    watching = look(watch(group, ready=False))
+    assert figure(watching, "palimpsest_lag{") == 7
+    assert not watching.stuck()
+    assert not watching.ready()
+
+
+def test_it_is_not_stuck_while_anything_is_done() -> None:
+    watching = watch(Group())
+    for _ in range(LOOKS + 1):
+        with watching.metrics.stage("embed"):
+            look(watching, 1)
+    assert not watching.stuck()
+
+
+@pytest.mark.parametrize("away", [TransientError("away"), asyncio.CancelledError()])
+def test_time_without_brokers_does_not_count(away: BaseException) -> None:
+    group = Group()
+    watching = look(watch(group))
+    group.away = away
+    assert not look(watching, 1).stuck()
+    assert figure(watching, "palimpsest_lag{") == 7
+    group.away = None
+    assert not look(watching, 1).stuck()
+
+
+def test_it_ends_when_it_is_stuck_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch_module, "GIVE_UP_SECONDS", 30.0)
+    watching = look(watch(Group()), 3)
+    with pytest.raises(TransientError, match="nothing was done for 30 s"):
+        look(watching, 1)
+
+
+def test_it_ends_when_a_topic_was_made_anew_but_not_while_it_is_gone() -> None:
+    group = Group()
+    watching = look(watch(group), 2)
+    group.identities = {}
+    look(watching, 1)
+    group.identities = {AT.topic: "second"}
+    with pytest.raises(StoreError, match="made anew"):
+        look(watching, 1)
+
+
+def test_it_ends_when_its_part_in_the_group_has_ended() -> None:
+    """Faust never asks aiokafka for what the coordinator has to say, which waits for that."""
+    group = Group()
+    group.gone = GroupAuthorizationFailedError()
+    with pytest.raises(TransientError, match="GroupAuthorizationFailedError"):
+        look(watch(group), 1)
+
+
+def test_whoever_runs_the_worker_is_told_what_it_ends_of() -> None:
+    told: list[BaseException] = []
+
+    async def failed(error: BaseException) -> None:
+        told.append(error)
+
+    group: Any = Group()
+    group.gone = GroupAuthorizationFailedError()
+    station: Any = SimpleNamespace(partitions=[], owners_in_memory=0)
+    asyncio.run(Watch(group, station, Metrics(), group.ask, failed).look_loop())
+    assert [isinstance(error, PalimpsestError) for error in told] == [True]
+
+
+def test_an_acknowledgement_is_progress() -> None:
+    watching = watch(Group())
+    event: Any = SimpleNamespace(ack=lambda: None)
+    before = watching.metrics.steps
+    watching.acknowledging(event)()
+    assert watching.metrics.steps > before
+
+
+# -- what is asked of the member -------------------------------------------------------------------
+
+
+def member(consumer: Any) -> Member:
+    """Of an app with as much of Faust's and aiokafka's consumers as is asked for."""
+    app: Any = SimpleNamespace(consumer=consumer, consumer_generation_id=2)
+    return Member(app)
+
+
+def message(generation: int, *, acked: bool = False) -> Any:
+    return SimpleNamespace(generation_id=generation, acked=acked)
+
+
+def test_held_are_those_of_the_present_assignment_that_are_not_acknowledged() -> None:
+    """Faust keeps the last one of an earlier assignment, which nobody acknowledges."""
+    unacked = [message(1), message(2), message(2, acked=True)]
+    assert member(SimpleNamespace(unacked=unacked)).held() == 1
+
+
+def test_before_it_has_begun_it_has_nothing_and_no_trouble() -> None:
+    new = member(SimpleNamespace(unacked=()))
+    assert (new.assignment(), new.positions(), new.held(), new.trouble()) == (set(), {}, 0, None)
+
+
+def test_trouble_is_what_the_coordinator_would_raise_if_it_were_asked() -> None:
+    async def find(pending: BaseException | None, *, ends: bool) -> BaseException | None:
+        async def run() -> None:
+            if ends:
+                raise ValueError
+            await asyncio.sleep(60)
+
+        running = asyncio.create_task(run())
+        await asyncio.sleep(0)
+        coordinator = SimpleNamespace(_pending_exception=pending, _coordination_task=running)
+        thread = SimpleNamespace(_consumer=SimpleNamespace(_coordinator=coordinator))
+        found = member(SimpleNamespace(_thread=thread)).trouble()
+        running.cancel()
+        return found
+
+    fenced = GroupAuthorizationFailedError()
+    assert asyncio.run(find(None, ends=False)) is None
+    assert asyncio.run(find(fenced, ends=False)) is fenced
+    assert isinstance(asyncio.run(find(None, ends=True)), ValueError)
+
+
+def test_a_flood_is_more_than_so_many_within_a_minute() -> None:
+    now = [0.0]
+    flood = Flood(2, lambda: now[0])
+    for _ in range(2):
+        flood.came()
+    assert not flood.is_on()
+    flood.came()
+    assert flood.is_on()
+    now[0] = 61.0
+    assert not flood.is_on()

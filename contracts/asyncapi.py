@@ -13,7 +13,13 @@ _REQUEST = {
     "type": "string",
     "description": "The request's id; the partition is that of the owners whom it may concern.",
 }
-BARE = {"request": _REQUEST, "answer": _REQUEST, "question": _OWNER}
+_GOES_ON = {"type": "string", "description": "The request's id, and `/so-far` behind it."}
+BARE = {
+    "request": _REQUEST,
+    "answer": _REQUEST,
+    "progress": _GOES_ON,
+    "question": _OWNER,
+}
 """The messages that are bare JSON, with what their key is; all else are CloudEvents."""
 
 Document = dict[str, Any]
@@ -49,7 +55,9 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
                 ["event.policy_set.v1"],
                 {"cleanup.policy": ["compact"]},
             ),
-            "answers": _channel("memory.answers", "What became of requests.", ["answer"]),
+            "answers": _channel(
+                "memory.answers", "What became of requests.", ["answer", "progress"]
+            ),
             "verifications": _channel(
                 "memory.verifications",
                 "Questions to the judge; its verdicts come back as commands.",

@@ -46,6 +46,7 @@ def documents() -> dict[str, Schema]:
         "policy.json": _schema(Policy),
         "request.json": _schema(REQUEST),
         "answer.json": answer(),
+        "progress.json": progress(),
         "question.json": _schema(QUESTION),
     }
     made |= said()
@@ -103,13 +104,18 @@ def said() -> dict[str, Schema]:
 
 
 def answer() -> Schema:
-    """What became of a request: exactly one of what it did, why it was refused, what is wrong."""
+    """What became of a request: exactly one of what it did and why it could not be."""
     text: Schema = {"type": "string"}
     refused = {"type": "object", "properties": {"reason": text, "detail": text}}
     ways: dict[str, Schema] = {
-        "done": {"type": "object", "description": "What the request's command prints."},
+        "done": {
+            "type": "object",
+            "description": "What the request's command prints; of lists that no record could hold"
+            " the end, and in `left_out` how many entries of each are missing.",
+        },
         "refused": refused | {"required": ["reason", "detail"]},
         "usage": text | {"description": "What is wrong with the request itself."},
+        "failed": text | {"description": "The type of a bug that was met in it."},
     }
     return {
         "type": "object",
@@ -117,6 +123,12 @@ def answer() -> Schema:
         "properties": ways,
         "oneOf": [{"required": [way]} for way in ways],
     }
+
+
+def progress() -> Schema:
+    """That a long request goes on, said before its answer."""
+    count = {"type": "integer", "minimum": 0, "description": "Commands of it that were run."}
+    return {"type": "object", "properties": {"so_far": count}, "required": ["so_far"]}
 
 
 def _word(subject: str, description: str) -> Schema:

@@ -262,9 +262,14 @@ def answer_or_refusal(
 def _read(answer: bytes) -> Any:
     """An answer out of the inbox; RuntimeError where a bug was met on the way to it."""
     found = orjson.loads(answer)
-    if isinstance(found, dict) and "failed" in found:
-        raise RuntimeError(f"whoever was writing met a bug in this: {found['failed']}")
+    if isinstance(found, dict):
+        _require_no_bug(found)
     return found
+
+
+def _require_no_bug(answer: Mapping[str, Any]) -> None:
+    if "failed" in answer:
+        raise RuntimeError(f"whoever was writing met a bug in this: {answer['failed']}")
 
 
 def _body(request: AnyRequest) -> bytes:
@@ -277,6 +282,7 @@ def told(answer: Answer) -> Answer:
         raise RefusedError(answer["refused"]["reason"], answer["refused"]["detail"])
     if "usage" in answer:
         raise UsageError(answer["usage"])
+    _require_no_bug(answer)
     if "done" not in answer:
         raise StoreError("the writer's answer cannot be read")
     done: Answer = answer["done"]

@@ -162,8 +162,10 @@ def verified(found: Mapping[str, Any]) -> RenderableType:
 def counted(verb: str, done: str, answer: Mapping[str, Any]) -> str:
     """How many a bulk request concerns."""
     what = "join" if done == "reversed" else "candidate"
-    refused = f"; {len(answer['refused'])} refused" if answer["refused"] else ""
-    return f"{_many(len(answer[done]), what)} of {_many(answer['owners'], 'owner')} {verb}{refused}"
+    left_out = answer.get("left_out", {})
+    count, others = (len(answer[name]) + left_out.get(name, 0) for name in (done, "refused"))
+    refused = f"; {others} refused" if others else ""
+    return f"{_many(count, what)} of {_many(answer['owners'], 'owner')} {verb}{refused}"
 
 
 def _many(count: int, what: str) -> str:

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from contracts.errors import TransientError
+from streams.cluster.desk import Interrupted
 from streams.cluster.missed import Missed
-from streams.cluster.partition import Interrupted, Opened, PartitionWriter
+from streams.cluster.partition import Opened, PartitionWriter
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Record
 from streams.cluster.thread import OneThread, is_cancelled

@@ -12,6 +12,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from contracts.candidate import Candidate
 from contracts.errors import InvalidInputError, TransientError
 from contracts.requests import AnyRequest, SessionRequest
+from streams.cluster.answers import merged
 from streams.cluster.connection import Connection
 from streams.cluster.following import begin_at, reader
 from streams.cluster.metadata import answering
@@ -107,7 +108,7 @@ class Client:
 
         All are published before the first answer is waited for. Only an owner's partition knows its
         candidates, so a request whose owner is not known goes to all. TransientError where for
-        `ANSWER_SECONDS` no answer came.
+        `ANSWER_SECONDS` nothing came of those partitions, no word that it goes on either.
         """
         concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
         async with reader(self._connection) as consumer:
@@ -139,7 +140,10 @@ class Client:
     async def _answers(
         self, consumer: AIOKafkaConsumer, concerned: Mapping[str, Sequence[int]]
     ) -> dict[str, list[dict[str, Any]]]:
-        """Each request's answers by its id, in the order of the partitions that it concerned."""
+        """Each request's answers by its id, in the order of the partitions that it concerned.
+
+        Whatever a partition answers, also to others, says that it gets to what waits there.
+        """
         waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
         found: dict[tuple[bytes, int], dict[str, Any]] = {}
         now = asyncio.get_running_loop().time
@@ -149,11 +153,12 @@ class Client:
                 raise _unanswered({partition for _, partition in waiting})
             some = await consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000))
             for record in (record for records in some.values() for record in records):
+                if any(partition == record.partition for _, partition in waiting):
+                    deadline = now() + ANSWER_SECONDS
                 at = (record.key or b"", record.partition)
                 if at in waiting:
                     waiting.remove(at)
                     found[at] = orjson.loads(record.value or b"")
-                    deadline = now() + ANSWER_SECONDS
         return {
             one: [found[one.encode(), partition] for partition in partitions]
             for one, partitions in concerned.items()
@@ -165,30 +170,3 @@ def _unanswered(partitions: Iterable[int]) -> TransientError:
         f"no answer from the partitions {sorted(partitions)} within {ANSWER_SECONDS:.0f} s: are the"
         " workers running? What was asked is in the topic, and will be carried out"
     )
-
-
-def merged(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the partitions did, together; a refusal only where none did anything.
-
-    Of several refusals the one that is not about an unknown id says most.
-    """
-    done = [answer["done"] for answer in answers if "done" in answer]
-    if done:
-        return {"done": _together(done)}
-    telling = [a for a in answers if not _is_unknown(a)] or answers
-    return dict(telling[0])
-
-
-def _is_unknown(answer: Mapping[str, Any]) -> bool:
-    reason: str = answer.get("refused", {}).get("reason", "")
-    return reason.startswith("unknown_") or reason == "wrong_partition"
-
-
-def _together(done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Lists one after the other, numbers added; all else is the same in each."""
-    total = dict(done[0])
-    for one in done[1:]:
-        for name, value in one.items():
-            if isinstance(value, list | int) and not isinstance(value, bool):
-                total[name] = total.get(name, type(value)()) + value
-    return total

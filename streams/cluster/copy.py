@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from aiokafka.errors import MessageSizeTooLargeError
+
 from contracts.events import AnyEvent
 from contracts.wire import Envelope, decode, envelope_of
 from streams.cluster.records import Done, Outgoing
@@ -118,6 +120,8 @@ class PublishedLog(Copy):
         # The joins whose text has to be composed anew since this transaction, with their owners.
         self.lost_texts: dict[str, str] = {}
         self._beside: Beside = _nothing_beside
+        # Whether the brokers may have what is not here: only another assignment finds out.
+        self.in_doubt = False
         super().__init__(path, create=create, read_only=read_only)
         # What a power failure takes from its end is at the brokers: it is not waited for the disk.
         self.execute("PRAGMA synchronous=NORMAL")
@@ -168,12 +172,18 @@ class PublishedLog(Copy):
         with super().transaction():
             yield
             self._send()
+        self.in_doubt = False
 
     def _send(self) -> None:
         if self._publish is None or self._topic is None or not (self._lines or self.others):
             return
         others = [*self.others, *self._beside(self.appended)]
-        next_offset = self._publish(self._lines, others, self.done)
+        self.in_doubt = True
+        try:
+            next_offset = self._publish(self._lines, others, self.done)
+        except MessageSizeTooLargeError:
+            self.in_doubt = False
+            raise
         if next_offset is not None:
             topic = self._topic
             self.follow(Followed(topic.topic, topic.partition, topic.topic_id, next_offset))

@@ -2,73 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
-import orjson
-
-from contracts.commands import Operation
-from contracts.errors import InvalidInputError, RefusedError, TransientError
+from contracts.errors import InvalidInputError, PalimpsestError
 from contracts.events import AnyEvent, Decided, PolicySet, Redecided
 from contracts.policy import Policy
 from contracts.questions import AnyQuestion
 from contracts.wire import encode
+from streams.cluster.answers import answer_record, progress_record
 from streams.cluster.copy import PublishedLog
+from streams.cluster.desk import PartitionDesk
 from streams.cluster.metrics import Metrics
 from streams.cluster.partitions import partition_of
 from streams.cluster.questions import question_record
 from streams.cluster.records import Done, Outgoing, Record, letter_record, read
 from streams.cluster.topics import Topics
-from streams.core.ledger import Ledger
 from streams.core.questions import compose_question, settle_question
-from streams.embedded.desk import Answer, WriterDesk
+from streams.embedded.desk import Answer
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.serving import Asked, serve, understood
 from streams.embedded.writer import Effect, Window, Writer, no_effect
-from streams.embedder import Embedder
+from streams.embedder import Embedder, ModelError
 from streams.intake import RawRow
+
+_log = logging.getLogger(__name__)
 
 SOURCE = "memory.candidates"
 """The `source` of bare rows that name none; the same whatever the topic's prefix."""
 POLICY_KEY = b"policy"
 """Of all records of the policies: the last one is left when the topic is compacted."""
-
-
-class Interrupted(TransientError):
-    """A request was left half-way because the partition is given up; it will come again."""
-
-
-class _Desk(WriterDesk):
-    """The writer's desk, of a partition's owners alone.
-
-    It is left between two steps of a long request when told to.
-    """
-
-    def __init__(
-        self, writer: Writer, is_mine: Callable[[str], bool], is_ending: Callable[[], bool]
-    ) -> None:
-        super().__init__(writer)
-        self._is_mine = is_mine
-        self._is_ending = is_ending
-
-    def ledger(self, owner_id: str) -> Ledger:
-        self._go_on_or_leave()
-        return super().ledger(owner_id)
-
-    def run(self, command: Operation) -> list[AnyEvent]:
-        if not self._is_mine(command.owner_id):
-            raise RefusedError("wrong_partition", "the owner belongs to another partition")
-        return super().run(command)
-
-    def checkpoint(self) -> None:
-        super().checkpoint()
-        self._go_on_or_leave()
-
-    def _go_on_or_leave(self) -> None:
-        if self._is_ending():
-            raise Interrupted("the partition is given up: what is left of a request comes again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +69,6 @@ class PartitionWriter:
         # A worker has no projections, which would be told too: those who follow the topic have.
         self.writer = Writer(log, wanted, embedder, clock, metrics.decided, effect)
         self._metrics = metrics
-        self._desk = _Desk(self.writer, self._is_mine, lambda: self.ending)
         self.ending = False
         self.partition = partition
         self._topics = topics
@@ -195,14 +159,35 @@ class PartitionWriter:
         except InvalidInputError as error:
             self._reject(record, error)
             return
-        reply = partial(self._reply, record, request.request_id)
-        with self._metrics.stage("decide"):
-            serve(self._desk, [Asked(request, reply)])
+        answers = self._topics.name("answers")
+        about = answers, request.request_id
+        desk = PartitionDesk(
+            self.writer,
+            self._is_mine,
+            lambda: self.ending,
+            lambda commands: self.log.others.append(progress_record(*about, commands)),
+        )
 
-    def _reply(self, record: Record, request_id: str, answer: Answer) -> None:
-        body = orjson.dumps(answer)
-        self.log.others.append(Outgoing(self._topics.name("answers"), body, request_id.encode()))
-        self.log.done.append(self._done(record))
+        def reply(answer: Answer) -> None:
+            self.log.others.append(answer_record(*about, answer))
+            self.log.done.append(self._done(record))
+
+        with self._metrics.stage("decide"):
+            self._serve(desk, Asked(request, reply))
+
+    def _serve(self, desk: PartitionDesk, asked: Asked) -> None:
+        """Carry a request out. Who meets a bug is told so: it must not stop all after it."""
+        try:
+            serve(desk, [asked])
+        except (PalimpsestError, ModelError, OSError):
+            raise
+        except Exception as error:
+            if self.log.in_doubt:
+                raise
+            _log.exception("a request met a bug: %s", asked.request.request_id)
+            answer = {"failed": type(error).__name__}
+            self.writer.abandon()
+            self.writer.commit(lambda: asked.reply(answer))
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
         row = RawRow(record.value, "memory.commands")

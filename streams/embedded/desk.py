@@ -141,8 +141,9 @@ class Rehearsal:
         return [event for event, _ in done]
 
     def checkpoint(self) -> None:
-        """Nothing lasts here; what was shown may go."""
-        self._ledgers.clear()
+        """Nothing lasts here; what was shown may go, but for the owner of whom more comes."""
+        for owner_id in [*self._ledgers][:-1]:
+            self._ledgers.pop(owner_id).dissolve()
 
     def content(self, text: str) -> Content:
         """No model is asked in a rehearsal."""

@@ -56,8 +56,8 @@ from streams.embedded.desk import Answer, Desk
 from streams.embedded.judged import combined, judged
 from streams.embedded.unmerging import refusals, unmerged
 
-BULK = 500
-"""How many commands of a bulk request are committed together."""
+BULK = 1000
+"""Steps of a bulk request between two commits: candidates looked at, and commands."""
 
 
 def carry_out(desk: Desk, request: AnyRequest) -> Answer:
@@ -119,22 +119,29 @@ def _in_bulk(desk: Desk, request: ReverseRequest | RetractRequest | RestoreReque
     done: list[str] = []
     refused: list[dict[str, str]] = []
     owners = 0
-    since_commit = 0
+    steps = 0
     for owner_id in list(_owners(desk, request.selection)):
-        commands = _expanded(desk.ledger(owner_id), request)
+        ledger = desk.ledger(owner_id)
+        commands = _expanded(ledger, request)
         owners += bool(commands)
+        steps = _committed(desk, steps + len(ledger.entries))
         for command in commands:
             target = command.decision_id if isinstance(command, Unmerge) else command.candidate_id
             why = refusals(target, run(desk, command))
             refused += why
             if not why:
                 done.append(target)
-            since_commit += 1
-        if since_commit >= BULK:
-            desk.checkpoint()
-            since_commit = 0
+            steps = _committed(desk, steps + 1)
     names = {"reverse": "reversed", "retract": "retracted", "restore": "restored"}
     return {names[request.request]: done, "refused": refused, "owners": owners}
+
+
+def _committed(desk: Desk, steps: int) -> int:
+    """The steps since the last commit, which is now where they are enough."""
+    if steps < BULK:
+        return steps
+    desk.checkpoint()
+    return 0
 
 
 def _owners(desk: Desk, selection: Selection) -> Iterator[str]:

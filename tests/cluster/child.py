@@ -62,7 +62,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
     watch.STUCK_SECONDS = plan.get("stuck", watch.STUCK_SECONDS)
     watch.GIVE_UP_SECONDS = plan.get("give_up", watch.GIVE_UP_SECONDS)
     following.AT_ONCE = plan.get("at_once", following.AT_ONCE)
-    operations.BULK = 3
+    operations.BULK = plan.get("bulk", 3)
     _slow_down(plan.get("slow", 0.0))
     engine = SlowEngine(plan["embedding"]) if "embedding" in plan else StubEngine()
     embedder = Embedder(engine)

@@ -1,0 +1,222 @@
+"""Requests that a partition's writer carries out: bugs, large answers, long ones, dry runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
+
+from contracts.events import AnyEvent, Retracted
+from contracts.requests import (
+    AnyRequest,
+    JoinSelection,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    SeparateRequest,
+)
+from streams.cluster import answers
+from streams.cluster.answers import SO_FAR, answer_record
+from streams.cluster.copy import Followed, PublishedLog
+from streams.cluster.desk import Interrupted
+from streams.cluster.metrics import Metrics
+from streams.cluster.partition import PartitionWriter
+from streams.cluster.records import Done, Outgoing, Record
+from streams.cluster.topics import Topics
+from streams.embedded import operations, serving
+from streams.embedded.log import Lines
+from streams.embedded.pipeline import decide_all
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.reliability.rows import rows
+from tests.streams.embedded.runtime import AT, inputs
+from tests.stub_engine import StubEngine
+
+TOPICS = Topics("", 1)
+INPUTS = {"memory.candidates": "candidates", "memory.commands": "commands"}
+COUNT = 30
+Transaction = tuple[list[AnyEvent], list[Outgoing], list[Done]]
+
+
+class Partition:
+    """The writer of the only partition, with brokers that say what they have been sent."""
+
+    def __init__(self, path: Path) -> None:
+        self.taken: list[Transaction] = []
+        self.refusal: BaseException | None = None
+        self.sending: Callable[[], None] = lambda: None
+        self.log = PublishedLog.create(path)
+        self.log.publish_with(self._publish, Followed(TOPICS.name("decisions"), 0, "id", 0))
+        embedder = Embedder(StubEngine())
+        self.writer = PartitionWriter(
+            self.log,
+            0,
+            TOPICS,
+            INPUTS,
+            load_policy("standard"),
+            lambda: embedder,
+            lambda: AT,
+            Metrics(),
+        )
+        self._offset = 0
+        decide_all(self.writer.writer, inputs(rows(COUNT, owners=1)))
+        self.taken.clear()
+
+    def _publish(self, lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int:
+        self.sending()
+        refusal, self.refusal = self.refusal, None
+        if refusal is not None:
+            raise refusal
+        self.taken.append(([event for event, _ in lines], list(others), list(done)))
+        return sum(len(events) for events, _, _ in self.taken)
+
+    def asked(self, request: AnyRequest) -> Any:
+        """Have a request carried out; its answer, which has to be the last thing published."""
+        self.bring(request)
+        _, others, done = self.taken[-1]
+        assert [one.offset for one in done] == [self._offset]
+        self._offset += 1
+        assert others[-1].key == request.request_id.encode()
+        return orjson.loads(others[-1].value)
+
+    def bring(self, request: AnyRequest) -> None:
+        """The next record; the same one again where it came to nothing."""
+        body = request.model_dump_json(exclude_none=True).encode()
+        self.writer.carry_out(Record("memory.commands", 0, self._offset, body))
+
+    def events(self) -> list[AnyEvent]:
+        return [event for events, _, _ in self.taken for event in events]
+
+    def told(self, request: AnyRequest) -> list[int]:
+        """How far the request was said to be, before its answer."""
+        key = f"{request.request_id}{SO_FAR}".encode()
+        others = [one for _, others, _ in self.taken for one in others]
+        return [orjson.loads(one.value)["so_far"] for one in others if one.key == key]
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Iterator[Partition]:
+    made = Partition(tmp_path / "copy.sqlite")
+    yield made
+    made.log.close()
+
+
+def retract(**more: Any) -> RetractRequest:
+    return RetractRequest(request_id=str(uuid4()), selection=Selection(source="made-up"), **more)
+
+
+def test_a_request_that_meets_a_bug_is_told_so_and_the_next_is_carried_out(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(desk: Any, request: Any) -> Any:
+        operations.carry_out(desk, request)
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(serving, "carry_out", breaks)
+        assert partition.asked(retract()) == {"failed": "ZeroDivisionError"}
+    assert partition.events() == []
+    assert len(partition.asked(retract())["done"]["retracted"]) == COUNT
+
+
+def test_what_no_record_can_hold_is_a_bug_too(partition: Partition) -> None:
+    partition.refusal = MessageSizeTooLargeError("too large")
+    assert partition.asked(retract()) == {"failed": "MessageSizeTooLargeError"}
+    assert len(partition.asked(retract())["done"]["retracted"]) == COUNT
+
+
+@pytest.mark.parametrize("error", [KafkaConnectionError("away"), RuntimeError("a bug in there")])
+def test_what_happens_on_the_way_to_the_brokers_is_no_answer(
+    partition: Partition, error: Exception
+) -> None:
+    """They may have it: only whoever gets the partition next finds out."""
+    partition.refusal = error
+    with pytest.raises(type(error)):
+        partition.bring(retract())
+    assert partition.taken == []
+
+
+def test_a_long_request_is_told_of_and_left_between_two_steps_of_one_owner(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "BULK", 4)
+    request = retract()
+
+    def end() -> None:
+        partition.writer.ending = len(partition.taken) == 3
+
+    partition.sending = end
+    with pytest.raises(Interrupted):
+        partition.bring(request)
+    assert partition.told(request) == [0, 4, 8, 12]
+    assert len(partition.events()) == 12
+    partition.writer.ending = False
+    partition.sending = lambda: None
+    done = partition.asked(request)["done"]
+    assert len(done["retracted"]) == COUNT
+    assert [isinstance(event, Retracted) for event in partition.events()] == [True] * COUNT
+
+
+def test_a_long_dry_run_is_told_of_and_left_and_writes_nothing(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "BULK", 4)
+    request = retract(dry_run=True)
+    assert len(partition.asked(request)["done"]["retracted"]) == COUNT
+    assert partition.told(request) == [0, *range(4, COUNT, 4)]
+    assert partition.events() == []
+    partition.writer.ending = True
+    with pytest.raises(Interrupted):
+        partition.bring(retract(dry_run=True))
+
+
+def test_a_dry_run_of_joins_over_several_parts_says_what_the_request_then_does(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(operations, "BULK", 1)
+    selection = JoinSelection(source="made-up")
+    request = ReverseRequest(request_id=str(uuid4()), selection=selection)
+    shown = partition.asked(request.model_copy(update={"dry_run": True}))
+    assert len(shown["done"]["reversed"]) > 1
+    assert partition.asked(request) == shown
+
+
+def test_another_partitions_owner_is_refused(
+    partition: Partition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [a, b, *_] = partition.writer.writer.owners.get("owner 0").ledger.entries
+    monkeypatch.setattr(partition.writer, "_is_mine", lambda _owner: False)
+    request = SeparateRequest(request_id=str(uuid4()), a=a, b=b)
+    assert partition.asked(request)["refused"]["reason"] == "wrong_partition"
+
+
+# -- the size of an answer -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [200, 3_000, 10_000])
+def test_of_an_answer_that_no_record_can_hold_the_ends_of_lists_are_left(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "MOST_BYTES", most)
+    memories = [{"members": ["x" * 300] * 5}] * 2
+    done = {"reversed": list(map(str, range(999))), "memories": memories, "owners": 7}
+    record = answer_record("answers", "id", {"done": done})
+    assert len(record.value) <= most
+    told = orjson.loads(record.value)["done"]
+    left_out = told.pop("left_out", {})
+    for name in ("reversed", "memories"):
+        kept, whole = told[name], done[name]
+        assert isinstance(whole, list)
+        assert kept == whole[len(whole) - len(kept) :]
+        assert len(kept) + left_out.get(name, 0) == len(whole)
+    assert told["owners"] == 7
+
+
+def test_an_answer_that_fits_is_whole() -> None:
+    answer = {"done": {"reversed": ["a"], "refused": []}}
+    assert orjson.loads(answer_record("answers", "id", answer).value) == answer

@@ -10,9 +10,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from streams.ending import end_in_time
+
+if TYPE_CHECKING:
+    import asyncio
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 UNTIL_TOLD = frozenset({"project", "verifier", "worker"})
@@ -34,6 +37,21 @@ def _end(*_: object) -> NoReturn:
     status = 0 if UNTIL_TOLD & {*sys.argv[1:]} else INTERRUPTED
     end_in_time(status)
     raise SystemExit(status)
+
+
+def told_to_end() -> asyncio.Event:
+    """Set by SIGTERM and Ctrl-C from now on: what was begun has seconds to be finished."""
+    import asyncio  # later than the handlers of the process's first moments
+
+    told = asyncio.Event()
+
+    def end() -> None:
+        end_in_time(0)
+        told.set()
+
+    for number in SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(number, end)
+    return told
 
 
 def interrupt_when_told(command: str | None) -> None:

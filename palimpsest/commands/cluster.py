@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from contracts.errors import UsageError
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach, topics_at_last
+from palimpsest.interrupts import told_to_end
 from palimpsest.output import Tell
 
 if TYPE_CHECKING:
@@ -170,10 +170,7 @@ async def _followed(
     from streams.cluster.follower_pages import FollowerWatch, watching
     from streams.cluster.stopping import StoppedError, unless
 
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    watch = FollowerWatch(connection)
+    stop, watch = told_to_end(), FollowerWatch(connection)
 
     def told(records: int, at: Offsets) -> None:
         taken(records)

@@ -18,8 +18,7 @@ import typer
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach, topics_at_last
-from palimpsest.interrupts import SIGNALS
-from streams.ending import end_in_time
+from palimpsest.interrupts import told_to_end
 
 if TYPE_CHECKING:
     from palimpsest.desk import FrontDesk
@@ -139,21 +138,8 @@ async def _verified(
         stack.push_async_callback(docket.close)
         with call.output.progress() as tell:
             verifying = Verifying(questions, Verifier(cache(judge.by), docket), _told(tell, docket))
-            tally = await verifying.run(_told_to_end(), once=wanted.once)
+            tally = await verifying.run(told_to_end(), once=wanted.once)
         return tally, await _waiting(questions)
-
-
-def _told_to_end() -> asyncio.Event:
-    """Set by SIGTERM and Ctrl-C: what is answered by then has seconds to be brought."""
-    told = asyncio.Event()
-
-    def end() -> None:
-        end_in_time(0)
-        told.set()
-
-    for number in SIGNALS:
-        asyncio.get_running_loop().add_signal_handler(number, end)
-    return told
 
 
 def _no_rules() -> Any:

@@ -268,11 +268,14 @@ def _read_what_is_old(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("command", ["worker", "project", "ingest"])
-def test_what_is_missing_is_a_sentence(shell: Shell, connection: Connection, command: str) -> None:
+def test_missing_topics_are_a_sentence(shell: Shell, command: str) -> None:
     words = (command, "-") if command == "ingest" else (command,)
     assert "palimpsest topics create makes it" in shell.error(4, *words, stdin=rows("x"))["detail"]
+
+
+def test_whoever_publishes_does_not_wait_for_brokers(shell: Shell, connection: Connection) -> None:
     nobody = connection.model_copy(update={"bootstrap": f"127.0.0.1:{free_port()}"})
-    no_broker = Shell(shell.folder, nobody).error(1, *words, stdin=rows("x"))
+    no_broker = Shell(shell.folder, nobody).error(1, "ingest", "-", stdin=rows("x"))
     assert "no Kafka broker answers" in no_broker["detail"]
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import ProducerFenced
 
 from streams.cluster.connection import Connection
 from streams.cluster.records import Done, Outgoing, decision_record, done_with
 from streams.cluster.topics import LARGEST, Topics
 from streams.embedded.log import Lines
 from streams.embedded.writer import Effect, no_effect
+
+_log = logging.getLogger(__name__)
 
 BATCH_BYTES = 256 * 1024
 """aiokafka sends one batch of a partition at a time: small ones wait for each other."""
@@ -51,9 +55,20 @@ class PartitionProducer:
         await self._producer.stop()
 
     def publish(self, lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int | None:
-        """Send one transaction, from the thread that decides, and wait until it is committed."""
+        """Send one transaction, from the thread that decides, and wait until it is committed.
+
+        Raises ProducerFenced once another writer of the partition has begun.
+        """
         sending = self._send(self._records(lines, done), others)
-        return asyncio.run_coroutine_threadsafe(sending, self._loop).result()
+        try:
+            return asyncio.run_coroutine_threadsafe(sending, self._loop).result()
+        except ProducerFenced:
+            _log.error(
+                "partition %d has another writer: this worker was stopped for longer than its"
+                " session, or another one has its --instance",
+                self.partition,
+            )
+            raise
 
     def _records(self, lines: Lines, done: Sequence[Done]) -> list[Outgoing]:
         records = [decision_record(self._decisions, event, line) for event, line in lines[:-1]]

@@ -74,7 +74,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         lambda: embedder,
         instance=plan["instance"],
         web_port=plan.get("web_port"),
-        session_seconds=SESSION_SECONDS,
+        session_seconds=plan.get("session", SESSION_SECONDS),
         effect=effect_of(plan),
     )
     log_to_standard_error()

@@ -33,11 +33,11 @@ from tests.stub_engine import load_stub
 Plan = dict[str, Any]
 """`commands` with the `store` that they work on; `out`, the beginning of the files of answers.
 
-`crash`: the name of an effect and its number, at which the process kills itself. `record`: a file
-that gets the name of every effect. `window`: how many inputs are decided on together, `batch`: how
-many rows are projected together. `grace`: for how many seconds merged segments stay. `stdin`: a
-file. `limit`: the size in bytes that no file may pass. `env`: more of the environment. `request`:
-the id that requests have, so that what is asked again is the same.
+`crash`: the name of an effect and its number, at which the process kills itself, by SIGKILL or
+another `signal`. `record`: a file that gets the name of every effect. `window`: how many inputs are
+decided on together, `batch`: how many rows are projected together. `grace`: for how many seconds
+merged segments stay. `stdin`: a file. `limit`: the size in bytes that no file may pass. `env`: more
+of the environment. `request`: the id that requests have, so that what is asked again is the same.
 """
 
 POLL_SECONDS = 0.01
@@ -178,7 +178,7 @@ def effect_of(plan: Plan) -> Any:
             with Path(record).open("a") as file:
                 file.write(what + "\n")
         if what == name and seen[what] == number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), plan.get("signal", signal.SIGKILL))
 
     return effect
 

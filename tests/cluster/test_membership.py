@@ -1,0 +1,89 @@
+"""One writer of a partition, whoever was asleep; and a worker that comes back finds its place."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+
+import pytest
+from aiokafka.errors import ProducerFenced
+
+from streams.cluster.connection import Connection
+from streams.cluster.publishing import PartitionProducer
+from streams.cluster.records import Outgoing
+from streams.cluster.topics import Topics
+from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
+from tests.cluster.verifier import equal_to_embedded, read_topic, settled
+from tests.reliability.processes import Child
+from tests.reliability.rows import lines, rows
+from tests.streams.embedded.runtime import inputs
+
+LONG = 20.0
+"""Seconds of a session in which a worker surely comes back."""
+SHORT = 1.5
+SENT = "transaction:sent"
+
+
+def test_a_second_producer_of_a_partition_fences_the_first(
+    connection: Connection, topics: Topics, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = Outgoing(topics.name("answers"), b"{}", b"ann")
+
+    async def published() -> list[int]:
+        first, second = (PartitionProducer(connection, topics, 1) for _ in range(2))
+        await first.start()
+        await asyncio.to_thread(first.publish, [], [record], [])
+        await second.start()
+        with pytest.raises(ProducerFenced):
+            await asyncio.to_thread(first.publish, [], [record], [])
+        await asyncio.to_thread(second.publish, [], [record], [])
+        await first.stop()
+        await second.stop()
+        found = await read_topic(connection, record.topic, topics.partitions)
+        return [len(some) for some in found]
+
+    assert asyncio.run(published()) == [0, 2, 0, 0]
+    assert "partition 1 has another writer" in caplog.text
+
+
+def test_a_worker_that_slept_in_a_transaction_is_fenced(cluster: Cluster) -> None:
+    """Stopped beyond its session with decisions sent and not committed, and woken again."""
+    cluster.publish(inputs(lines(rows(72, owners=5))))
+    effects = cluster.folder / "effects"
+    sleeping = {"crash": [SENT, 3], "signal": signal.SIGSTOP, "record": str(effects)}
+    zombie = cluster.worker("one", taken=6, session=SHORT, **sleeping)
+    eventually(lambda: effects.exists() and effects.read_text().count(SENT) == 3, "it sleeps")
+    other = cluster.worker("two")
+    cluster.decided()
+    zombie.kill(signal.SIGCONT)
+    assert zombie.wait() == 1, said(zombie)
+    assert "has another writer" in said(zombie)
+    settled(cluster)
+    equal_to_embedded(cluster)
+    assert ended([other]) == [0], said(other)
+
+
+def test_a_worker_that_comes_back_in_its_session_moves_nothing(cluster: Cluster) -> None:
+    one, two = (cluster.worker(name, session=LONG) for name in ("one", "two"))
+    eventually(lambda: all_are_assigned(one, two), "each has its part")
+    had, others = assignments(one)[-1], assignments(two)
+    one.kill()
+    assert one.wait() == -signal.SIGKILL
+    one = cluster.worker("one", session=LONG)
+    eventually(lambda: is_ready(one), "it is back")
+    cluster.publish(inputs(lines(rows(12, owners=5))))
+    cluster.decided()
+    assert assignments(one) == [had]
+    assert assignments(two) == others
+    assert ended([one, two]) == [0, 0], said(one)
+
+
+def all_are_assigned(one: Child, two: Child) -> bool:
+    parts = [assignments(worker)[-1] for worker in (one, two) if is_ready(worker)]
+    return len(parts) == 2 and sorted(", ".join(parts)) == sorted("0, 1, 2, 3")
+
+
+def assignments(worker: Child) -> list[str]:
+    """The partitions of each of its assignments, one after the other."""
+    return re.findall(r"ready: partitions (.*)", said(worker))

@@ -13,6 +13,7 @@ from streams.cluster.connection import Connection
 from streams.cluster.following import reader
 from streams.cluster.partitions import partition_of
 from streams.cluster.publishing import PartitionProducer
+from streams.cluster.records import Outgoing, policy_record
 from streams.cluster.topics import Topics
 
 AT_ONCE = 500
@@ -38,7 +39,7 @@ async def import_lines(
     try:
         for producer in producers:
             await producer.start()
-        return await _publish(producers, lines, progress)
+        return await _publish(producers, topics.name("policies"), lines, progress)
     finally:
         await asyncio.gather(*(producer.stop() for producer in producers))
 
@@ -55,18 +56,27 @@ async def _require_empty(connection: Connection, topics: Topics) -> None:
 
 
 async def _publish(
-    producers: list[PartitionProducer], lines: Iterable[bytes], progress: Callable[[int], object]
+    producers: list[PartitionProducer],
+    policies: str,
+    lines: Iterable[bytes],
+    progress: Callable[[int], object],
 ) -> int:
     events = _events(lines)
     count = 0
     while chunk := list(islice(events, AT_ONCE)):
         for producer in producers:
             mine = [one for one in chunk if _belongs(one[0], producer.partition, len(producers))]
+            told = _told_of(mine, policies) if producer.partition == 0 else []
             if mine:
-                await asyncio.to_thread(producer.publish, mine, (), ())
+                await asyncio.to_thread(producer.publish, mine, told, ())
         count += len(chunk)
         progress(count)
     return count
+
+
+def _told_of(events: Iterable[Line], policies: str) -> list[Outgoing]:
+    """The policies of these events for their own topic, as workers tell it of them."""
+    return [policy_record(policies, line) for event, line in events if isinstance(event, PolicySet)]
 
 
 def _events(lines: Iterable[bytes]) -> Iterator[Line]:

@@ -18,7 +18,7 @@ from streams.cluster.desk import PartitionDesk
 from streams.cluster.metrics import Metrics
 from streams.cluster.partitions import partition_of
 from streams.cluster.questions import question_record
-from streams.cluster.records import Done, Outgoing, Record, letter_record, read
+from streams.cluster.records import Done, Outgoing, Record, letter_record, policy_record, read
 from streams.cluster.topics import Topics
 from streams.core.questions import compose_question, settle_question
 from streams.embedded.desk import Answer
@@ -32,8 +32,6 @@ _log = logging.getLogger(__name__)
 
 SOURCE = "memory.candidates"
 """The `source` of bare rows that name none; the same whatever the topic's prefix."""
-POLICY_KEY = b"policy"
-"""Of all records of the policies: the last one is left when the topic is compacted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ class PartitionWriter:
         topic = self._topics.name("policies")
         for event in events:
             if isinstance(event, PolicySet):
-                yield Outgoing(topic, encode(event), POLICY_KEY, partition=0)
+                yield policy_record(topic, encode(event))
 
     def _questions(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
         """What the judge is asked: about candidates that became pending, and for lost texts."""

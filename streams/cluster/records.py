@@ -35,6 +35,8 @@ LETTER = f"{OURS}id"
 """The first header of ours on a dead letter, after those that its record came with."""
 ROOM = LARGEST - 16 * 1024
 """Bytes of a letter's value, key and headers; what clients and brokers count besides has room."""
+POLICY_KEY = b"policy"
+"""Of all records of the policies: the last one is left when the topic is compacted."""
 PER_HEADER = 12
 """Bytes that a header takes besides its name and value, at most."""
 
@@ -106,6 +108,11 @@ def decision_record(topic: str, event: AnyEvent, line: bytes, headers: Headers =
     """An event as a record: the same bytes as in the embedded log, under its owner's key."""
     key = event.owner_id.encode() or None
     return Outgoing(topic, line, key, headers)
+
+
+def policy_record(topic: str, line: bytes) -> Outgoing:
+    """The event that puts a policy in force, for whoever wants to know it without reading a log."""
+    return Outgoing(topic, line, POLICY_KEY, partition=0)
 
 
 def done_with(inputs: Iterable[Done]) -> Headers:

@@ -42,10 +42,10 @@ ROWS = (
 class Shell:
     """Types commands against one cluster and one store; ends what still runs."""
 
-    def __init__(self, folder: Path, connection: Connection) -> None:
+    def __init__(self, folder: Path, connection: Connection, name: str = "store") -> None:
         self.folder = folder
         self.connection = connection
-        self._store = ["--store", str(folder / "store")]
+        self._store = ["--store", str(folder / name)]
         self._where = ["--bootstrap", connection.bootstrap, "--prefix", connection.prefix]
         self._running: list[subprocess.Popen[bytes]] = []
 
@@ -101,6 +101,19 @@ class Shell:
             process.wait()
 
 
+MEMORIES = "SELECT memory_id, face, members FROM memories ORDER BY memory_id"
+
+
+def in_force(shell: Shell) -> str:
+    """The policy that the policies' topic tells last."""
+    policies = Topics(shell.connection.prefix, 1).name("policies")
+    [told] = asyncio.run(read_topic(shell.connection, policies, 1))
+    latest = decode(told[-1].value or b"")
+    assert isinstance(latest, PolicySet)
+    name: str = latest.data.policy["name"]
+    return name
+
+
 @pytest.fixture
 def shell(
     tmp_path: Path, connection: Connection, monkeypatch: pytest.MonkeyPatch
@@ -141,11 +154,7 @@ def _dedupe(shell: Shell) -> None:
     shell.until(count + 2)
     shell.asked("policy", "set", "store-time")
     eventually(lambda: shell.asked("policy", "show", cluster=False)["name"] == "store-time", "set")
-    policies = Topics(shell.connection.prefix, 1).name("policies")
-    [told] = asyncio.run(read_topic(shell.connection, policies, 1))
-    latest = decode(told[-1].value or b"")
-    assert isinstance(latest, PolicySet)
-    assert latest.data.policy["name"] == "store-time"
+    assert in_force(shell) == "store-time"
     [joined] = shell.asked("dedupe")["joined"]
     assert joined["decision"] == "auto_reject"
     [shown] = shell.asked("sql", "FROM joins WHERE owner_id = 'eve'", cluster=False)
@@ -316,6 +325,21 @@ def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topi
     )
     assert set(before) < set(after)
     assert len(after) == len(before) + 1
+    assert in_force(shell) == "standard"
+    _move_back(shell, after)
+
+
+def _move_back(shell: Shell, lines: list[bytes]) -> None:
+    """What a cluster has decided becomes a store of one's own: the same in all, and it goes on."""
+    shown = shell.asked("sql", MEMORIES, cluster=False)
+    back = Shell(shell.folder, shell.connection, "back")
+    assert back.asked("log", "import", "after.jsonl", cluster=False)["events"] == len(lines)
+    assert back.asked("verify", cluster=False)["differences"] == 0
+    assert back.asked("sql", MEMORIES, cluster=False) == shown
+    back.asked("log", "export", "back.jsonl", cluster=False)
+    assert (shell.folder / "back.jsonl").read_bytes().splitlines() == lines
+    again = back.asked("ingest", "-", stdin=rows(*ROWS, "Ada sings.", "Hi."), cluster=False)
+    assert (again["known"], sum(again["decisions"].values())) == (len(ROWS) + 1, 1)
 
 
 def test_without_the_extra_it_says_what_to_install(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, model_validator
 
-from contracts.errors import UsageError
+from streams.cluster.tls import tls_context
 
 Bootstrap = Annotated[str, StringConstraints(pattern=r"^[^\s,;/]+:\d+(,[^\s,;/]+:\d+)*$")]
 Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]*$", max_length=100)]
@@ -18,7 +18,7 @@ class Connection(BaseModel):
     """How to reach a cluster. `bootstrap` is `host:port`, several with commas between.
 
     The prefix stands before the name of every topic, group and transactional id, so that several
-    installations can share a cluster.
+    installations can share a cluster. `ssl_…` are PEM files; the password is that of the key.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -32,6 +32,7 @@ class Connection(BaseModel):
     ssl_cafile: Path | None = None
     ssl_certfile: Path | None = None
     ssl_keyfile: Path | None = None
+    ssl_key_password: SecretStr | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -40,11 +41,11 @@ class Connection(BaseModel):
             raise ValueError("SASL needs sasl_mechanism, sasl_username and sasl_password")
         if not self._uses_sasl and credentials != (None, None, None):
             raise ValueError("sasl_… needs security_protocol SASL_PLAINTEXT or SASL_SSL")
-        files = (self.ssl_cafile, self.ssl_certfile, self.ssl_keyfile)
-        if not self._uses_tls and files != (None, None, None):
+        own = (self.ssl_certfile, self.ssl_keyfile, self.ssl_key_password)
+        if not self._uses_tls and (self.ssl_cafile, *own) != (None,) * 4:
             raise ValueError("ssl_… needs security_protocol SSL or SASL_SSL")
-        if self.ssl_keyfile is not None and self.ssl_certfile is None:
-            raise ValueError("ssl_keyfile needs ssl_certfile")
+        if self.ssl_certfile is None and own != (None, None, None):
+            raise ValueError("ssl_keyfile and ssl_key_password need ssl_certfile")
         return self
 
     @property
@@ -58,7 +59,7 @@ class Connection(BaseModel):
     def arguments(self) -> dict[str, Any]:
         """The keyword arguments that each of aiokafka's clients takes.
 
-        UsageError when a TLS file cannot be read.
+        UsageError when a TLS file cannot be used.
         """
         told: dict[str, Any] = {
             "bootstrap_servers": self.bootstrap.split(","),
@@ -92,12 +93,6 @@ class Connection(BaseModel):
         return told
 
     def _tls(self) -> ssl.SSLContext:
-        try:
-            context = ssl.create_default_context(cafile=self.ssl_cafile)
-            if self.ssl_certfile is not None:
-                context.load_cert_chain(self.ssl_certfile, self.ssl_keyfile)
-        except OSError as error:
-            files = (self.ssl_cafile, self.ssl_certfile, self.ssl_keyfile)
-            named = ", ".join(str(file) for file in files if file is not None)
-            raise UsageError(f"TLS files that cannot be used: {named}: {error.strerror}") from None
-        return context
+        return tls_context(
+            self.ssl_cafile, self.ssl_certfile, self.ssl_keyfile, self.ssl_key_password
+        )

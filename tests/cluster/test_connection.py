@@ -84,7 +84,9 @@ def test_a_tls_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
         SASL | {"security_protocol": "SSL"},
         SASL | {"sasl_mechanism": "GSSAPI"},
         {"ssl_cafile": "ca.pem"},
+        {"ssl_certfile": "client.pem"},
         {"security_protocol": "SSL", "ssl_keyfile": "key.pem"},
+        {"security_protocol": "SSL", "ssl_key_password": PASSWORD},
         {"bootstrap": "kafka"},
         {"bootstrap": "kafka:9092, other:9092"},
         {"bootstrap": ""},
@@ -99,7 +101,12 @@ def test_what_does_not_fit_together_is_refused(said: dict[str, Any]) -> None:
     assert PASSWORD not in str(refused.value)
 
 
-def test_the_password_is_never_shown() -> None:
-    one = connection(**SASL)
+@pytest.mark.parametrize(
+    "said",
+    [SASL, {"security_protocol": "SSL", "ssl_certfile": "a", "ssl_key_password": PASSWORD}],
+    ids=["SASL", "SSL"],
+)
+def test_the_password_is_never_shown(said: dict[str, Any]) -> None:
+    one = connection(**said)
     for shown in (repr(one), str(one), one.model_dump_json(), str(one.model_dump())):
         assert PASSWORD not in shown

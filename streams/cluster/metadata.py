@@ -14,7 +14,7 @@ from io import BytesIO
 from uuid import UUID
 
 from aiokafka.client import AIOKafkaClient
-from aiokafka.errors import KafkaError, for_code
+from aiokafka.errors import KafkaConnectionError, KafkaError, for_code
 from aiokafka.protocol.abstract import AbstractType
 from aiokafka.protocol.api import Request, RequestStruct, Response
 from aiokafka.protocol.types import (
@@ -29,6 +29,7 @@ from aiokafka.protocol.types import (
 
 from contracts.errors import StoreError, TransientError
 from streams.cluster.connection import Connection
+from streams.cluster.refusal import refusal
 
 PATIENCE_SECONDS = 10.0
 """How long brokers may take to answer."""
@@ -60,17 +61,32 @@ class Metadata:
 async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadata:
     """Ask a broker for topics. TransientError where none answers within ten seconds.
 
-    StoreError where it may not or cannot tell of one; a topic that is not there is left out.
+    That is a BrokersAwayError where waiting may help; else it names the settings to check.
+    StoreError where one may not or cannot tell of a topic; one that is not there is left out.
     """
     async with answering(connection):
         client = AIOKafkaClient(**connection.arguments())
         try:
-            await client.bootstrap()
+            await _let_in(client, connection)
             said = await client.send(client.get_random_node(), _Ask(names))
         finally:
             await client.close()
     topics = {topic[1]: _found(topic) for topic in said.topics if topic[0] != UNKNOWN_TOPIC}
     return Metadata(topics, brokers=len(said.brokers))
+
+
+async def _let_in(client: AIOKafkaClient, connection: Connection) -> None:
+    """Connect to any of the brokers."""
+    try:
+        await client.bootstrap()
+    except KafkaConnectionError:
+        found = await refusal(connection)
+        if found is None:
+            raise
+        kind = TransientError if found.certain else BrokersAwayError
+        raise kind(
+            f"no Kafka broker lets us in at {connection.bootstrap}: {found.reason}"
+        ) from None
 
 
 @asynccontextmanager

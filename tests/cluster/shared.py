@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -19,6 +20,7 @@ from infra.distribution import NotAvailableError
 from palimpsest.paths import PROJECTIONS_FOLDER
 from projections.analysts import views_file
 from tests.cluster.cluster import Cluster, eventually
+from tests.cluster.secured import Listeners, let_in_by_scram
 from tests.cluster.shared_broker import shared_broker
 from tests.reliability.processes import Forge
 
@@ -36,13 +38,29 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if named := os.environ.get("KAFKA_BOOTSTRAP"):
         yield named
         return
+    with _ours(tmp_path_factory) as listeners:
+        yield listeners["bootstrap"]
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listeners]:
+    """Where that broker wants TLS and a password or a certificate; one of ours in any case."""
+    with _ours(tmp_path_factory) as listeners:
+        if "ssl" not in listeners:
+            no_cluster("no openssl: there is nothing to make certificates with")
+        let_in_by_scram(listeners["bootstrap"])
+        yield Listeners(**listeners)
+
+
+@contextmanager
+def _ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # that of all processes
     (shared := folder / "broker").mkdir(exist_ok=True)
     try:
-        with shared_broker(shared) as bootstrap:
-            yield bootstrap
+        with shared_broker(shared) as listeners:
+            yield listeners
     except (NotAvailableError, BrokerError) as error:
         no_cluster(str(error))
 

@@ -16,16 +16,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from infra.broker import Broker, BrokerError
+from infra.broker import BrokerError
 from infra.distribution import NotAvailableError, locked
+from tests.cluster.secured import broker_with_listeners
 
 ADDRESS = "address.json"
 USERS = "users"
 
 
 @contextmanager
-def shared_broker(folder: Path) -> Iterator[str]:
-    """The bootstrap address of the broker of a folder; started where none runs.
+def shared_broker(folder: Path) -> Iterator[dict[str, str]]:
+    """Where the broker of a folder listens (secured.py); started where none runs.
 
     NotAvailableError where there is no Java; BrokerError where it does not come up.
     """
@@ -37,7 +38,7 @@ def shared_broker(folder: Path) -> Iterator[str]:
         told = json.loads((folder / ADDRESS).read_text())
         if "missing" in told:
             raise NotAvailableError(told["missing"])
-        yield told["bootstrap"]
+        yield told
 
 
 def _start(folder: Path) -> None:
@@ -57,10 +58,10 @@ def _serve(folder: Path) -> None:
             time.sleep(0.02)
         return
     os.setsid()
-    broker = Broker(folder / "broker")
+    broker, told = broker_with_listeners(folder / "broker")
     try:
         broker.start()
-        _tell(folder, {"bootstrap": broker.bootstrap})
+        _tell(folder, told)
     except NotAvailableError as error:
         _tell(folder, {"missing": str(error)})
         return

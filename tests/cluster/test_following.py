@@ -182,7 +182,8 @@ def test_what_nobody_is_given_is_behind_it_too(connection: Connection, topics: T
             stop.set()
 
         await give_up(connection, first)
-        await follow(connection, dict.fromkeys(partitions, 0), take, stop)
+        async with asyncio.timeout(PATIENCE):
+            await follow(connection, dict.fromkeys(partitions, 0), take, stop)
         return taken
 
     [(some, at)] = asyncio.run(run())

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import mode.loop
+from aiokafka.errors import KafkaError
 
 mode.loop.use("uvloop")
 
@@ -99,6 +100,8 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
         status = ended.code
     except asyncio.CancelledError:
         pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
+    except KafkaError:
+        pass  # told in the log: brokers, or another writer of a partition, and no bug of ours
     raise SystemExit(0 if app.was_told else status)
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+from pathlib import Path
 
 import pytest
 from aiokafka.errors import ProducerFenced
 
+from streams.cluster import worker
 from streams.cluster.connection import Connection
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Outgoing
 from streams.cluster.topics import Topics
+from streams.embedder import Embedder
+from streams.policies import load_policy
 from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.runtime import inputs
+from tests.stub_engine import StubEngine
 
 LONG = 20.0
 """Seconds of a session in which a worker surely comes back."""
@@ -62,6 +67,21 @@ def test_a_worker_that_slept_in_a_transaction_is_fenced(cluster: Cluster) -> Non
     settled(cluster)
     equal_to_embedded(cluster)
     assert ended([other]) == [0], said(other)
+
+
+def test_that_end_is_a_crash_and_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fenced(_: object) -> None:
+        raise ProducerFenced
+
+    monkeypatch.setattr(worker._Process, "execute_from_commandline", fenced)
+    embedder, nowhere = Embedder(StubEngine()), Connection(bootstrap="nowhere:1")
+    settings = worker.WorkerSettings(
+        nowhere, Topics(), tmp_path, load_policy("standard"), lambda: embedder
+    )
+    with pytest.raises(SystemExit) as ended:
+        worker.run(settings, log_level=None)
+    assert ended.value.code == worker.CRASHED
+    embedder.close()
 
 
 def test_a_worker_that_comes_back_in_its_session_moves_nothing(cluster: Cluster) -> None:

@@ -51,7 +51,7 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
             ),
             "policies": _channel(
                 "memory.policies",
-                "The policy in force, by its name.",
+                "The policy in force, under the one key `policy`.",
                 ["event.policy_set.v1"],
                 {"cleanup.policy": ["compact"]},
             ),

@@ -41,8 +41,9 @@ FIGURES = (
     Figure(
         "palimpsest_candidates",
         "counter",
-        "Candidates that were decided on.",
-        "Its rate is what the worker gets done; compare it with what producers publish.",
+        "Candidates that this worker decided on.",
+        "Its rate is what the worker gets done; compare the sum over all workers with what"
+        " producers publish.",
     ),
     Figure(
         "palimpsest_decisions",
@@ -75,8 +76,10 @@ FIGURES = (
     Figure(
         "palimpsest_dead_letters_flood",
         "gauge",
-        "1 while more inputs a minute than `--letters-per-minute` cannot be read, else 0.",
-        "Alarm on 1: a producer is broken. What can be read is decided on all the same.",
+        "1 while more inputs a minute of this worker's partitions than `--letters-per-minute`"
+        " cannot be read, else 0.",
+        "Alarm on 1 of any worker: a producer is broken. What can be read is decided on all the"
+        " same.",
     ),
     Figure(
         "palimpsest_stage_seconds",

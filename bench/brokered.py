@@ -79,7 +79,7 @@ class Installation:
         self._workers: list[Worker] = []
         asyncio.run(create(self.connection, PARTITIONS))
 
-    def worker(self, name: str, *, stub: bool) -> Worker:
+    def worker(self, name: str, *, stub: bool, standby: bool = False) -> Worker:
         """Start a worker; under the same name it takes up what an earlier one left."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
@@ -90,6 +90,7 @@ class Installation:
             "folder": str(folder),
             "instance": name,
             "stub": stub,
+            "standby": standby,
             "web_port": web_port,
         }
         log = folder / "said"

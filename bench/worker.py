@@ -37,6 +37,7 @@ def main() -> None:
             lambda: embedder,
             instance=told["instance"],
             web_port=told["web_port"],
+            standby=told["standby"],
         )
     )
 

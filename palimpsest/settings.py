@@ -25,10 +25,11 @@ class Settings(BaseSettings):
     """Each is looked for in the environment (`PALIMPSEST_STORE`), then in ./palimpsest.toml.
 
     `policy`, `engine` and `model` are for a new store; None means the store's own default. `actor`
-    is recorded with what a person says. `instance` and `letters_per_minute` are a worker's, `data`
-    is the folder of a worker or a verifier, and `web_port` where a worker or a projector has pages.
-    `kafka` is a cluster, each part of it a variable of its own (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a
-    key of the table `[kafka]`; `judge` likewise: how its service is asked.
+    is recorded with what a person says. `instance`, `standby` and `letters_per_minute` are a
+    worker's, `data` is the folder of a worker or a verifier, and `web_port` where a worker or a
+    projector has pages. `kafka` is a cluster, each part of it a variable of its own
+    (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
+    service is asked.
     """
 
     model_config = SettingsConfigDict(
@@ -46,6 +47,7 @@ class Settings(BaseSettings):
     model: str | None = None
     actor: str | None = None
     instance: str | None = None
+    standby: bool = False
     data: Path | None = None
     web_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     letters_per_minute: Annotated[int, Field(ge=0)] | None = None

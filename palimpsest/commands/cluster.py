@@ -45,6 +45,12 @@ def worker(
             metavar="DIR", help="For its copies; else .palimpsest-worker, -NAME if it has one."
         ),
     ] = None,
+    standby: Annotated[
+        bool | None,
+        typer.Option(
+            "--standby", help="Copy the others' partitions too: taking one over waits for nothing."
+        ),
+    ] = None,
     web_port: WebPort = None,
     letters_per_minute: Annotated[
         int | None,
@@ -59,7 +65,11 @@ def worker(
     call = invocation(context)
     connection = reach(call)
     settings = call.settings.over(
-        instance=instance, data=data, web_port=web_port, letters_per_minute=letters_per_minute
+        instance=instance,
+        data=data,
+        standby=standby,
+        web_port=web_port,
+        letters_per_minute=letters_per_minute,
     )
     from palimpsest.logs import log_to_standard_error
     from streams.policies import load_policy
@@ -84,6 +94,7 @@ def worker(
                 instance=settings.instance,
                 web_port=settings.web_port,
                 letters_per_minute=LETTERS_PER_MINUTE if letters is None else letters,
+                standby=settings.standby,
             ),
             log_level=None,
         )

@@ -42,9 +42,13 @@ class Standby:
             self._filling = None
 
     async def _keep_filled(self, partitions: list[int]) -> None:
+        is_filled = False
         while partitions:
             try:
                 await self._fill(partitions)
+                if not is_filled:
+                    _log.info("standing by for partitions %s", ", ".join(map(str, partitions)))
+                is_filled = True
             except (StoreError, TransientError, KafkaError) as error:
                 _log.warning("copies of other workers' partitions fall behind: %s", error)
             except asyncio.CancelledError:

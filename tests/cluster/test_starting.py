@@ -88,13 +88,14 @@ def test_its_own_settings_are_those_of_file_environment_and_options(
 ) -> None:
     (tmp_path / "palimpsest.toml").write_text(
         'data = "copies"\nweb_port = 6066\nletters_per_minute = 7\ninstance = "a"\n'
+        "standby = true\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PALIMPSEST_WEB_PORT", "6067")
     monkeypatch.setenv("PALIMPSEST_LETTERS_PER_MINUTE", "0")
     found = read_settings().over(instance="b", data=None, web_port=None)
     assert (found.instance, found.data, found.web_port) == ("b", Path("copies"), 6067)
-    assert found.letters_per_minute == 0
+    assert (found.letters_per_minute, found.standby) == (0, True)
 
 
 def test_brokers_that_start_later_are_waited_for(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from contracts.wire import decode
 from palimpsest.following import Follower, Replica
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from projections.analysts import query
@@ -19,17 +21,18 @@ from projections.verify import verify
 from streams.cluster import follower_pages
 from streams.cluster.connection import Connection
 from streams.cluster.follower_pages import FollowerWatch
-from streams.cluster.following import Offsets, Records, TopicPartition, follow
+from streams.cluster.following import Offsets, Records, TopicPartition, follow, reader
+from streams.cluster.partitions import partition_of
 from streams.cluster.stopping import StoppedError
 from streams.cluster.topics import Topics
 from streams.embedded.lock import WriterLock
 from streams.embedded.log import Log
-from tests.cluster.cluster import PATIENCE, Cluster, ended, said
-from tests.cluster.verifier import check_followed
+from tests.cluster.cluster import PATIENCE, said
+from tests.cluster.verifier import check_store, events_of
 from tests.reliability.processes import Forge
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.followed import offsets, records
-from tests.streams.embedded.runtime import Runtime, inputs
+from tests.streams.embedded.runtime import Runtime
 
 ONE = Topics("", 1)
 NOBODY = Connection(bootstrap="127.0.0.1:9")
@@ -210,33 +213,80 @@ async def give_up(connection: Connection, at: TopicPartition) -> None:
 SHOWN = ("candidates", "memories", "joins", "decisions")
 
 
-def test_a_store_from_the_beginning_equals_the_one_that_goes_on(cluster: Cluster) -> None:
+def test_a_store_from_the_beginning_equals_the_one_that_goes_on(
+    tmp_path: Path, connection: Connection, topics: Topics, history: list[bytes]
+) -> None:
     """It is put in the other's place, and goes on there."""
-    worker = cluster.worker(taken=6)
-    cluster.publish(inputs(STREAM[:24]))
-    live = cluster.projector("store", at_once=5)
-    cluster.decided()
-    cluster.followed("store")
-    anew = cluster.projector("anew", at_once=5)
-    cluster.publish(inputs(STREAM[24:]))
-    cluster.decided()
-    for name in ("store", "anew"):
-        cluster.followed(name)
-    assert ended([live, anew]) == [0, 0], said(live) + said(anew)
-    for name in ("store", "anew"):
-        check_followed(cluster, name)
-    shown = shown_by(cluster.folder / "store")
-    assert shown_by(cluster.folder / "anew") == shown
+    live, anew, former = (tmp_path / name for name in ("store", "anew", "former"))
+    for folder in (live, anew):
+        folder.mkdir()
+    first, second, last = history[:20], history[20:-1], history[-1:]
 
-    (cluster.folder / "store").rename(cluster.folder / "former")
-    (cluster.folder / "anew").rename(cluster.folder / "store")
-    live = cluster.projector("store")
-    cluster.publish(inputs([{"owner_id": "Zoe", "text": "Zoe sails.", "id": "1", "source": "s"}]))
-    cluster.decided()
-    cluster.followed("store")
-    assert ended([live, worker]) == [0, 0], said(live)
-    check_followed(cluster, "store")
-    assert len(shown_by(cluster.folder / "store")["candidates"]) == len(shown["candidates"]) + 1
+    async def rebuild() -> None:
+        await decide(connection, topics, first)
+        async with following(live, connection, topics) as caught_up:
+            await caught_up()
+            async with following(anew, connection, topics) as anew_caught_up:
+                await decide(connection, topics, second)
+                await caught_up()
+                await anew_caught_up()
+
+    async def go_on() -> None:
+        await decide(connection, topics, last)
+        async with following(live, connection, topics) as caught_up:
+            await caught_up()
+
+    asyncio.run(rebuild())
+    events = asyncio.run(events_of(connection, topics))
+    for store in (live, anew):
+        check_store(store, events)
+    shown = shown_by(live)
+    assert shown_by(anew) == shown
+    live.rename(former)
+    anew.rename(live)
+    asyncio.run(go_on())
+    check_store(live, asyncio.run(events_of(connection, topics)))
+    assert len(shown_by(live)["decisions"]) == len(shown["decisions"]) + 1
+
+
+async def decide(connection: Connection, topics: Topics, decided: list[bytes]) -> None:
+    """Have decisions in their topic, as a worker would."""
+    producer = AIOKafkaProducer(bootstrap_servers=connection.bootstrap)
+    await producer.start()
+    try:
+        for line in decided:
+            at = topics.at("decisions", partition_of(decode(line).owner_id, topics.partitions))
+            await producer.send(at.topic, line, partition=at.partition)
+    finally:
+        await producer.stop()
+
+
+@asynccontextmanager
+async def following(
+    folder: Path, connection: Connection, topics: Topics
+) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Have a projector running; gives what waits until it has all that is decided by then."""
+    stop, moved, at = asyncio.Event(), asyncio.Event(), dict[TopicPartition, int]()
+
+    def told(_records: int, further: Offsets) -> None:
+        at.update(further)
+        moved.set()
+
+    running = asyncio.create_task(Follower(folder, connection, topics, told).run(stop))
+
+    async def caught_up() -> None:
+        async with asyncio.timeout(PATIENCE), reader(connection) as consumer:
+            every = [topics.at("decisions", number) for number in range(topics.partitions)]
+            ends = await consumer.end_offsets(every)
+            while not all(at.get(one, -1) >= end for one, end in ends.items()):
+                moved.clear()
+                await moved.wait()
+
+    try:
+        yield caught_up
+    finally:
+        stop.set()
+        await running
 
 
 def shown_by(store: Path) -> dict[str, list[str]]:

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from contracts.errors import UsageError
 from streams.cluster.tls import tls_context
 from tests.cluster.secured import certificate
+from tests.cluster.shared import no_cluster
 
 PASSWORD = "open sesame"
 
@@ -26,7 +27,7 @@ PASSWORD = "open sesame"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `plain`, `other`, and `locked`, whose key a password opens."""
     if shutil.which("openssl") is None:
-        pytest.skip("no openssl: there is nothing to make certificates with")
+        no_cluster("no openssl: there is nothing to make certificates with")
     folder = tmp_path_factory.mktemp("certificates")
     certificate(folder, "plain")
     certificate(folder, "other")

@@ -10,7 +10,6 @@ import typer
 from palimpsest.commands import drawing
 from palimpsest.commands.ingest import Renames, mapping_of, sum_up
 from palimpsest.commands.invocation import invocation
-from palimpsest.exchange import text_of
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,6 +45,8 @@ def show(
     if raw:
         typer.get_binary_stream("stdout").write(original)
         return
+    from palimpsest.exchange import text_of
+
     document = about | {"base64": base64.b64encode(original).decode(), "text": text_of(original)}
     call.output.answer(document, lambda: drawing.letter(about, original))
 

@@ -1,4 +1,7 @@
-"""A steady stream of candidates from a producer that sends everything twice and out of order."""
+"""A steady stream of candidates from a producer that sends everything twice and out of order.
+
+Some of what it sends cannot be read: the same bytes again and again, and others.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from streams.cluster.topics import Topics
 from tests.reliability.rows import rows
 
 CHUNK = 12
+EVERY = 3
+"""Of so many chunks one has a row that cannot be read."""
 Row = dict[str, Any]
 
 
@@ -61,11 +66,14 @@ class Load:
         )
         await producer.start()
         try:
-            before: Sequence[Row] = ()
+            before: Sequence[Row | bytes] = ()
             for start in range(0, len(self._rows), CHUNK):
                 if self._stop.is_set():
                     break
-                now = self._rows[start : start + CHUNK]
+                now: Sequence[Row | bytes] = [
+                    *self._rows[start : start + CHUNK],
+                    *_unreadable(start // CHUNK),
+                ]
                 await self._send(producer, [*now, *reversed(before)])
                 before = now
                 await asyncio.sleep(self._pause)
@@ -73,15 +81,20 @@ class Load:
         finally:
             await producer.stop()
 
-    async def _send(self, producer: AIOKafkaProducer, some: Sequence[Row]) -> None:
+    async def _send(self, producer: AIOKafkaProducer, some: Sequence[Row | bytes]) -> None:
         waiting = [await producer.send(*self._record(row)) for row in some]
         await asyncio.gather(*waiting)
         self.sent += len(some)
 
-    def _record(self, row: Row) -> tuple[str, bytes, bytes, int]:
-        owner: str = row["owner_id"]
+    def _record(self, row: Row | bytes) -> tuple[str, bytes, bytes, int]:
+        owner: str = "nobody" if isinstance(row, bytes) else row["owner_id"]
         partition = partition_of(owner, self._topics.partitions)
-        return self._topics.name("candidates"), orjson.dumps(row), owner.encode(), partition
+        value = row if isinstance(row, bytes) else orjson.dumps(row)
+        return self._topics.name("candidates"), value, owner.encode(), partition
+
+
+def _unreadable(chunk: int) -> list[bytes]:
+    return [] if chunk % EVERY else [b"no json", b"no json %d" % chunk]
 
 
 def publish(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -61,6 +62,7 @@ class Report:
 
     inputs: int = 0
     decisions: int = 0
+    letters: int = 0
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
@@ -75,8 +77,8 @@ class Report:
 
     def __str__(self) -> str:
         return (
-            f"inputs {self.inputs}, decisions {self.decisions}, lost {len(self.lost)},"
-            f" doubled {len(self.doubled)}, foreign {len(self.foreign)},"
+            f"inputs {self.inputs}, decisions {self.decisions}, letters {self.letters},"
+            f" lost {len(self.lost)}, doubled {len(self.doubled)}, foreign {len(self.foreign)},"
             f" reordered {self.reordered}, misplaced {self.misplaced}"
         )
 
@@ -128,15 +130,54 @@ def _compare(report: Report, effects: Sequence[str], events: Sequence[AnyEvent])
     report.reordered += sum(a != b for a, b in zip(first, order, strict=True))
 
 
+def place_told(letter: Record) -> str:
+    """Where a letter's input was: topic, partition and offset."""
+    told: bytes = dict(letter.headers)["palimpsest-origin"]
+    return told.decode()
+
+
+def compare_letters(
+    report: Report, letters: Sequence[Record], inputs: Sequence[Record], partitions: int
+) -> None:
+    """Put the letters of a partition beside its inputs: each that is invalid has one, in order.
+
+    Of equal ones the first has its letter with the event. Those after it, where nothing else was
+    decided on with them, may have theirs twice after a kill.
+    """
+    invalid = {
+        f"{one.topic}/{one.partition}/{one.offset}": one
+        for one in inputs
+        if effect_of(one, partitions) == invalid_id(digest(one.value or b""))
+    }
+    first = {one.value: place for place, one in reversed(invalid.items())}
+    places = [place_told(letter) for letter in letters]
+    told = list(dict.fromkeys(places))
+    report.letters += len(letters)
+    report.lost += sorted(set(invalid) - set(told))
+    report.doubled += [one for one in _repeated(places) if one in first.values()]
+    report.foreign += [
+        place
+        for place, letter in zip(places, letters, strict=True)
+        if place not in invalid or (letter.value or b"") != (invalid[place].value or b"")
+    ]
+    offsets = [int(place.rpartition("/")[2]) for place in told]
+    report.reordered += sum(a > b for a, b in pairwise(offsets))
+
+
 def _repeated(ids: Sequence[str]) -> list[str]:
     return [one for one, times in Counter(ids).items() if times > 1]
 
 
 async def check_topics(connection: Connection, topics: Topics) -> Report:
-    """The report on candidates against decisions, as they are at the brokers."""
-    return compared(
-        await _all(connection, topics, "candidates"), await _all(connection, topics, "decisions")
-    )
+    """The report on candidates against decisions and letters, as they are at the brokers."""
+    offered = await _all(connection, topics, "candidates")
+    report = compared(offered, await _all(connection, topics, "decisions"))
+    name = topics.name("candidates")
+    letters = await _all(connection, topics, "dead_letters")
+    for some, records in zip(letters, offered, strict=True):
+        about = [one for one in some if place_told(one).rpartition("/")[0].startswith(name)]
+        compare_letters(report, about, records, topics.partitions)
+    return report
 
 
 async def _all(connection: Connection, topics: Topics, kind: Kind) -> list[list[Record]]:

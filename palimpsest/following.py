@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -18,7 +18,7 @@ from projections.changes import Changes
 from projections.projector import Projector
 from streams.cluster.connection import Connection
 from streams.cluster.copy import Copy, Followed
-from streams.cluster.following import Offsets, Records, TopicPartition, follow
+from streams.cluster.following import Offsets, Records, TopicPartition, follow, made_anew
 from streams.cluster.records import letter_of
 from streams.cluster.stopping import StoppedError, unless
 from streams.cluster.topics import Kind, Topics, topic_id
@@ -35,6 +35,9 @@ Result = TypeVar("Result")
 
 LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.05
+CHECK_SECONDS = 10.0
+"""How often it is asked whether topics were made anew, where records come: of one that has outgrown
+what was followed, offsets alone do not tell."""
 FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 
 
@@ -71,10 +74,7 @@ class Replica:
             for partition in range(self._topics.partitions):
                 followed = self.log.followed(topic, partition)
                 if followed is not None and followed.topic_id != identity:
-                    raise StoreError(
-                        f"this store follows another {topic} than the cluster has now (it was"
-                        " deleted and made anew?): follow it with a new store"
-                    )
+                    raise StoreError(made_anew(topic))
                 start = 0 if followed is None else followed.next_offset
                 found[TopicPartition(topic, partition)] = start
         if self.log.head() and not any(found.values()):
@@ -164,6 +164,28 @@ class _Stoppable:
             raise StoppedError
 
 
+class _Same:
+    """That the topics are those which the store follows: asked again before records are taken."""
+
+    def __init__(
+        self, ask: Callable[[], Awaitable[Mapping[str, str]]], known: Mapping[str, str]
+    ) -> None:
+        self._ask = ask
+        self._known = known
+        self._checked = asyncio.get_running_loop().time()
+
+    async def check(self) -> None:
+        """StoreError where one was made anew; while no broker answers, the next records ask."""
+        now = asyncio.get_running_loop().time()
+        if now - self._checked < CHECK_SECONDS:
+            return
+        with suppress(TransientError):
+            for topic, identity in (await self._ask()).items():
+                if self._known[topic] != identity:
+                    raise StoreError(made_anew(topic))
+            self._checked = now
+
+
 class Follower:
     """Consumes what a cluster decides into one store, until it is told to stop."""
 
@@ -210,7 +232,10 @@ class Follower:
         starts = await self._off_loop(replica.starts, identities)
         self._told(0, starts)
 
+        same = _Same(self._identities, identities)
+
         async def take(records: Records, at: Offsets) -> None:
+            await same.check()
             await self._off_loop(replica.take, records, at, identities)
             self._told(len(records), at)
 

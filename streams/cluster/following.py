@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from contracts.errors import TransientError
+from contracts.errors import StoreError, TransientError
 from streams.cluster.connection import Connection
 from streams.cluster.stopping import unless
 
@@ -34,6 +34,7 @@ __all__ = [
     "TopicPartition",
     "begin_at",
     "follow",
+    "made_anew",
     "read_range",
     "read_to_end",
     "reader",
@@ -117,7 +118,8 @@ async def follow(
     """Hand over what comes, from these offsets on, until `stop` is set.
 
     With it goes where the partitions go on that have come further: behind what nobody hands over,
-    too, such as the markers of transactions. Raises StoppedError while it connects.
+    too, such as the markers of transactions. Raises StoppedError while it connects, and StoreError
+    where a partition goes back, handing over nothing of it.
     """
     async with AsyncExitStack() as stack:
         consumer = await unless(stop, stack.enter_async_context(reader(connection)))
@@ -129,9 +131,20 @@ async def follow(
             moved = {
                 partition: offset for partition, offset in at.items() if offset != told[partition]
             }
+            for partition, offset in moved.items():
+                if offset < told[partition]:
+                    raise StoreError(made_anew(partition.topic))
             if records or moved:
                 await take(records, moved)
                 told = at
+
+
+def made_anew(topic: str) -> str:
+    """What is told of a topic that has another history than a store."""
+    return (
+        f"this store follows another {topic} than the cluster has now (it was deleted and made"
+        " anew?): follow it with a new store"
+    )
 
 
 async def _read(consumer: AIOKafkaConsumer) -> Records:

@@ -73,12 +73,16 @@ def starts(
 ) -> dict[str, int]:
     """Where each input topic goes on: behind what is decided on, or what was acknowledged.
 
-    `inputs` are the topics' ids by their names. An input without an effect is only acknowledged.
+    `inputs` are the topics' ids by their names. An input without an effect is only acknowledged. A
+    topic that was made anew since goes on at its start: what is acknowledged there may be what a
+    worker that did not know it yet passed over.
     """
     found: dict[str, int] = {}
     for topic, identity in inputs.items():
         followed = log.followed(topic, partition)
-        same = followed is not None and followed.topic_id == identity
-        decided = followed.next_offset if followed is not None and same else 0
+        if followed is not None and followed.topic_id != identity:
+            found[topic] = 0
+            continue
+        decided = 0 if followed is None else followed.next_offset
         found[topic] = max(decided, done.get(TopicPartition(topic, partition), 0))
     return found

@@ -10,6 +10,7 @@ from typing import Any, Self
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import ProducerFenced
 
+from contracts.errors import StoreError
 from streams.cluster.connection import Connection
 from streams.cluster.records import Done, Outgoing, decision_record, done_with
 from streams.cluster.topics import LARGEST, Topics
@@ -36,6 +37,7 @@ class PartitionProducer:
         self._decisions = topics.name("decisions")
         self._loop = asyncio.get_running_loop()
         self._effect = effect
+        self._next_offset = 0
         self._producer = AIOKafkaProducer(
             **connection.arguments(),
             transactional_id=f"{topics.prefix}palimpsest-writer-{partition}",
@@ -54,10 +56,15 @@ class PartitionProducer:
         """Let the brokers go."""
         await self._producer.stop()
 
+    def go_on_at(self, next_offset: int) -> None:
+        """The decisions are known up to here: from now on they only grow."""
+        self._next_offset = next_offset
+
     def publish(self, lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int | None:
         """Send one transaction, from the thread that decides, and wait until it is committed.
 
-        Raises ProducerFenced once another writer of the partition has begun.
+        Raises ProducerFenced once another writer of the partition has begun; StoreError, with
+        nothing published, where the decisions were deleted and made anew: theirs is another history.
         """
         sending = self._send(self._records(lines, done), others)
         try:
@@ -81,10 +88,19 @@ class PartitionProducer:
         async with self._producer.transaction():
             sent = [await self._send_one(one) for one in [*decisions, *others]]
             answers: list[Any] = await asyncio.gather(*sent)
+            offsets = [answer.offset for answer in answers[: len(decisions)]]
+            self._require_growth(offsets)
             self._effect("transaction:sent")
         self._effect("transaction:committed")
-        last = answers[len(decisions) - 1].offset if decisions else UNKNOWN
-        return None if last == UNKNOWN else last + 1
+        last = offsets[-1] if offsets else UNKNOWN
+        if last == UNKNOWN:
+            return None
+        self._next_offset = last + 1
+        return self._next_offset
+
+    def _require_growth(self, offsets: Sequence[int]) -> None:
+        if any(UNKNOWN < offset < self._next_offset for offset in offsets):
+            raise StoreError(f"{self._decisions} goes back: it was deleted and made anew")
 
     async def _send_one(self, one: Outgoing) -> asyncio.Future[Any]:
         headers = list(one.headers)

@@ -219,6 +219,7 @@ class Station:
             log.followed, self._topics.name("decisions"), producer.partition
         )
         assert followed is not None
+        producer.go_on_at(followed.next_offset)
         log.publish_with(self._metrics.watching(producer.publish), followed)
         writer = await self._decider.run(
             PartitionWriter,

@@ -87,8 +87,7 @@ def test_its_own_settings_are_those_of_file_environment_and_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "palimpsest.toml").write_text(
-        'data = "copies"\nweb_port = 6066\nletters_per_minute = 7\ninstance = "a"\n'
-        "standby = true\n"
+        'data = "copies"\nweb_port = 6066\nletters_per_minute = 7\ninstance = "a"\nstandby = true\n'
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PALIMPSEST_WEB_PORT", "6067")

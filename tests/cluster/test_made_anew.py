@@ -1,0 +1,99 @@
+"""Topics that are deleted and made anew while processes run: no two histories are ever mixed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from contracts.errors import StoreError
+from contracts.wire import decode
+from streams.cluster.connection import Connection
+from streams.cluster.copy import Copy, Followed
+from streams.cluster.following import Offsets, Records, TopicPartition, follow
+from streams.cluster.missed import starts
+from streams.cluster.publishing import PartitionProducer
+from streams.cluster.records import Done
+from streams.cluster.topics import Topics
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
+from tests.cluster.load import publish
+from tests.cluster.test_copies import make_anew
+from tests.cluster.verifier import equal_to_embedded, read_topic, settled
+from tests.reliability.rows import lines, rows
+from tests.streams.embedded.runtime import Runtime, inputs
+
+STREAM = [*lines(rows(40, owners=5))]
+KNOWN = 50
+"""An offset up to which a topic was known, before it was made anew with fewer records."""
+
+
+def test_what_is_read_never_goes_back(connection: Connection, topics: Topics) -> None:
+    publish(connection, topics, [(0, b"ann", b"{}", [])])
+    taken: list[int] = []
+
+    async def take(records: Records, _at: Offsets) -> None:
+        taken.extend(record.offset for record in records)
+
+    async def run() -> None:
+        async with asyncio.timeout(30):
+            await follow(connection, {topics.at("candidates", 0): KNOWN}, take, asyncio.Event())
+
+    with pytest.raises(StoreError, match="made anew"):
+        asyncio.run(run())
+    assert taken == []
+
+
+def test_a_writer_publishes_nothing_behind_what_it_knows(
+    tmp_path: Path, connection: Connection, topics: Topics
+) -> None:
+    with Runtime(tmp_path / "decided.sqlite") as runtime:
+        runtime.stream(STREAM[:1])
+        event, line = decode(runtime.lines()[-1]), runtime.lines()[-1]
+
+    async def run() -> None:
+        producer = await PartitionProducer(connection, topics, 0).start()
+        producer.go_on_at(KNOWN)
+        try:
+            await asyncio.to_thread(producer.publish, [(event, line)], [], [])
+        finally:
+            await producer.stop()
+
+    with pytest.raises(StoreError, match="made anew"):
+        asyncio.run(run())
+    found = asyncio.run(read_topic(connection, topics.name("decisions"), PARTITIONS))
+    assert found == [[]] * PARTITIONS
+
+
+def test_an_input_that_was_made_anew_goes_on_at_its_start(tmp_path: Path) -> None:
+    """What a worker acknowledged there, before it knew, may be what it took for decided on."""
+    with Copy.create(tmp_path / "copy.sqlite") as copy:
+        with copy.transaction():
+            copy.follow(Followed("memory.decisions", 0, "decisions", 9))
+            copy.follow_input(Done("memory.candidates", "former", 6), 0)
+        inputs_now = {"memory.candidates": "new", "memory.commands": "commands"}
+        done = {TopicPartition(topic, 0): 4 for topic in inputs_now}
+        assert starts(copy, 0, inputs_now, done) == {"memory.candidates": 0, "memory.commands": 4}
+
+
+def test_a_worker_and_a_projector_that_run_end_and_begin_anew(cluster: Cluster) -> None:
+    worker, projector = cluster.worker(look=0.2), cluster.projector()
+    cluster.publish(inputs(STREAM[:20]))
+    cluster.decided()
+    cluster.followed()
+    make_anew(cluster, "decisions")
+    make_anew(cluster, "candidates")
+    eventually(worker.has_ended, "the worker ends")
+    assert worker.wait() == 1
+    assert "deleted and made anew" in said(worker)
+
+    begun = cluster.worker()
+    cluster.publish(inputs(STREAM[20:]))
+    settled(cluster)
+    equal_to_embedded(cluster)
+    eventually(projector.has_ended, "the projector ends")
+    assert projector.wait() != 0
+    assert "follow it with a new store" in said(projector)
+    another = cluster.projector("another")
+    cluster.followed("another")
+    assert ended([begun, another]) == [0, 0], said(begun)

@@ -64,7 +64,7 @@ class PartitionProducer:
         """Send one transaction, from the thread that decides, and wait until it is committed.
 
         Raises ProducerFenced once another writer of the partition has begun; StoreError, with
-        nothing published, where the decisions were deleted and made anew: theirs is another history.
+        nothing published, where the decisions were deleted and made anew, with another history.
         """
         sending = self._send(self._records(lines, done), others)
         try:

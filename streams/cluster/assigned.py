@@ -185,10 +185,4 @@ class AssignedPartition:
                 batch.opened.window.embeddings.cancel()
         await asyncio.gather(*self._tasks)
         await self.producer.stop()
-        await self._decider.run(self._drop)
-
-    def _drop(self) -> None:
-        for batch in self._batches:
-            if batch.opened is not None:
-                self.writer.forget(batch.opened)
-        self.writer.log.close()
+        await self._decider.run(self.writer.log.close)

@@ -99,10 +99,6 @@ class PartitionWriter:
         with self._metrics.stage("decide"):
             return self.writer.close_window(opened.window)
 
-    def forget(self, opened: Opened) -> None:
-        """They will not be decided on here."""
-        self.writer.forget_window(opened.window)
-
     def _finish(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
         """What is published with a window's decisions: dead letters, and how far it goes.
 

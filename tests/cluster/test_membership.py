@@ -11,13 +11,15 @@ import pytest
 from aiokafka.errors import ProducerFenced
 
 from streams.cluster import worker
+from streams.cluster.assigned import Delivery
 from streams.cluster.connection import Connection
 from streams.cluster.publishing import PartitionProducer
-from streams.cluster.records import Outgoing
+from streams.cluster.records import Outgoing, Record
 from streams.cluster.topics import Topics
 from streams.embedder import Embedder
 from streams.policies import load_policy
 from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
+from tests.cluster.stations import HOME, new_station, row
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child
 from tests.reliability.rows import lines, rows
@@ -67,6 +69,31 @@ def test_a_worker_that_slept_in_a_transaction_is_fenced(cluster: Cluster) -> Non
     settled(cluster)
     equal_to_embedded(cluster)
     assert ended([other]) == [0], said(other)
+
+
+def test_it_lets_go_of_what_it_had(
+    tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fenced(*_: object) -> None:
+        raise ProducerFenced
+
+    monkeypatch.setattr(PartitionProducer, "publish", fenced)
+    record = Record(topics.name("candidates"), HOME, 0, row(1), b"ann")
+
+    async def ended() -> None:
+        told = asyncio.Event()
+
+        async def fail(_: BaseException) -> None:
+            told.set()
+
+        station = new_station(tmp_path, connection, topics)
+        vars(station)["_failed"] = fail
+        assert await station.assign([HOME])
+        await station.candidates([Delivery(record, lambda: None)])
+        await asyncio.wait_for(told.wait(), 60)
+        await station.close()
+
+    asyncio.run(ended())
 
 
 def test_that_end_is_a_crash_and_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

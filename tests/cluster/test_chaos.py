@@ -88,8 +88,8 @@ def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) 
     settled(cluster)
     equal_to_embedded(cluster)
     statuses = ended([zombie, other, restarted])
-    assert statuses[0] in (0, 1), zombie.printed(0, 2)
-    assert statuses[1:] == [0, 0], other.printed(0, 2)
+    was_fenced = "has another writer" in said(zombie)  # where it was deciding when it fell asleep
+    assert statuses == [int(was_fenced), 0, 0], said(zombie)
 
 
 @pytest.mark.outage
@@ -114,7 +114,7 @@ def test_a_broker_that_is_killed_and_away_for_longer_than_time_outs(
             equal_to_embedded(cluster)
             cluster.followed()
             statuses = ended([*workers.values(), projector])
-            # A client that still waits for an answer from before cannot leave its group in time.
+            # A worker whose client gave up in the outage has ended with 1 before it was told to.
             assert set(statuses) <= {0, 1}
             check_followed(cluster)
         finally:

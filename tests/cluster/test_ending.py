@@ -19,9 +19,10 @@ from aiokafka.admin import AIOKafkaAdminClient
 from infra.broker import Broker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
+from tests.cluster.child import SESSION_SECONDS
 from tests.cluster.cluster import PARTITIONS, PATIENCE, Cluster, eventually, is_ready, said
 from tests.cluster.load import Load
-from tests.cluster.verifier import compared, read_topic
+from tests.cluster.verifier import compared, equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child, Forge
 from tests.reliability.rows import lines, rows
 from tests.streams.embedded.runtime import inputs
@@ -84,17 +85,26 @@ def silent() -> Iterator[socket.socket]:
 def test_in_an_outage(
     tmp_path: Path, startable: None, cluster_forge: Forge, silent: socket.socket
 ) -> None:
-    """Of the brokers, and for the verifier of the judge's service, too."""
+    """Of the brokers, and for the verifier of the judge's service; whoever stays goes on after it.
+
+    The brokers are killed under load, and away for longer than the session.
+    """
     with Broker(tmp_path / "broker") as broker:
         cluster = Cluster(tmp_path, broker.bootstrap, cluster_forge)
         try:
             cluster.publish(inputs(lines(rows(600, owners=9))))
-            worker = cluster.worker(taken=4)
+            worker, other = (cluster.worker(name, taken=4) for name in ("one", "two"))
             verifier = typed(cluster_forge, tmp_path, "verifier", cluster.connection, silent)
             with silent.accept()[0]:
+                eventually(lambda: is_ready(worker) and is_ready(other), "both are ready")
                 broker.kill()
                 assert end(verifier) == 0, said(verifier)
                 assert end(worker) == 0, said(worker)
+            time.sleep(SESSION_SECONDS)
+            broker.start()
+            settled(cluster)
+            equal_to_embedded(cluster)
+            assert end(other) == 0, said(other)
         finally:
             cluster.close()
 

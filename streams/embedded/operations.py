@@ -56,8 +56,9 @@ from streams.embedded.desk import Answer, Desk
 from streams.embedded.judged import combined, judged
 from streams.embedded.unmerging import refusals, unmerged
 
-BULK = 1000
-"""Steps of a bulk request between two commits: candidates looked at, and commands."""
+BULK = 200
+"""Steps of a bulk request between two commits: candidates looked at, and commands. In a memory of
+thousands of members each command takes some hundredths of a second."""
 
 
 def carry_out(desk: Desk, request: AnyRequest) -> Answer:

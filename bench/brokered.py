@@ -55,6 +55,11 @@ class Worker:
         self.process.kill()
         self.process.wait()
 
+    def end(self) -> None:
+        """Tell it to end, and wait until it has."""
+        self.process.terminate()
+        self.process.wait(PATIENCE)
+
     def resident(self) -> float:
         """The most megabytes that it ever had in memory (Linux)."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
@@ -77,6 +82,8 @@ class Installation:
         self.connection = Connection(bootstrap=broker.bootstrap)
         self.topics = Topics("", PARTITIONS)
         self._workers: list[Worker] = []
+        partitions = (self.topics.at("decisions", partition) for partition in range(PARTITIONS))
+        self._counted = dict.fromkeys(partitions, 0)
         asyncio.run(create(self.connection, PARTITIONS))
 
     def worker(self, name: str, *, stub: bool, standby: bool = False) -> Worker:
@@ -140,10 +147,9 @@ class Installation:
 
     async def _decided(self, count: int) -> list[tuple[float, int]]:
         found: list[tuple[float, int]] = []
-        at = [self.topics.at("decisions", partition) for partition in range(PARTITIONS)]
         deadline = time.perf_counter() + PATIENCE
         async with reader(self.connection) as consumer:
-            begin_at(consumer, dict.fromkeys(at, 0))
+            begin_at(consumer, self._counted)
             while count > 0:
                 if time.perf_counter() > deadline:
                     raise StuckError(f"{count} decisions are missing")
@@ -152,6 +158,7 @@ class Installation:
                 if new:
                     found.append((time.perf_counter(), new))
                     count -= new
+            self._counted = {at: await consumer.position(at) for at in self._counted}
         return found
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from aiokafka import TopicPartition
 from streams.cluster.connection import Connection
 from streams.cluster.copies import open_copy, take_over
 from streams.cluster.copy import PublishedLog
-from streams.cluster.following import read_to_end, reader
+from streams.cluster.following import ends_of, read_to_end, reader
 from streams.cluster.thread import OneThread
 from streams.cluster.topics import Topics, topic_id
 
@@ -40,13 +40,13 @@ class CopyFolder:
         name = self._topics.name("decisions")
         async with reader(self._connection) as consumer:
             identity = await topic_id(self._connection, name)
-            ends = await consumer.end_offsets([TopicPartition(name, p) for p in partitions])
+            ends = await ends_of(self._connection, [TopicPartition(name, p) for p in partitions])
             starts: dict[TopicPartition, int] = {}
             for at, end in ends.items():
                 log, followed = await thread.run(
                     open_copy, self._folder, self._topics, at.partition, identity, end
                 )
                 logs[at.partition], starts[at] = log, followed.next_offset
-            async for records, done, todo in read_to_end(consumer, starts):
+            async for records, done, todo in read_to_end(consumer, starts, ends):
                 await thread.run(take_over, logs, records, identity)
                 tell(done, todo)

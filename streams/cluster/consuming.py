@@ -36,6 +36,13 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         for at in consumer.assignment() & set(partitions):
             consumer.seek(at, 0)
 
+    async def join_again(self) -> None:
+        """Have the group's partitions assigned anew."""
+        await self.call_thread(self._ask_to_join_again)
+
+    async def _ask_to_join_again(self) -> None:
+        vars(self._ensure_consumer())["_coordinator"].request_rejoin()
+
 
 class Member:
     """A worker's part in its consumer group as it is now; nothing here waits or asks a broker."""
@@ -74,6 +81,10 @@ class Member:
         running = vars(coordinator)["_coordination_task"]
         ended = running.done() and not running.cancelled()
         return running.exception() if ended else told
+
+    async def join_again(self) -> None:
+        """Have the group's partitions assigned anew."""
+        await vars(self._app.consumer)["_thread"].join_again()
 
     def _aiokafka(self) -> Any:
         """The consumer of aiokafka; None before there is one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeAlias
 
@@ -33,6 +33,7 @@ __all__ = [
     "Records",
     "TopicPartition",
     "begin_at",
+    "ends_of",
     "follow",
     "made_anew",
     "read_range",
@@ -42,11 +43,13 @@ __all__ = [
 
 
 @asynccontextmanager
-async def reader(connection: Connection) -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer outside any group that sees committed records only."""
+async def reader(
+    connection: Connection, isolation_level: str = "read_committed"
+) -> AsyncIterator[AIOKafkaConsumer]:
+    """A consumer outside any group; it sees committed records only where nothing else is said."""
     consumer = AIOKafkaConsumer(
         **connection.arguments(),
-        isolation_level="read_committed",
+        isolation_level=isolation_level,
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         max_partition_fetch_bytes=FETCH_BYTES,
@@ -71,15 +74,24 @@ def begin_at(consumer: AIOKafkaConsumer, offsets: Offsets) -> None:
         consumer.seek(partition, offset)
 
 
+async def ends_of(connection: Connection, partitions: Iterable[TopicPartition]) -> Offsets:
+    """Where partitions end, with what is not committed: whoever reads up to there has all of it.
+
+    A reader of what is committed is told of no more than what comes before an open transaction.
+    """
+    async with reader(connection, "read_uncommitted") as consumer:
+        ends: Offsets = await consumer.end_offsets(list(partitions))
+    return ends
+
+
 async def read_to_end(
-    consumer: AIOKafkaConsumer, offsets: Offsets
+    consumer: AIOKafkaConsumer, offsets: Offsets, ends: Offsets
 ) -> AsyncIterator[tuple[Records, int, int]]:
-    """Yield records from the offsets on up to where the partitions end now.
+    """Yield records from the offsets on up to the ends.
 
     With each batch, how many offsets are read and how many there are to read. Raises TransientError
-    where the brokers stop answering.
+    where the brokers stop answering, or a transaction stays open.
     """
-    ends = await consumer.end_offsets(list(offsets))
     todo = sum(max(ends[p] - offset, 0) for p, offset in offsets.items())
     begin_at(consumer, offsets)
     patience = _Patience()

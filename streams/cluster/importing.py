@@ -10,7 +10,7 @@ from contracts.errors import StoreError, UsageError
 from contracts.events import AnyEvent, PolicySet
 from contracts.wire import decode
 from streams.cluster.connection import Connection
-from streams.cluster.following import reader
+from streams.cluster.following import ends_of, read_to_end, reader
 from streams.cluster.partitions import partition_of
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Outgoing, policy_record
@@ -47,12 +47,12 @@ async def import_lines(
 async def _require_empty(connection: Connection, topics: Topics) -> None:
     at = [topics.at("decisions", partition) for partition in range(topics.partitions)]
     async with reader(connection) as consumer:
-        ends = await consumer.end_offsets(at)
-    if any(ends.values()):
-        raise UsageError(
-            f"the topic {topics.name('decisions')} has decisions already: a log is imported into"
-            " empty topics"
-        )
+        begins, ends = await consumer.beginning_offsets(at), await ends_of(connection, at)
+        async for _ in read_to_end(consumer, begins, ends):
+            raise UsageError(
+                f"the topic {topics.name('decisions')} has decisions already: a log is imported"
+                " into empty topics"
+            )
 
 
 async def _publish(

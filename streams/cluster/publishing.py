@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import ProducerFenced
 
 from contracts.errors import StoreError
 from streams.cluster.connection import Connection
 from streams.cluster.records import Done, Outgoing, decision_record, done_with
-from streams.cluster.topics import LARGEST, Topics
+from streams.cluster.topics import LARGEST, Kind, Topics
 from streams.embedded.log import Lines
 from streams.embedded.writer import Effect, no_effect
 
@@ -23,17 +23,20 @@ BATCH_BYTES = 256 * 1024
 """aiokafka sends one batch of a partition at a time: small ones wait for each other."""
 REQUEST_BYTES = LARGEST
 TRANSACTION_SECONDS = 60
+OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
+"""Topics that a partition's writer writes to in its own partition alone."""
 UNKNOWN = -1
 """The offset that brokers tell for a batch that they have had already."""
 
 
 class PartitionProducer:
-    """The only producer of a partition's decisions; its start fences the one before it."""
+    """The only producer of a partition's decisions; its start ends the one before it."""
 
     def __init__(
         self, connection: Connection, topics: Topics, partition: int, effect: Effect = no_effect
     ) -> None:
         self.partition = partition
+        self._topics = topics
         self._decisions = topics.name("decisions")
         self._loop = asyncio.get_running_loop()
         self._effect = effect
@@ -48,9 +51,29 @@ class PartitionProducer:
         )
 
     async def start(self) -> Self:
-        """Fence whoever wrote here before; what it had not committed is gone then."""
+        """Fence whoever wrote here before, and end what it left open."""
         await self._producer.start()
+        await self._end_what_is_open()
         return self
+
+    async def _end_what_is_open(self) -> None:
+        """Commit a transaction without records in each partition that the one before may have used.
+
+        What it had not committed is gone by now. But a broker that was away may have passed over
+        partitions of a transaction that it did commit: their records stay open until the next one
+        ends there, which would be decided without them.
+        """
+        async with self._producer.transaction():
+            for at in self._written():
+                vars(self._producer)["_txn_manager"].maybe_add_partition_to_txn(at)
+
+    def _written(self) -> Iterator[TopicPartition]:
+        """Where this partition's writer may write."""
+        for kind in OWN:
+            yield self._topics.at(kind, self.partition)
+        yield self._topics.at("policies", 0)
+        for partition in range(self._topics.partitions):
+            yield self._topics.at("answers", partition)
 
     async def stop(self) -> None:
         """Let the brokers go."""

@@ -7,8 +7,9 @@ its default ways lose records, so acknowledging, producing and restoring are don
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -23,7 +24,6 @@ mode.loop.use("uvloop")
 import faust  # noqa: E402 - the event loop has to be chosen before it is imported
 import faust.transport.drivers.aiokafka as driver  # noqa: E402
 
-from contracts.errors import StoreError  # noqa: E402
 from contracts.policy import Policy  # noqa: E402
 from streams.cluster.assigned import Delivery  # noqa: E402
 from streams.cluster.connection import Connection  # noqa: E402
@@ -33,16 +33,18 @@ from streams.cluster.metrics import (  # noqa: E402
     CountedEmbedder,
     Metrics,
 )
-from streams.cluster.missed import worker_group  # noqa: E402
+from streams.cluster.missed import INPUTS, worker_group  # noqa: E402
 from streams.cluster.pages import add_pages  # noqa: E402
 from streams.cluster.records import Record  # noqa: E402
-from streams.cluster.station import Station  # noqa: E402
-from streams.cluster.topics import Topics  # noqa: E402
+from streams.cluster.station import AGAIN_SECONDS, Station  # noqa: E402
+from streams.cluster.topics import Topics, compare_counts  # noqa: E402
 from streams.cluster.waiting import ask_waiting  # noqa: E402
 from streams.cluster.watch import Watch  # noqa: E402
 from streams.embedded.writer import Effect, no_effect  # noqa: E402
 from streams.embedder import Embedder  # noqa: E402
 from streams.ending import end_in_time  # noqa: E402
+
+_log = logging.getLogger(__name__)
 
 BUFFERED = 4096
 """Records of a topic that Faust holds before it stops fetching; it stops for up to a second, so
@@ -166,11 +168,12 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     )
     app.station = station
     ask = partial(ask_waiting, settings.connection, settings.topics)
-    watch = Watch(Member(app), station, metrics, ask, failed)
+    member = Member(app)
+    watch = Watch(member, station, metrics, ask, failed)
     app.task(watch.watch_loop)
     app.task(watch.look_loop)
     add_pages(app, watch)
-    _connect(app, watch, station, settings.topics)
+    _connect(app, member, watch, station, settings)
     return app
 
 
@@ -207,15 +210,17 @@ def _web(port: int | None) -> dict[str, Any]:
     return {"web_enabled": False} if port is None else {"web_bind": "127.0.0.1", "web_port": port}
 
 
-def _connect(app: faust.App, watch: Watch, station: Station, topics: Topics) -> None:
+def _connect(
+    app: faust.App, member: Member, watch: Watch, station: Station, settings: WorkerSettings
+) -> None:
     """Have the station follow assignments, and the agents bring records to it."""
-    names = topics.name("candidates"), topics.name("commands")
+    names = map(settings.topics.name, INPUTS)
     candidates, commands = (app.topic(name, value_type=bytes, key_type=bytes) for name in names)
 
     @app.on_rebalance_complete.connect
     async def ready(*_: Any, **__: Any) -> None:
         generation = app.consumer_generation_id
-        is_ready = await station.assign(_mine(app, names))
+        is_ready = await _assigned(app, member, station, settings)
         if not is_ready and app.consumer_generation_id == generation:
             # Faust would let records flow until the next assignment: they would come to nobody,
             # and those after them to whoever has the partition next. It does not where it finds
@@ -238,16 +243,24 @@ def _connect(app: faust.App, watch: Watch, station: Station, topics: Topics) -> 
             await station.commands([delivery])
 
 
-def _mine(app: faust.App, names: Sequence[str]) -> set[int]:
-    """This worker's partitions: the same of both topics, or the assignment is wrong."""
+async def _assigned(
+    app: faust.App, member: Member, station: Station, settings: WorkerSettings
+) -> bool:
+    """Have the station assigned this worker's partitions: the same of both topics.
+
+    False where it is not ready. StoreError where the topics have not the same partitions.
+    """
+    names = map(settings.topics.name, INPUTS)
     assignment = app.consumer.assignment()
-    first, second = ({tp.partition for tp in assignment if tp.topic == name} for name in names)
-    if first != second:
-        raise StoreError(
-            f"partitions {sorted(first)} of {names[0]}, but {sorted(second)} of {names[1]}:"
-            " palimpsest topics check says what differs"
-        )
-    return first
+    first, second = ({at.partition for at in assignment if at.topic == name} for name in names)
+    if first == second:
+        return await station.assign(first)
+    await compare_counts(settings.connection, settings.topics)
+    # It has come back under its name to what it was assigned while one of them was not there.
+    _log.warning("was assigned partitions of one input topic alone: asks for others")
+    await asyncio.sleep(AGAIN_SECONDS)
+    await member.join_again()
+    return False
 
 
 async def _deliveries(app: faust.App, watch: Watch, stream: Any) -> AsyncIterator[Delivery]:

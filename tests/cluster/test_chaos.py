@@ -95,8 +95,9 @@ def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) 
 @pytest.mark.outage
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("away", [BEYOND_SESSION, BEYOND_ALL])
-def test_a_broker_that_is_killed_and_away_for_longer_than_time_outs(
-    tmp_path: Path, startable: None, cluster_forge: Forge, away: float
+@pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
+def test_a_broker_that_is_killed_or_hangs_for_longer_than_time_outs(
+    tmp_path: Path, startable: None, cluster_forge: Forge, *, hangs: bool, away: float
 ) -> None:
     with Broker(tmp_path / "broker") as broker:
         cluster = Cluster(tmp_path, broker.bootstrap, cluster_forge)
@@ -106,9 +107,9 @@ def test_a_broker_that_is_killed_and_away_for_longer_than_time_outs(
             with Load(cluster.connection, cluster.topics):
                 eventually(lambda: any(map(is_ready, workers.values())), "a worker is ready")
                 time.sleep(1)
-                broker.kill()
+                (hang if hangs else Broker.kill)(broker)
                 time.sleep(away)
-                broker.start()
+                (wake if hangs else Broker.start)(broker)
                 time.sleep(1)
             settled(cluster)
             equal_to_embedded(cluster)
@@ -119,6 +120,17 @@ def test_a_broker_that_is_killed_and_away_for_longer_than_time_outs(
             check_followed(cluster)
         finally:
             cluster.close()
+
+
+def hang(broker: Broker) -> None:
+    """It keeps its connections, and answers nothing."""
+    assert broker.pid is not None
+    os.kill(broker.pid, signal.SIGSTOP)
+
+
+def wake(broker: Broker) -> None:
+    assert broker.pid is not None
+    os.kill(broker.pid, signal.SIGCONT)
 
 
 @pytest.mark.outage

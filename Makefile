@@ -5,7 +5,7 @@
 #   make bench-quality DATA=DIR         where the labelled pairs are
 
 PYTHON ?= python3
-JOBS ?= 4
+JOBS ?= 5
 ARGS ?=
 DATA ?=
 
@@ -36,7 +36,7 @@ demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one joi
 cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed half-way; needs Java 17 and, once, Maven.
 	@$(BIN)/python -m examples.cluster_demo
 
-test: .venv/installed ## Run the tests on JOBS processes (4: many only wait), without engines, outages and campaigns.
+test: .venv/installed ## Run the tests on JOBS processes (5: many only wait), without engines, outages and campaigns.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.

@@ -43,7 +43,7 @@ class Standby:
 
     async def _keep_filled(self, partitions: list[int]) -> None:
         is_filled = False
-        while partitions:
+        while partitions and not is_cancelled():  # clients may swallow what cancels them
             try:
                 await self._fill(partitions)
                 if not is_filled:

@@ -200,6 +200,9 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         # for ever. The station finishes what it has begun.
         stream_wait_empty=False,
         web_tables_enabled=False,
+        # Of no use without tables, and Faust asserts that it is the one of the assignment: a worker
+        # that comes back under its name, with another port, would end of that.
+        canonical_url="http://worker",
         **_web(settings.web_port),
         cython_optimizations=True,
         datadir=str(settings.folder / "faust"),

@@ -76,6 +76,7 @@ def test_a_partition_that_was_stood_by_for_is_taken_over_with_nothing_to_catch_u
                 await bring(one, connection, topics, some)
                 await holds(second, events_in(first))
             await one.close()
+            caplog.clear()
             with caplog.at_level(logging.INFO, "streams.cluster.station"):
                 assert await two.assign(range(PARTITIONS))
             assert await bring(two, connection, topics, [28, 29]) == [28, 29]

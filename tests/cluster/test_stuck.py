@@ -5,6 +5,8 @@ from __future__ import annotations
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+import pytest
+
 from infra.broker import free_port
 from tests.cluster.cluster import Cluster, ended, eventually, said
 from tests.reliability.rows import lines, rows
@@ -25,6 +27,7 @@ def status(port: int, page: str, host: str = "127.0.0.1") -> int:
         return 0
 
 
+@pytest.mark.outage
 def test_it_is_not_ready_while_it_catches_up_and_ends_when_it_is_stuck(cluster: Cluster) -> None:
     cluster.publish(inputs(STREAM[:12]))
     first = cluster.worker()

@@ -35,9 +35,10 @@ Plan = dict[str, Any]
 
 `crash`: the name of an effect and its number, at which the process kills itself, by SIGKILL or
 another `signal`. `record`: a file that gets the name of every effect. `window`: how many inputs are
-decided on together, `batch`: how many rows are projected together. `grace`: for how many seconds
-merged segments stay. `stdin`: a file. `limit`: the size in bytes that no file may pass. `env`: more
-of the environment. `request`: the id that requests have, so that what is asked again is the same.
+decided on together, `batch`: how many rows are projected together, `bulk`: after how many steps a
+bulk request commits. `grace`: for how many seconds merged segments stay. `stdin`: a file. `limit`:
+the size in bytes that no file may pass. `env`: more of the environment. `request`: the id that
+requests have, so that what is asked again is the same.
 """
 
 POLL_SECONDS = 0.01
@@ -100,7 +101,9 @@ def live(plan: Plan) -> int:
     """Be one process: its commands one after the other, and the exit status of the last."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     take(0, plan.get("stdin") or os.devnull, os.O_RDONLY)
-    _shrink(plan.get("window", 16), plan.get("batch", 1), plan.get("grace", 0.0))
+    _shrink(
+        plan.get("window", 16), plan.get("batch", 1), plan.get("bulk", 3), plan.get("grace", 0.0)
+    )
     vars(store)["load_engine"] = load_stub
     vars(os)["nice"] = lambda _: 0  # a verifier gives way to a stream, not to other tests
     os.environ.update(plan.get("env", {}))
@@ -156,10 +159,10 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _shrink(window: int, batch: int, grace: float) -> None:
+def _shrink(window: int, batch: int, bulk: int, grace: float) -> None:
     """Small sizes, so that few rows make many commits, segments and compactions."""
     pipeline.WINDOW = window
-    operations.BULK = 3
+    operations.BULK = bulk
     projector.BATCH_ROWS = projector.MOST_ROWS = batch
     compaction.FEWEST, compaction.MOST = 4, 8
     vars(duck)["GRACE_SECONDS"] = grace

@@ -25,7 +25,7 @@ OWNERS = ("ada", "ben", "cleo", "dora")
 THINGS = ("a garden of roses", "four old clocks", "the letters of an aunt")
 RETRACT = ["retract", "--source", "leaving", "--yes", "--json"]
 STEPS = [("log:append", 1), ("log:committed", 1), ("log:append", 2), ("log:committed", 2)]
-"""Three owners lose a source in the first commit, the fourth in the second."""
+"""Three owners lose a source in the first commit, the fourth in the second: each is four steps."""
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_killed_and_started_again(
     forge: Forge, composed: Path, tmp_path: Path, effect: str, number: int
 ) -> None:
     store = Path(shutil.copytree(composed, tmp_path / "store"))
-    assert forge.start(store, RETRACT, crash=[effect, number]).wait() == -9
+    assert forge.start(store, RETRACT, crash=[effect, number], bulk=12).wait() == -9
     before = asked(store)
     committed = number - 1 if effect == "log:append" else number
     assert len(before) == (0, 3, 4)[committed]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 from contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
 from contracts.errors import StoreError, UsageError
@@ -17,6 +16,8 @@ from contracts.evidence import Verdict
 from projections import analysts
 from projections.analysts import ensure_views, query, views_file
 from projections.projector import Projector
+from projections.segments import FOLDER, listed
+from projections.views import Place, views
 from tests.projections.histories import History
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
@@ -242,41 +243,47 @@ def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
     assert leaving == []
 
 
-READER = """
-import sys
-from pathlib import Path
-from projections.analysts import queries
-folder, asked = Path(sys.argv[1]), 0
-counted = "SELECT count(*) AS n, count(memory_id) AS known FROM decisions"
-strange = "SELECT count(*) AS n FROM dedup_log WHERE existing_text IS NULL"
-print("begun", flush=True)
-while not (folder / "stop").exists():
-    asked += 1
-    [row], [compared] = queries(folder, (counted, ()), (strange, ()))
-    assert row["n"] == row["known"], row
-    assert row["n"] % 10 == 0, row
-    assert compared["n"] == 0
-print(asked)
-"""
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Projections whose last segment is a commit that changes what every view shows."""
+    folder = tmp_path_factory.mktemp("written")
+    history = History(3).steps(24)
+    history.take()
+    show(folder, history)
+    history.nobody()
+    show(folder, history.steps(24))
+    return folder.resolve()
 
 
-def test_another_process_never_sees_half_a_commit(tmp_path: Path) -> None:
-    history = History(3)
-    projector = Projector(tmp_path, history.log)
-    projector.start()
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-c", READER, str(tmp_path)]
-    reader = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert reader.stdout is not None
-    assert reader.stdout.readline() == b"begun\n"
-    for number in range(30):
-        history.admit("ada", f"The ladder has {number} rungs and leans on wall {number}")
-        for _ in range(9):
-            history.admit("ada", f"The ladder has {number} rungs and leans on wall {number}")
-        projector.submit(history.take())
-        projector.flush()
-    (tmp_path / "stop").touch()
-    out, error = reader.communicate(timeout=60)
-    assert reader.returncode == 0, error.decode()
-    assert int(out) > 0
-    projector.close()
+def shown(folder: Path, view: str, before: int | None) -> tuple[list[str], int]:
+    """A view's rows, and how often it lists; the last segment comes before one of the listings."""
+    last, coming, file = listed(folder)[-1].path, folder / "coming", folder / "views"
+    last.rename(coming)
+    watched = LocalFileSystem(skip_instance_cache=True)
+    glob = watched.glob
+    listings: list[str] = []
+
+    def listing(path: str) -> Any:
+        if len(listings) == before:
+            coming.rename(last)
+        listings.append(path)
+        return glob(path)
+
+    watched.glob = listing
+    with duckdb.connect(str(file)) as database:
+        database.register_filesystem(watched)
+        place = Place(f"local://{folder / FOLDER}", str(file))
+        rows = database.execute(views(place)[view]).fetchall()
+    if before is None:
+        coming.rename(last)
+    return sorted(map(repr, rows)), len(listings)
+
+
+@pytest.mark.parametrize("view", views(Place("", "")))
+def test_a_commit_while_a_view_is_read_shows_whole_or_not_at_all(written: Path, view: str) -> None:
+    """Whichever of the view's tables have been listed by then."""
+    earlier, listings = shown(written, view, None)
+    later, _ = shown(written, view, 0)
+    assert earlier != later
+    for number in range(1, listings):
+        assert shown(written, view, number)[0] == earlier

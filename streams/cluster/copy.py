@@ -75,11 +75,10 @@ class Copy(Log):
         """Record how far an input is decided on; only inside a transaction."""
         self.follow(Followed(done.topic, partition, done.topic_id, done.offset + 1))
 
-    def is_done(self, input_: Done, partition: int) -> bool:
-        """Whether a decision that is at the brokers says that this input is done with."""
-        found = self.followed(input_.topic, partition)
-        same = found is not None and found.topic_id == input_.topic_id
-        return found is not None and same and input_.offset < found.next_offset
+    def first_undone(self, topic: str, topic_id: str, partition: int) -> int:
+        """The first offset of an input that no decision at the brokers says is done with."""
+        found = self.followed(topic, partition)
+        return found.next_offset if found is not None and found.topic_id == topic_id else 0
 
     def new_events(self, lines: Sequence[bytes]) -> Lines:
         """The events of lines that this log does not hold yet; StoreError for what is none."""

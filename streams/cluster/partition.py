@@ -77,9 +77,13 @@ class PartitionWriter:
     def _is_mine(self, owner_id: str) -> bool:
         return partition_of(owner_id, self._topics.partitions) == self.partition
 
-    def _is_new(self, record: Record) -> bool:
-        """Whether no decision that is at the brokers says that it is done with."""
-        return not self.log.is_done(self._done(record), self.partition)
+    def _new(self, records: Sequence[Record]) -> list[Record]:
+        """Those that no decision that is at the brokers says are done with."""
+        begin = {
+            topic: self.log.first_undone(topic, self._inputs[topic], self.partition)
+            for topic in {record.topic for record in records}
+        }
+        return [record for record in records if record.offset >= begin[record.topic]]
 
     def _done(self, record: Record) -> Done:
         return Done(record.topic, self._inputs[record.topic], record.offset)
@@ -89,7 +93,7 @@ class PartitionWriter:
     def open(self, records: Sequence[Record]) -> Opened:
         """Read records of the candidates topic and have new texts embedded."""
         with self._metrics.stage("read"):
-            new = [record for record in records if self._is_new(record)]
+            new = self._new(records)
             inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
             window = self.writer.open_window(inputs, lambda outcomes: self._finish(new, outcomes))
             return Opened(new, window)
@@ -146,7 +150,7 @@ class PartitionWriter:
 
     def carry_out(self, record: Record) -> None:
         """Carry a request out, and publish its answer with what it did."""
-        if not self._is_new(record):
+        if not self._new([record]):
             return
         try:
             request = understood(record.value)

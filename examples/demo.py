@@ -63,10 +63,10 @@ def main(stream: Path = STREAM) -> None:
     shown("unmerge", "--decision", found["decision_id"], "--because", reason)
     tell("6. Fold the whole log and compare it with everything that the projections hold.")
     shown("verify")
-    summary(asked("status"), asked("verify"), found, time.monotonic() - begun)
+    summary(asked("status"), found, time.monotonic() - begun)
 
 
-def summary(status: Any, verified: Any, found: Any, seconds: float) -> None:
+def summary(status: Any, found: Any, seconds: float) -> None:
     """What a stranger should take away."""
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
     tell(f"Done in {seconds:.0f} seconds.")
@@ -76,7 +76,6 @@ def summary(status: Any, verified: Any, found: Any, seconds: float) -> None:
 Decisions: {kinds}.
 {status["pending"]:,} wait for a judge or a person; nobody waited for them.
 One {found["decision"]} was taken out, and its two sides are memories of their own again.
-verify compared {verified["checked"]:,} facts and found {verified["differences"]} differences.
 
 Three commands to try next:
   .venv/bin/palimpsest --store {STORE} recall jmb:marcus_02 "where does he work?"

@@ -39,7 +39,7 @@ def test_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert words in said
 
 
-ROWS = 240
+ROWS = 100
 """Of the demo's stream: enough for each step to have something to show."""
 
 
@@ -50,7 +50,7 @@ def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     said = ran(tmp_path, sys.executable, str(EXAMPLES / "demo.py"), str(first))
     summary = said[said.index("Done in") :]
     assert f"{ROWS:,} candidates came and are" in summary
-    assert "found 0 differences" in summary
+    assert re.search(r"\b0 differences, \d+ checked", said)
     reinstate = re.search(r"palimpsest (--store .* reinstate .*)$", summary, flags=re.MULTILINE)
     assert reinstate is not None
     palimpsest = str(Path(sys.executable).with_name("palimpsest"))

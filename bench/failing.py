@@ -120,24 +120,40 @@ def _owner_of(partition: int) -> str:
 
 
 def memory(scale: Scale) -> list[Measured]:
-    """What a worker has in memory at most, once it has loaded as many owners as it may."""
+    """What a worker has in memory at most, once it has loaded as many owners as it may.
+
+    And how soon it is ready: without copies, and with those that it left when it was started again.
+    """
     size = scale.of(2_000, 100_000, 1_000_000)
     offered = [*islice(_newcomers(size // EACH), scale.of(200, 10_000, 30_000))]
     with installation() as made:
         _import(made, size)
-        worker = made.worker("one", stub=True)
-        until(lambda: worker.says(READY), "the worker is ready")
+        worker, anew = _ready(made)
         made.publish(offered)
         begun = time.perf_counter()
         until(lambda: _candidates(worker) >= len(offered), "all is decided")
         beside = {
             "owners in memory": worker.figures()["palimpsest_owners_in_memory"],
             "seconds": time.perf_counter() - begun,
+            "start without copies, s": anew,
         }
         resident = worker.resident()
+        worker.end()
+        again = _ready(made)[1]
     note = f"{size // EACH} owners, {size} candidates; {len(offered)} owners said something new"
     name = "resident memory of a worker, most"
-    return [Measured(name, "MB", [resident], 1_500, at_most=True, note=note, beside=beside)]
+    return [
+        Measured(name, "MB", [resident], 1_500, at_most=True, note=note, beside=beside),
+        Measured("a worker starts with its copies", "s", [again], 10, at_most=True, note=note),
+    ]
+
+
+def _ready(made: Installation) -> tuple[Worker, float]:
+    """A worker, and the seconds from its start until it is ready."""
+    begun = time.perf_counter()
+    worker = made.worker("one", stub=True)
+    until(lambda: worker.says(READY), "the worker is ready")
+    return worker, time.perf_counter() - begun
 
 
 def _candidates(worker: Worker) -> float:

@@ -178,6 +178,14 @@ def said(child: Child) -> str:
     return path.read_text() if path.exists() else ""
 
 
+def environment(connection: Connection) -> dict[str, str]:
+    """What tells a command that a person types where the cluster is."""
+    return {
+        "PALIMPSEST_KAFKA_BOOTSTRAP": connection.bootstrap,
+        "PALIMPSEST_KAFKA_PREFIX": connection.prefix,
+    }
+
+
 def ended(children: Sequence[Child]) -> list[int]:
     """End children by SIGTERM; their exit statuses."""
     for child in children:

@@ -20,7 +20,15 @@ from infra.broker import Broker
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
 from tests.cluster.child import SESSION_SECONDS
-from tests.cluster.cluster import PARTITIONS, PATIENCE, Cluster, eventually, is_ready, said
+from tests.cluster.cluster import (
+    PARTITIONS,
+    PATIENCE,
+    Cluster,
+    environment,
+    eventually,
+    is_ready,
+    said,
+)
 from tests.cluster.load import Load
 from tests.cluster.verifier import compared, equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child, Forge
@@ -118,10 +126,7 @@ def typed(
     **plan: Any,
 ) -> Child:
     """A command that a person types, in an environment that says where all is."""
-    env = {
-        "PALIMPSEST_KAFKA_BOOTSTRAP": connection.bootstrap,
-        "PALIMPSEST_KAFKA_PREFIX": connection.prefix,
-    }
+    env = environment(connection)
     if judge is not None:
         env |= {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_BASE_URL": f"http://{address(judge)}"}
     words = [command, "--data", str(folder / command)]

@@ -27,7 +27,7 @@ from streams.cluster.stopping import StoppedError
 from streams.cluster.topics import Topics
 from streams.embedded.lock import WriterLock
 from streams.embedded.log import Log
-from tests.cluster.cluster import PATIENCE, said
+from tests.cluster.cluster import PATIENCE, environment, said
 from tests.cluster.verifier import check_store, events_of
 from tests.reliability.processes import Forge
 from tests.reliability.rows import lines, rows
@@ -131,7 +131,7 @@ def test_between_any_two_owners_it_can_be_told_to_end(tmp_path: Path, history: l
 def test_the_command_ends_with_0_while_it_waits_for_brokers(
     tmp_path: Path, cluster_forge: Forge, silent: socket.socket
 ) -> None:
-    env = {"PALIMPSEST_KAFKA_BOOTSTRAP": connection_to(silent).bootstrap}
+    env = environment(connection_to(silent))
     project = cluster_forge.start(tmp_path / "store", ["project"], env=env)
     with silent.accept()[0]:
         project.kill(signal.SIGTERM)

@@ -22,6 +22,7 @@ from streams.cluster.station import Station
 from streams.cluster.topics import Topics
 from streams.embedder import Embedder
 from streams.policies import load_policy
+from tests.cluster.cluster import environment
 from tests.cluster.test_topics import ask_admin, counts
 from tests.reliability.processes import Forge, until
 from tests.stub_engine import StubEngine
@@ -42,12 +43,8 @@ def altered(connection: Connection, topics: Topics) -> Topics:
 def test_beside_inputs_with_other_partitions_it_does_not_start(
     tmp_path: Path, connection: Connection, altered: Topics, cluster_forge: Forge
 ) -> None:
-    named = {"BOOTSTRAP": connection.bootstrap, "PREFIX": connection.prefix}
-    worker = cluster_forge.run(
-        tmp_path,
-        ["worker", "--data", str(tmp_path / "copies")],
-        env={f"PALIMPSEST_KAFKA_{name}": value for name, value in named.items()},
-    )
+    words = ["worker", "--data", str(tmp_path / "copies")]
+    worker = cluster_forge.run(tmp_path, words, env=environment(connection))
     assert worker.status == 4
     assert WRONG in worker.printed(stream=2)
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -26,13 +22,13 @@ from streams.cluster.records import Outgoing
 from streams.judge.docket import Docket, Manner
 from streams.judge.verifier import Verifier
 from streams.judge.verifying import Answered, Tally, Verifying
-from tests.cluster.cluster import Cluster, eventually
+from tests.cluster.cluster import Cluster, environment, eventually, said
 from tests.cluster.verifier import events_of, read_topic
 from tests.judge.stand_in import StandIn
 from tests.judge.test_verifier import about
+from tests.reliability.processes import Forge
 from tests.streams.embedded.runtime import inputs
 
-ROOT = Path(__file__).parents[2]
 OWNERS = ("ada", "ben", "cleo", "dora")
 ROWS = [
     {
@@ -152,42 +148,29 @@ def test_what_is_no_question_is_passed_over(cluster: Cluster) -> None:
 
 
 def test_a_verifier_killed_while_the_service_is_away_is_followed_by_another(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, cluster_forge: Forge
 ) -> None:
     """The command itself: SIGKILL in an outage, then one that settles all and ends with 0."""
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
     cluster.worker()
     with JudgeServer() as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         server.stop()
         cluster.publish(inputs(ROWS))
         cluster.decided()
-        first = _verifier(cluster)
-        log = cluster.folder / "verifier.log"
-        eventually(lambda: "does not answer" in log.read_text(), "it waits for the service")
-        first.send_signal(signal.SIGKILL)
-        first.wait()
+        words = ["verifier", "--data", str(cluster.folder / "verifier")]
+        judge = {"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": server.url}
+        env = environment(cluster.connection) | judge | {"PALIMPSEST_JUDGE_RETRIES": "0"}
+        first = cluster_forge.start(cluster.folder / "store", words, env=env)
+        eventually(lambda: "does not answer" in said(first), "it waits for the service")
+        first.kill()
+        assert first.wait() == -signal.SIGKILL
         assert settled(cluster) == {}
         server.start()
-        second = _verifier(cluster, "--once")
-        assert second.wait(timeout=90) == 0, log.read_text()
+        second = cluster_forge.run(cluster.folder / "store", [*words, "--once"], env=env)
+        assert second.wait() == 0, said(second)
     kinds = settled(cluster)
     assert sum(kinds.values()) == PENDING
     assert not any(kind.startswith("fallback") for kind in kinds)
-    assert "Hedda" not in log.read_text()
-
-
-def _verifier(cluster: Cluster, *words: str) -> subprocess.Popen[bytes]:
-    where = cluster.connection
-    arguments = ["verifier", *words, "--bootstrap", where.bootstrap, "--prefix", where.prefix]
-    with (cluster.folder / "verifier.log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.cluster.command_line", *arguments],
-            cwd=cluster.folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT), "PALIMPSEST_JUDGE_RETRIES": "0"},
-            stdout=log,
-            stderr=log,
-        )
+    assert not [child for child in (first, second) if "Hedda" in said(child)]
 
 
 def test_what_waits_in_a_store_that_follows_is_asked_and_settled_once(

@@ -1,4 +1,4 @@
-"""Workers and projectors with the stub engine, forked from a process that has imported it all."""
+"""Workers, projectors and commands with the stub engine, forked from what has imported it all."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ SESSION_SECONDS = 3.0
 def live(plan: Plan) -> int:
     """Be a worker or a projector until a signal ends it, or the plan's crash point.
 
-    With `env` it is the command line that is, by settings of the environment alone.
+    Without `bootstrap` it is the command line that is, by settings of the environment alone.
     """
-    if "env" in plan:
+    if "bootstrap" not in plan:
         loading = told_to_end if plan.get("told_while_loading") else load_stub
         vars(streams.embedder)["load_engine"] = loading
         return type_commands(plan)

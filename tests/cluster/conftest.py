@@ -51,8 +51,8 @@ def topics(connection: Connection) -> Topics:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, broker: str, cluster_forge: Forge) -> Iterator[Cluster]:
+def cluster(tmp_path: Path, broker: str, forge: Forge) -> Iterator[Cluster]:
     """Topics of this test's own, and its workers and projectors, killed at its end."""
-    made = Cluster(tmp_path, broker, cluster_forge)
+    made = Cluster(tmp_path, broker, forge)
     yield made
     made.close()

@@ -66,22 +66,22 @@ def _ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def cluster_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
-    """Starts workers and projectors."""
-    forge = Forge(tmp_path_factory.mktemp("cluster"), "tests.cluster.child")
-    yield forge
-    forge.close()
+def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
+    """Starts workers, projectors, and commands: one for all, as it takes seconds to start."""
+    made = Forge(tmp_path_factory.mktemp("children"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")
 def followed(
-    broker: str, cluster_forge: Forge, tmp_path_factory: pytest.TempPathFactory
+    broker: str, forge: Forge, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
     """A worker, and a store that follows it: whoever uses it has owners of one's own.
 
     The policy is one for all: a test begins by setting the one that it wants.
     """
-    cluster = Cluster(tmp_path_factory.mktemp("followed"), broker, cluster_forge)
+    cluster = Cluster(tmp_path_factory.mktemp("followed"), broker, forge)
     cluster.worker()
     cluster.projector(idle=0.01)
     views = views_file(cluster.folder / "store" / PROJECTIONS_FOLDER)

@@ -97,10 +97,10 @@ def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) 
 @pytest.mark.parametrize("away", [BEYOND_SESSION, BEYOND_ALL])
 @pytest.mark.parametrize("hangs", [False, True], ids=["killed", "hung"])
 def test_a_broker_that_is_killed_or_hangs_for_longer_than_time_outs(
-    tmp_path: Path, startable: None, cluster_forge: Forge, *, hangs: bool, away: float
+    tmp_path: Path, startable: None, forge: Forge, *, hangs: bool, away: float
 ) -> None:
     with Broker(tmp_path / "broker") as broker:
-        cluster = Cluster(tmp_path, broker.bootstrap, cluster_forge)
+        cluster = Cluster(tmp_path, broker.bootstrap, forge)
         try:
             workers = {name: cluster.worker(name, taken=16) for name in ("one", "two")}
             projector = cluster.projector()

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from typer.testing import CliRunner
 
 from contracts.events import PolicySet
 from contracts.wire import decode
 from infra.broker import free_port
 from palimpsest import cluster_desk, store
-from palimpsest.cli import app
 from palimpsest.commands import invocation
 from streams.cluster.connection import Connection
 from streams.cluster.topics import Topics
-from tests.cluster.cluster import eventually
+from tests.cluster.cluster import ended, eventually, is_ready, said
+from tests.cluster.shell import Shell, rows
 from tests.cluster.verifier import read_topic
+from tests.reliability.processes import Forge
 from tests.stub_engine import load_stub
 
-ROOT = Path(__file__).parents[2]
 NOTE = "Grace plays the cello every single evening before dinner with her sister"
 ROWS = (
     "Ada has a big dog.",
@@ -37,68 +31,6 @@ ROWS = (
     f"{NOTE} in the old town",
     f"{NOTE} in a old town",
 )
-
-
-class Shell:
-    """Types commands against one cluster and one store; ends what still runs."""
-
-    def __init__(self, folder: Path, connection: Connection, name: str = "store") -> None:
-        self.folder = folder
-        self.connection = connection
-        self._store = ["--store", str(folder / name)]
-        self._where = ["--bootstrap", connection.bootstrap, "--prefix", connection.prefix]
-        self._running: list[subprocess.Popen[bytes]] = []
-
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
-        """A process; what it says goes to a file that is named as its command."""
-        module = [sys.executable, "-m", "tests.cluster.command_line"]
-        with self.log(words[0]).open("ab") as log:
-            process = subprocess.Popen(
-                [*module, *self._store, *words, *self._where],
-                cwd=self.folder,
-                env=os.environ | {"PYTHONPATH": str(ROOT)},
-                stdout=log,
-                stderr=log,
-            )
-        self._running.append(process)
-        return process
-
-    def log(self, command: str) -> Path:
-        return self.folder / f"{command}.log"
-
-    def run(self, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
-        where = self._where if cluster else ()
-        return CliRunner().invoke(app, [*self._store, "--json", *words, *where], input=stdin)
-
-    def drawn(self, *words: str) -> Any:
-        """As a person sees it."""
-        return CliRunner().invoke(app, [*self._store, *words, *self._where])
-
-    def asked(self, *words: str, stdin: bytes = b"", cluster: bool = True, status: int = 0) -> Any:
-        ran = self.run(*words, stdin=stdin, cluster=cluster)
-        assert ran.exit_code == status, ran.output
-        return json.loads(ran.stdout)
-
-    def error(self, status: int, *words: str, stdin: bytes = b"", cluster: bool = True) -> Any:
-        ran = self.run(*words, stdin=stdin, cluster=cluster)
-        assert ran.exit_code == status, ran.output
-        return json.loads(ran.stdout)["error"]
-
-    def until(self, candidates: int) -> Any:
-        """The status of the store once it has so many candidates."""
-
-        def has() -> bool:
-            time.sleep(0.2)  # whoever looks holds the lock that the projector wants at its start
-            ran = self.run("status", cluster=False)
-            return bool(ran.exit_code == 0 and json.loads(ran.stdout)["candidates"] == candidates)
-
-        eventually(has, f"the store has {candidates} candidates")
-        return self.asked("status", cluster=False)
-
-    def close(self) -> None:
-        for process in self._running:
-            process.kill()
-            process.wait()
 
 
 MEMORIES = "SELECT memory_id, face, members FROM memories ORDER BY memory_id"
@@ -116,23 +48,13 @@ def in_force(shell: Shell) -> str:
 
 @pytest.fixture
 def shell(
-    tmp_path: Path, connection: Connection, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, connection: Connection, forge: Forge, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Shell]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(store, "load_engine", load_stub)
-    typing = Shell(tmp_path, connection)
+    typing = Shell(tmp_path, connection, forge)
     yield typing
     typing.close()
-
-
-def rows(*texts: str) -> bytes:
-    told = ({"owner_id": "ada", "text": text, "id": str(n)} for n, text in enumerate(texts))
-    return b"".join(json.dumps(row).encode() + b"\n" for row in told)
-
-
-def ended(process: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> int:
-    process.send_signal(number)
-    return process.wait(timeout=15)
 
 
 UNSEEING = """
@@ -187,12 +109,12 @@ def test_a_cluster_from_the_command_line(
         own = shell.error(3, *words, stdin=rows("Ada sings."), cluster=False)
         assert own["reason"] == "follows_a_cluster"
     _dedupe(shell)
-    assert ended(project, signal.SIGINT) == 0
+    project.kill(signal.SIGINT)
+    assert project.wait() == 0, said(project)
     _unmerge_that_nobody_follows(shell, caplog, monkeypatch)
-    assert ended(worker) == 0
-    said = shell.log("worker").read_text()
-    assert "ready: partitions 0, 1, 2, 3" in said
-    assert "cello" not in said
+    assert ended([worker]) == [0], said(worker)
+    assert "ready: partitions 0, 1, 2, 3" in said(worker)
+    assert "cello" not in said(worker)
 
 
 def _take_back(shell: Shell) -> str:
@@ -286,7 +208,7 @@ def test_missing_topics_are_a_sentence(shell: Shell, command: str) -> None:
 
 def test_whoever_publishes_does_not_wait_for_brokers(shell: Shell, connection: Connection) -> None:
     nobody = connection.model_copy(update={"bootstrap": f"127.0.0.1:{free_port()}"})
-    no_broker = Shell(shell.folder, nobody).error(1, "ingest", "-", stdin=rows("x"))
+    no_broker = shell.on(nobody).error(1, "ingest", "-", stdin=rows("x"))
     assert "no Kafka broker answers" in no_broker["detail"]
 
 
@@ -297,16 +219,16 @@ def test_a_store_with_decisions_of_its_own_is_no_store_of_a_cluster(
     published = shell.error(2, "ingest", "-", stdin=rows("Ada sings."))
     assert "decisions of its own" in published["detail"]
     project = shell.start("project")
-    assert project.wait(timeout=60) == 4
-    assert "decisions of its own" in shell.log("project").read_text()
+    assert project.wait() == 4
+    assert "decisions of its own" in said(project)
 
 
 def test_two_workers_cannot_have_one_folder(shell: Shell, topics: Topics) -> None:
-    shell.start("worker", "--data", "copies")
-    eventually(lambda: "ready:" in shell.log("worker").read_text(), "the worker is ready")
-    second = shell.start("worker", "--data", "copies")
-    assert second.wait(timeout=60) == 2
-    assert "another worker has the folder" in shell.log("worker").read_text()
+    first = shell.start("worker")
+    eventually(lambda: is_ready(first), "the worker is ready")
+    second = shell.start("worker")
+    assert second.wait() == 2
+    assert "another worker has the folder" in said(second)
 
 
 def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topics: Topics) -> None:
@@ -334,7 +256,7 @@ def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topi
 def _move_back(shell: Shell, lines: list[bytes]) -> None:
     """What a cluster has decided becomes a store of one's own: the same in all, and it goes on."""
     shown = shell.asked("sql", MEMORIES, cluster=False)
-    back = Shell(shell.folder, shell.connection, "back")
+    back = shell.on(shell.connection, "back")
     assert back.asked("log", "import", "after.jsonl", cluster=False)["events"] == len(lines)
     assert back.asked("verify", cluster=False)["differences"] == 0
     assert back.asked("sql", MEMORIES, cluster=False) == shown

@@ -90,19 +90,17 @@ def silent() -> Iterator[socket.socket]:
         yield listening
 
 
-def test_in_an_outage(
-    tmp_path: Path, startable: None, cluster_forge: Forge, silent: socket.socket
-) -> None:
+def test_in_an_outage(tmp_path: Path, startable: None, forge: Forge, silent: socket.socket) -> None:
     """Of the brokers, and for the verifier of the judge's service; whoever stays goes on after it.
 
     The brokers are killed under load, and away for longer than the session.
     """
     with Broker(tmp_path / "broker") as broker:
-        cluster = Cluster(tmp_path, broker.bootstrap, cluster_forge)
+        cluster = Cluster(tmp_path, broker.bootstrap, forge)
         try:
             cluster.publish(inputs(lines(rows(600, owners=9))))
             worker, other = (cluster.worker(name, taken=4) for name in ("one", "two"))
-            verifier = typed(cluster_forge, tmp_path, "verifier", cluster.connection, silent)
+            verifier = typed(forge, tmp_path, "verifier", cluster.connection, silent)
             with silent.accept()[0]:
                 eventually(lambda: is_ready(worker) and is_ready(other), "both are ready")
                 broker.kill()
@@ -139,27 +137,25 @@ def address(listening: socket.socket) -> str:
 
 @pytest.mark.parametrize("command", ["worker", "verifier"])
 def test_while_brokers_are_awaited(
-    tmp_path: Path, cluster_forge: Forge, silent: socket.socket, command: str
+    tmp_path: Path, forge: Forge, silent: socket.socket, command: str
 ) -> None:
     connection = Connection(bootstrap=address(silent))
-    child = typed(cluster_forge, tmp_path, command, connection)
+    child = typed(forge, tmp_path, command, connection)
     with silent.accept()[0]:
         assert end(child) == 0, said(child)
 
 
-def test_while_the_group_is_awaited(
-    tmp_path: Path, cluster_forge: Forge, silent: socket.socket
-) -> None:
+def test_while_the_group_is_awaited(tmp_path: Path, forge: Forge, silent: socket.socket) -> None:
     """By a worker that has found its topics before."""
     where = {"bootstrap": address(silent), "prefix": "", "partitions": PARTITIONS}
-    worker = cluster_forge.start(tmp_path, ["worker"], instance="one", **where)
+    worker = forge.start(tmp_path, ["worker"], instance="one", **where)
     with silent.accept()[0]:
         assert end(worker) == 0, said(worker)
 
 
 def test_while_the_model_is_loaded(
-    tmp_path: Path, topics: Topics, connection: Connection, cluster_forge: Forge
+    tmp_path: Path, topics: Topics, connection: Connection, forge: Forge
 ) -> None:
-    worker = typed(cluster_forge, tmp_path, "worker", connection, told_while_loading=True)
+    worker = typed(forge, tmp_path, "worker", connection, told_while_loading=True)
     eventually(worker.has_ended, "it ends", patience=MOST_SECONDS)
     assert worker.wait() == 0, said(worker)

@@ -129,10 +129,10 @@ def test_between_any_two_owners_it_can_be_told_to_end(tmp_path: Path, history: l
 
 
 def test_the_command_ends_with_0_while_it_waits_for_brokers(
-    tmp_path: Path, cluster_forge: Forge, silent: socket.socket
+    tmp_path: Path, forge: Forge, silent: socket.socket
 ) -> None:
     env = environment(connection_to(silent))
-    project = cluster_forge.start(tmp_path / "store", ["project"], env=env)
+    project = forge.start(tmp_path / "store", ["project"], env=env)
     with silent.accept()[0]:
         project.kill(signal.SIGTERM)
         assert project.wait() == 0, said(project)

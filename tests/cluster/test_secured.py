@@ -19,7 +19,7 @@ from streams.cluster.metadata import BrokersAwayError, read_metadata
 from streams.cluster.refusal import meaning
 from tests.cluster.cluster import eventually
 from tests.cluster.secured import KEY_PASSWORD, PASSWORD, SCRAM, USER, Listeners
-from tests.cluster.test_commands import Shell, rows
+from tests.cluster.shell import Shell, rows
 from tests.reliability.processes import Child, Forge
 from tests.stub_engine import load_stub
 
@@ -60,24 +60,15 @@ class Person:
     """Has settings in palimpsest.toml, and secrets in the environment; types no address."""
 
     def __init__(self, folder: Path, forge: Forge, settings: Mapping[str, str]) -> None:
-        self.shell = Shell(folder, Connection.model_validate(settings))
+        self.shell = Shell(folder, Connection.model_validate(settings), forge)
         self._environment = {f"PALIMPSEST_KAFKA_{k.upper()}": v for k, v in settings.items()}
-        self._folder = folder
-        self._forge = forge
-        self._children: list[Child] = []
 
     def types(self, *words: str, stdin: bytes = b"") -> Any:
         return self.shell.asked(*words, stdin=stdin, cluster=False)
 
     def starts(self, *words: str) -> Child:
         """A process that has all its settings from the environment."""
-        child = self._forge.start(self._folder / "store", [*words], env=self._environment)
-        self._children.append(child)
-        return child
-
-    def close(self) -> None:
-        for child in self._children:
-            child.kill()
+        return self.shell.start(*words, **self._environment)
 
 
 @pytest.fixture
@@ -85,7 +76,7 @@ def person(
     secured: Listeners,
     tmp_path: Path,
     prefix: str,
-    cluster_forge: Forge,
+    forge: Forge,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> Iterator[Person]:
@@ -97,15 +88,15 @@ def person(
     for secret in SECRETS & settings.keys():
         monkeypatch.setenv(f"PALIMPSEST_KAFKA_{secret.upper()}", settings[secret])
     eventually(lambda: is_let_in(settings), "the broker knows the user")
-    typing = Person(tmp_path, cluster_forge, settings)
+    typing = Person(tmp_path, forge, settings)
     yield typing
-    typing.close()
+    typing.shell.close()
 
 
 @pytest.mark.parametrize("person", ["PLAIN", "SCRAM-SHA-512", CERTIFICATE], indirect=True)
-def test_settings_are_enough(person: Person, tmp_path: Path) -> None:
+def test_settings_are_enough(person: Person) -> None:
     assert person.types("topics", "create", "--partitions", "1")["fine"]
-    worker = person.starts("worker", "--data", str(tmp_path / "copies"))
+    worker = person.starts("worker")
     project = person.starts("project")
     assert person.types("ingest", "-", stdin=rows("Ada sings.", "Ada sings."))["published"] == 2
     assert person.shell.until(2)["decisions"]["hash_exact"] == 1

@@ -41,10 +41,10 @@ def altered(connection: Connection, topics: Topics) -> Topics:
 
 
 def test_beside_inputs_with_other_partitions_it_does_not_start(
-    tmp_path: Path, connection: Connection, altered: Topics, cluster_forge: Forge
+    tmp_path: Path, connection: Connection, altered: Topics, forge: Forge
 ) -> None:
     words = ["worker", "--data", str(tmp_path / "copies")]
-    worker = cluster_forge.run(tmp_path, words, env=environment(connection))
+    worker = forge.run(tmp_path, words, env=environment(connection))
     assert worker.status == 4
     assert WRONG in worker.printed(stream=2)
 

@@ -148,7 +148,7 @@ def test_what_is_no_question_is_passed_over(cluster: Cluster) -> None:
 
 
 def test_a_verifier_killed_while_the_service_is_away_is_followed_by_another(
-    cluster: Cluster, cluster_forge: Forge
+    cluster: Cluster, forge: Forge
 ) -> None:
     """The command itself: SIGKILL in an outage, then one that settles all and ends with 0."""
     cluster.worker()
@@ -159,13 +159,13 @@ def test_a_verifier_killed_while_the_service_is_away_is_followed_by_another(
         words = ["verifier", "--data", str(cluster.folder / "verifier")]
         judge = {"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": server.url}
         env = environment(cluster.connection) | judge | {"PALIMPSEST_JUDGE_RETRIES": "0"}
-        first = cluster_forge.start(cluster.folder / "store", words, env=env)
+        first = forge.start(cluster.folder / "store", words, env=env)
         eventually(lambda: "does not answer" in said(first), "it waits for the service")
         first.kill()
         assert first.wait() == -signal.SIGKILL
         assert settled(cluster) == {}
         server.start()
-        second = cluster_forge.run(cluster.folder / "store", [*words, "--once"], env=env)
+        second = forge.run(cluster.folder / "store", [*words, "--once"], env=env)
         assert second.wait() == 0, said(second)
     kinds = settled(cluster)
     assert sum(kinds.values()) == PENDING

@@ -21,7 +21,7 @@ def _embedded(_request: pytest.FixtureRequest) -> Maker:
 
 def _cluster(request: pytest.FixtureRequest) -> Maker:
     bootstrap = request.getfixturevalue("broker")
-    forge = request.getfixturevalue("cluster_forge")
+    forge = request.getfixturevalue("forge")
     return lambda folder: ClusterRuntime(folder, bootstrap, forge)
 
 

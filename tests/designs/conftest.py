@@ -27,7 +27,7 @@ def running(request: Request, folder: Path, history: Sequence[bytes] = ()) -> Ru
     if request.param == "embedded":
         return EmbeddedRuntime(folder, history)
     bootstrap = request.getfixturevalue("broker")
-    return ClusterRuntime(folder, bootstrap, request.getfixturevalue("cluster_forge"), history)
+    return ClusterRuntime(folder, bootstrap, request.getfixturevalue("forge"), history)
 
 
 @pytest.fixture(scope="module", params=RUNTIMES)

@@ -1,7 +1,7 @@
 """Processes that run the real command line, with the stub engine and small sizes, to be killed.
 
-`python -m tests.reliability.child` reads plans, one JSON object a line, and forks a process for
-each: what is costly is imported once. It tells `started PID` and `ended PID STATUS`, one a line.
+`python -m tests.cluster.child` reads plans, one JSON object a line, and forks a process for each:
+what is costly is imported once. It tells `started PID` and `ended PID STATUS`, one a line.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main(live: Callable[[Plan], int]) -> None:
 def _prepare() -> None:
     """What each child would do anew, and nothing in it differs."""
     lighten()
-    for module in ("anthropic", "lancedb.query", "pyarrow.parquet", "palimpsest.settings"):
+    for module in ("lancedb.query", "pyarrow.parquet", "palimpsest.settings"):
         import_module(module)
     warnings.filterwarnings("ignore", message="lancedb fork support")
     get_command(cli.app)
@@ -83,6 +83,8 @@ def _tell(line: str) -> None:
 
 
 def _started(plan: Plan, live: Callable[[Plan], int]) -> int:
+    if any("verifier" in words for words in plan["commands"]):
+        import_module("anthropic")  # seconds, once, for it and all after it
     pid = os.fork()
     if pid:
         _tell(f"started {pid}")
@@ -191,7 +193,3 @@ def _limit(size: int) -> None:
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-
-if __name__ == "__main__":
-    main(live)

@@ -1,9 +1,8 @@
-"""One forge of children for a session, and a store with a history to start from."""
+"""Stores with a history to start from."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,6 @@ from tests.reliability.processes import Forge
 from tests.reliability.rows import ROWS, resting_rows, rows, write
 
 REPLACING = {"PALIMPSEST_POLICY": "replace-or-merge"}
-
-
-@pytest.fixture(scope="session")
-def forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forge]:
-    made = Forge(tmp_path_factory.mktemp("children"))
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -22,15 +22,15 @@ PATIENCE = 100.0
 
 
 class Forge:
-    """Starts children; one for a whole test session. `module` is what they run."""
+    """Starts children; one for a whole test session."""
 
-    def __init__(self, folder: Path, module: str = "tests.reliability.child") -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
         self._ended: dict[int, int] = {}
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            [sys.executable, "-m", "tests.cluster.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[2],

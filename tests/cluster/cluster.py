@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,10 +35,21 @@ Result = TypeVar("Result")
 
 def eventually(asked: Any, what: str, patience: float = PATIENCE) -> None:
     """Wait until something holds; the test fails when it takes too long."""
-    last = time.monotonic() + patience
-    while not asked():
-        assert time.monotonic() < last, f"not within {patience:.0f} s: {what}"
-        time.sleep(0.05)
+    for pause in pauses(what, patience):
+        if asked():
+            return
+        time.sleep(pause)
+
+
+def pauses(what: str, patience: float) -> Iterator[float]:
+    """Seconds between two looks, a tenth of those that were waited: looking takes time of others.
+
+    AssertionError when it takes too long.
+    """
+    begun = time.monotonic()
+    while (waited := time.monotonic() - begun) < patience:
+        yield min(max(waited / 10, 0.03), 1.0)
+    raise AssertionError(f"not within {patience:.0f} s: {what}")
 
 
 class Cluster:
@@ -112,11 +123,11 @@ class Cluster:
         self.run(self._decided(patience))
 
     async def _decided(self, patience: float) -> None:
-        last = time.monotonic() + patience
         async with self._asking() as (consumer, asked):
-            while not await self._is_acknowledged(consumer, asked):
-                assert time.monotonic() < last, f"not within {patience:.0f} s: all is decided"
-                await asyncio.sleep(0.03)
+            for pause in pauses("all is decided", patience):
+                if await self._is_acknowledged(consumer, asked):
+                    return
+                await asyncio.sleep(pause)
 
     @asynccontextmanager
     async def _asking(self) -> AsyncIterator[tuple[AIOKafkaConsumer, AIOKafkaAdminClient]]:

@@ -1,18 +1,21 @@
 """Killed at each step of the pattern, the first time it comes to it, the second and the third.
 
 The steps are the effects that workers and projectors tell; one that no test kills at is a failure.
+At all of the projections' own, an ingest is killed in tests/reliability.
 """
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
+from itertools import chain
 
 import pytest
 
 from tests.cluster.cluster import Cluster, ended
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
+from tests.reliability.test_crashes import POINTS
 from tests.streams.embedded.runtime import inputs
 
 WORKER = (
@@ -24,6 +27,8 @@ WORKER = (
 )
 """Before deciding is published, inside the brokers' transaction, and before it is acknowledged."""
 PROJECTOR = ("replica:append", "replica:committed")
+PROJECTIONS = ("segment:renamed", "lancedb:position")
+"""Between the two projections, and before the second says how far it is."""
 STREAM: Sequence[bytes] = [*lines(rows(72, owners=5))]
 SMALL = {"taken": 6}
 KILLED = -signal.SIGKILL
@@ -47,7 +52,10 @@ def effects(cluster: Cluster) -> set[str]:
     return {*(cluster.folder / "effects").read_text().split("\n")} - {""}
 
 
-def test_a_projector_killed_at_any_step_neither_loses_nor_doubles(cluster: Cluster) -> None:
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.outage)])
+def test_a_projector_killed_at_any_step_neither_loses_nor_doubles(
+    cluster: Cluster, *, whole: bool
+) -> None:
     cluster.publish(inputs(STREAM))
     worker = cluster.worker()
     cluster.decided()
@@ -56,8 +64,8 @@ def test_a_projector_killed_at_any_step_neither_loses_nor_doubles(cluster: Clust
     cluster.followed("whole")
     assert ended([recorded]) == [0], recorded.printed(0, 2)
     told = effects(cluster)
-    assert {*PROJECTOR} <= told
-    for effect in sorted(told):
+    assert {*PROJECTOR, *PROJECTIONS} <= told <= {*PROJECTOR, *chain(*POINTS.values())}
+    for effect in sorted(told) if whole else (*PROJECTOR, *PROJECTIONS):
         for number in (1, 2, 3) if effect in PROJECTOR else (1,):
             crashed = cluster.projector(effect, crash=[effect, number], **small)
             assert crashed.wait() == KILLED, crashed.printed(0, 2)

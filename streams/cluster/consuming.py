@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,21 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         consumer = self._ensure_consumer()
         for at in consumer.assignment() & set(partitions):
             consumer.seek(at, 0)
+
+    def close(self) -> None:
+        """Called by Faust in a rebalance while the worker ends: it does not join the group again.
+
+        Faust closes the consumer then, on the event loop of another thread than the consumer's: of
+        a connection that is closed beneath whoever reads from it, the process dies. The consumer's
+        own thread closes it when it ends, and leaves the group.
+        """
+        coordinator = vars(self._ensure_consumer())["_coordinator"]
+
+        async def wait_for_the_end(_: object) -> bool:
+            await asyncio.wait([vars(coordinator)["_closing"]])
+            return False
+
+        vars(coordinator)["_do_rejoin_group"] = wait_for_the_end
 
     async def join_again(self) -> None:
         """Have the group's partitions assigned anew."""

@@ -68,6 +68,7 @@ class Station:
         self._decider = OneThread("decider")
         self._assigned: dict[int, AssignedPartition] = {}
         self._assigning: asyncio.Task[None] | None = None
+        self._revoking = asyncio.Lock()
         self._closed = False
 
     @property
@@ -121,14 +122,18 @@ class Station:
         return True
 
     async def revoke(self) -> None:
-        """Have none: finish what is being decided on, and leave the rest to whoever is next."""
-        if self._standby is not None:
-            await self._standby.end()
-        if self._assigning is not None and not self._assigning.done():
-            self._assigning.cancel()
-            await asyncio.gather(self._assigning, return_exceptions=True)
-        given_up, self._assigned = self._assigned, {}
-        await asyncio.gather(*(one.close() for one in given_up.values()))
+        """Have none: finish what is being decided on, and leave the rest to whoever is next.
+
+        An end in the middle of a rebalance comes after what that revokes.
+        """
+        async with self._revoking:
+            if self._standby is not None:
+                await self._standby.end()
+            if self._assigning is not None and not self._assigning.done():
+                self._assigning.cancel()
+                await asyncio.gather(self._assigning, return_exceptions=True)
+            given_up, self._assigned = self._assigned, {}
+            await asyncio.gather(*(one.close() for one in given_up.values()))
 
     async def close(self) -> None:
         """Have none from now on, and end the thread."""

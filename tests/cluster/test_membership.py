@@ -96,6 +96,17 @@ def test_it_lets_go_of_what_it_had(
     asyncio.run(ended())
 
 
+def test_an_end_in_the_middle_of_a_rebalance_comes_after_what_that_revokes(
+    tmp_path: Path, connection: Connection, topics: Topics
+) -> None:
+    async def ended() -> None:
+        station = new_station(tmp_path, connection, topics)
+        assert await station.assign([HOME])
+        await asyncio.gather(station.revoke(), station.close())
+
+    asyncio.run(ended())
+
+
 def test_that_end_is_a_crash_and_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fenced(_: object) -> None:
         raise ProducerFenced

@@ -97,16 +97,16 @@ def analysts(store: Path) -> Callable[[], dict[str, Any]]:
 
 def test_many_at_once(forge: Forge, tmp_path: Path) -> None:
     store = tmp_path / "store"
-    stream, others = rows(240, owners=3, seed=3), rows(60, owners=3, seed=4)
+    stream, others = rows(120, owners=3, seed=3), rows(30, owners=3, seed=4)
     for row in others:
         row["source"] = "another"
     file = write(tmp_path / "others.jsonl", others, ())
     with ingesting(forge, store, tmp_path) as (ingest, producer):
-        producer.send(stream[:80])
-        until(lambda: decided(store) > 80)
+        producer.send(stream[:40])
+        until(lambda: decided(store) > 40)
         until((store / "projections" / "palimpsest.duckdb").exists)
         query = analysts(store)
-        until(lambda: query()["decisions"] >= 80)  # the read side follows when it can
+        until(lambda: query()["decisions"] >= 40)  # the read side follows when it can
         submitter = forge.start(store, ["ingest", "--json", str(file)])
         joined = until(lambda: first_join(store))
         person = forge.start(
@@ -116,8 +116,8 @@ def test_many_at_once(forge: Forge, tmp_path: Path) -> None:
             ["recall", "owner 1", "wooden boats", "--json"],
             ["recall", "owner 2", "chess", "--json"],
         )
-        for start in range(80, 240, 20):
-            producer.send(stream[start : start + 20])
+        for start in range(40, 120, 10):
+            producer.send(stream[start : start + 10])
             query()
         submitter.wait()
         person.wait()
@@ -127,15 +127,15 @@ def test_many_at_once(forge: Forge, tmp_path: Path) -> None:
     assert ingest.statuses() == [0], ingest.printed(0, 2)
     assert submitter.statuses() == [0], submitter.printed(0, 2)
     assert person.statuses() == [0, 0, 0, 0], person.printed(0, 2)
-    assert submitter.answer(0)["rows"] == 60
-    assert ingest.answer(0)["rows"] == 240
+    assert submitter.answer(0)["rows"] == 30
+    assert ingest.answer(0)["rows"] == 120
     assert person.answer(0)["reversed"] == [joined]
-    assert person.answer(1)[0]["n"] >= 80
+    assert person.answer(1)[0]["n"] >= 40
     assert len(person.answer(2)) == 5
     checked = forge.run(store, ["verify", "--json"], ["status", "--json"])
     assert checked.answer(0)["differences"] == 0
-    assert checked.answer(1)["candidates"] == 300
-    assert analysts(store)()["decisions"] == 300
+    assert checked.answer(1)["candidates"] == 150
+    assert analysts(store)()["decisions"] == 150
 
 
 def first_join(store: Path) -> str:

@@ -21,6 +21,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 UNTIL_TOLD = frozenset({"project", "verifier", "worker"})
 """The commands that run until they are told to end, and end with 0 then."""
 INTERRUPTED = 130
+WITH_VALUE = ("--store", "--bootstrap", "--prefix")
+"""Options before a command whose value is a word of its own."""
 
 
 def end_when_told() -> None:
@@ -34,9 +36,20 @@ def end_when_told() -> None:
 
 
 def _end(*_: object) -> NoReturn:
-    status = 0 if UNTIL_TOLD & {*sys.argv[1:]} else INTERRUPTED
+    status = 0 if _typed() in UNTIL_TOLD else INTERRUPTED
     end_in_time(status)
     raise SystemExit(status)
+
+
+def _typed() -> str | None:
+    """The command: the first word that is neither an option nor the value of one."""
+    words = iter(sys.argv[1:])
+    for word in words:
+        if word in WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None
 
 
 def told_to_end() -> asyncio.Event:

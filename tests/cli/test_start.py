@@ -9,7 +9,7 @@ import sys
 import pytest
 
 STARTED = """
-import os, sys
+import os, signal, sys
 from importlib.abc import MetaPathFinder
 
 class Told(MetaPathFinder):
@@ -18,6 +18,7 @@ class Told(MetaPathFinder):
             os.kill(os.getpid(), int(sys.argv.pop()))
 
 sys.meta_path.insert(0, Told())
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 from palimpsest.start import main
 main()
 """
@@ -26,7 +27,12 @@ main()
 
 @pytest.mark.parametrize(
     ("words", "status"),
-    [(["worker"], 0), (["verifier", "--once"], 0), (["project"], 0), (["recall", "ada", "x"], 130)],
+    [
+        (["worker"], 0),
+        (["verifier", "--once"], 0),
+        (["--store", "recall", "project"], 0),
+        (["--store", "project", "recall", "worker", "x"], 130),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("number", ["2", "15"])

@@ -237,11 +237,12 @@ def inherited() -> dict[str, str]:
 
 
 INGEST = """
-import sys
+import signal
 from palimpsest import store
 from palimpsest.cli import main
 from tests.stub_engine import load_stub
 store.load_engine = load_stub
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 main()
 """
 

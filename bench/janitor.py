@@ -59,7 +59,7 @@ class _AtOnce:
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
         """Never asked: the janitor's policy joins, and composes nothing."""
-        raise NotImplementedError("this rule composes nothing")
+        raise AssertionError(f"a text made of {len(sources)} was asked for")
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """As `compare`."""

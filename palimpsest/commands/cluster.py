@@ -18,6 +18,7 @@ from palimpsest.interrupts import told_to_end
 from palimpsest.output import Tell
 
 if TYPE_CHECKING:
+    from palimpsest.settings import Settings
     from streams.cluster.connection import Connection
     from streams.cluster.following import Offsets
     from streams.cluster.topics import Topics
@@ -72,24 +73,26 @@ def worker(
         letters_per_minute=letters_per_minute,
     )
     from palimpsest.logs import log_to_standard_error
-    from streams.policies import load_policy
 
     log_to_standard_error()
     topics = asyncio.run(_compared(connection))
-    embedder = _embedder(call)
-    folder = settings.data or _folder(settings.instance)
-    with _alone(folder):
-        from streams.cluster.metrics import LETTERS_PER_MINUTE
-        from streams.cluster.worker import WorkerSettings, run
+    _decide(settings, connection, topics, _embedder(call))
 
-        policy = load_policy(settings.policy or "standard")
-        letters = settings.letters_per_minute
+
+def _decide(settings: Settings, connection: Connection, topics: Topics, embedder: Embedder) -> None:
+    """Be the worker of a folder until told to end."""
+    from streams.cluster.metrics import LETTERS_PER_MINUTE
+    from streams.cluster.worker import WorkerSettings, run
+    from streams.policies import load_policy
+
+    folder, letters = settings.data or _folder(settings.instance), settings.letters_per_minute
+    with _alone(folder):
         run(
             WorkerSettings(
                 connection,
                 topics,
                 folder,
-                policy,
+                load_policy(settings.policy or "standard"),
                 lambda: embedder,
                 instance=settings.instance,
                 web_port=settings.web_port,

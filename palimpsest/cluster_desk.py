@@ -59,7 +59,7 @@ IN_BULK = ("reversed", "retracted", "restored")
 class ClusterDesk(FrontDesk):
     """As `FrontDesk`, with a cluster that decides.
 
-    The line to it is made by the first write: who only reads needs no broker.
+    The line to it is made when it is first needed, and who only reads does without a broker.
     """
 
     def __init__(

@@ -51,7 +51,7 @@ async def topics_at_last(connection: Connection) -> Topics:
                 return await read_topics(connection)
             except BrokersAwayError as error:
                 if now() >= due:
-                    _log.warning("%s; it is waited for", str(error))
+                    _log.warning("%s; it is waited for", error)
                     due = now() + TELL_SECONDS
                 await asyncio.sleep(AGAIN_SECONDS)
 

@@ -154,11 +154,6 @@ class Broker:
             self._process.wait()
             self._process = None
 
-    def restart(self) -> None:
-        """Stop it in good order and start it again on the same data and port."""
-        self.stop()
-        self.start()
-
     def _prepare(self, template: Path) -> Path:
         """The data folder, formatted, and the settings' file."""
         data = self.folder / "data"

@@ -50,22 +50,17 @@ async def published(connection: Connection) -> list[bytes | None]:
 
 
 @pytest.mark.usefixtures("startable")
-def test_what_was_acknowledged_is_there_after_sigkill_and_a_restart(tmp_path: Path) -> None:
+def test_what_was_acknowledged_is_there_however_it_ended(tmp_path: Path) -> None:
+    """Killed, then in good order, then killed because it does not end."""
     with Broker(tmp_path) as broker:
         connection = Connection(bootstrap=broker.bootstrap)
         asyncio.run(create(connection, 1))
         asyncio.run(publish(connection))
-        broker.kill()
-        broker.start()
-        assert asyncio.run(published(connection)) == VALUES
-        broker.restart()
-        assert asyncio.run(published(connection)) == VALUES
-    assert broker.pid is None
-
-
-@pytest.mark.usefixtures("startable")
-def test_one_that_does_not_end_is_killed(tmp_path: Path) -> None:
-    with Broker(tmp_path) as broker:
+        for end in (broker.kill, broker.stop):
+            end()
+            assert broker.pid is None
+            broker.start()
+            assert asyncio.run(published(connection)) == VALUES
         stopped = broker.pid
         assert stopped is not None
         os.kill(stopped, signal.SIGSTOP)

@@ -1,8 +1,9 @@
-"""Topics of its own for each test, on the broker that all share (shared.py)."""
+"""Topics of its own for each test, on the broker that all share (shared.py), and no broker."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -14,7 +15,7 @@ from infra.distribution import NotAvailableError
 from streams.cluster.connection import Connection
 from streams.cluster.setup import create
 from streams.cluster.topics import Topics
-from tests.cluster.cluster import Cluster
+from tests.cluster.cluster import PATIENCE, Cluster
 from tests.cluster.shared import no_cluster
 from tests.reliability.processes import Forge
 
@@ -56,3 +57,11 @@ def cluster(tmp_path: Path, broker: str, forge: Forge) -> Iterator[Cluster]:
     made = Cluster(tmp_path, broker, forge)
     yield made
     made.close()
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """Takes connections and answers nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(PATIENCE)
+        yield listening

@@ -8,7 +8,6 @@ from __future__ import annotations
 import signal
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from streams.cluster.topics import Topics
 from tests.cluster.child import SESSION_SECONDS
 from tests.cluster.cluster import (
     PARTITIONS,
-    PATIENCE,
     Cluster,
     environment,
     eventually,
@@ -82,14 +80,6 @@ def test_under_load_what_is_decided_is_acknowledged(cluster: Cluster) -> None:
     assert end(slow) == 0, said(slow)
 
 
-@pytest.fixture
-def silent() -> Iterator[socket.socket]:
-    """Takes connections and answers nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(PATIENCE)
-        yield listening
-
-
 def test_in_an_outage(tmp_path: Path, startable: None, forge: Forge, silent: socket.socket) -> None:
     """Of the brokers, and for the verifier of the judge's service; whoever stays goes on after it.
 
@@ -98,8 +88,9 @@ def test_in_an_outage(tmp_path: Path, startable: None, forge: Forge, silent: soc
     with Broker(tmp_path / "broker") as broker:
         cluster = Cluster(tmp_path, broker.bootstrap, forge)
         try:
-            cluster.publish(inputs(lines(rows(600, owners=9))))
-            worker, other = (cluster.worker(name, taken=4) for name in ("one", "two"))
+            cluster.publish(inputs(lines(rows(120, owners=9))))
+            slow = {"taken": 4, "embedding": 0.2}
+            worker, other = (cluster.worker(name, **slow) for name in ("one", "two"))
             verifier = typed(forge, tmp_path, "verifier", cluster.connection, silent)
             with silent.accept()[0]:
                 eventually(lambda: is_ready(worker) and is_ready(other), "both are ready")

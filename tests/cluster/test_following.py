@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -39,14 +39,6 @@ NOBODY = Connection(bootstrap="127.0.0.1:9")
 AT = ONE.at("decisions", 0)
 IDENTITY = {AT.topic: "the one that there is"}
 STREAM = [*lines(rows(48, owners=5))]
-
-
-@pytest.fixture
-def silent() -> Iterator[socket.socket]:
-    """Takes connections and answers nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(PATIENCE)
-        yield listening
 
 
 def connection_to(listening: socket.socket) -> Connection:

@@ -86,8 +86,7 @@ def test_it_lets_go_of_what_it_had(
         async def fail(_: BaseException) -> None:
             told.set()
 
-        station = new_station(tmp_path, connection, topics)
-        vars(station)["_failed"] = fail
+        station = new_station(tmp_path, connection, topics, fail)
         assert await station.assign([HOME])
         await station.candidates([Delivery(record, lambda: None)])
         await asyncio.wait_for(told.wait(), 60)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,15 +15,11 @@ from palimpsest.settings import read_settings
 from streams.cluster import topics as topics_module
 from streams.cluster.connection import Connection
 from streams.cluster.metadata import BrokersAwayError
-from streams.cluster.metrics import Metrics
-from streams.cluster.station import Station
 from streams.cluster.topics import Topics
-from streams.embedder import Embedder
-from streams.policies import load_policy
 from tests.cluster.cluster import environment
+from tests.cluster.stations import new_station
 from tests.cluster.test_topics import ask_admin, counts
 from tests.reliability.processes import Forge, until
-from tests.stub_engine import StubEngine
 
 WRONG = "memory.candidates: 8 partitions instead of 4; with another number owners would change"
 
@@ -58,21 +52,11 @@ def test_given_other_partitions_while_it_runs_it_ends_at_the_next_assignment(
         failures.append(error)
 
     async def assigned() -> bool:
-        with closing(Embedder(StubEngine())) as embedder:
-            station = Station(
-                connection,
-                altered,
-                tmp_path,
-                load_policy("standard"),
-                lambda: embedder,
-                lambda: datetime.now(UTC),
-                failed,
-                Metrics(),
-            )
-            try:
-                return await station.assign(range(altered.partitions))
-            finally:
-                await station.close()
+        station = new_station(tmp_path, connection, altered, failed)
+        try:
+            return await station.assign(range(altered.partitions))
+        finally:
+            await station.close()
 
     assert not asyncio.run(assigned())
     [error] = failures

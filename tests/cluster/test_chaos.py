@@ -60,7 +60,7 @@ def test_killed_at_random_moments_under_load(cluster: Cluster) -> None:
 
 def test_workers_that_join_and_leave_lose_nothing(cluster: Cluster) -> None:
     workers = {name: cluster.worker(name, taken=16) for name in ("one", "two")}
-    with Load(cluster.connection, cluster.topics):
+    with Load(cluster.connection, cluster.topics, pause=0.3):
         eventually(lambda: any(map(is_ready, workers.values())), "a worker is ready")
         late = cluster.worker("three", taken=16)
         for name, worker in workers.items():

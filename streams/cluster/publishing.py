@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from aiokafka import AIOKafkaProducer, TopicPartition
-from aiokafka.errors import ProducerFenced
+from aiokafka.errors import IllegalOperation, ProducerFenced
 
 from contracts.errors import StoreError
 from streams.cluster.connection import Connection
@@ -108,12 +108,17 @@ class PartitionProducer:
 
     async def _send(self, decisions: Sequence[Outgoing], others: Sequence[Outgoing]) -> int | None:
         self._effect("transaction:begin")
-        async with self._producer.transaction():
-            sent = [await self._send_one(one) for one in [*decisions, *others]]
-            answers: list[Any] = await asyncio.gather(*sent)
-            offsets = [answer.offset for answer in answers[: len(decisions)]]
-            self._require_growth(offsets)
-            self._effect("transaction:sent")
+        try:
+            async with self._producer.transaction():
+                sent = [await self._send_one(one) for one in [*decisions, *others]]
+                answers: list[Any] = await asyncio.gather(*sent)
+                offsets = [answer.offset for answer in answers[: len(decisions)]]
+                self._require_growth(offsets)
+                self._effect("transaction:sent")
+        except IllegalOperation:
+            # Between two records the client was told that its transaction has ended: that is why.
+            await vars(self._producer)["_txn_manager"].wait_for_transaction_end()
+            raise
         self._effect("transaction:committed")
         last = offsets[-1] if offsets else UNKNOWN
         if last == UNKNOWN:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,34 @@ def test_a_second_producer_of_a_partition_fences_the_first(
         return [len(some) for some in found]
 
     assert asyncio.run(published()) == [0, 2, 0, 0]
+    assert "partition 1 has another writer" in caplog.text
+
+
+def test_one_that_is_told_between_two_records_says_the_same(
+    connection: Connection,
+    topics: Topics,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    record = Outgoing(topics.name("answers"), b"{}", b"ann")
+    send = PartitionProducer._send_one
+
+    async def sent_and_told(producer: PartitionProducer, one: Outgoing) -> asyncio.Future[object]:
+        future = await send(producer, one)
+        await asyncio.wait([future])
+        return future
+
+    async def published() -> None:
+        async with AsyncExitStack() as stack:
+            first, second = (PartitionProducer(connection, topics, 1) for _ in range(2))
+            for producer in (first, second):
+                stack.push_async_callback(producer.stop)
+                await producer.start()
+            monkeypatch.setattr(PartitionProducer, "_send_one", sent_and_told)
+            with pytest.raises(ProducerFenced):
+                await asyncio.to_thread(first.publish, [], [record, record], [])
+
+    asyncio.run(published())
     assert "partition 1 has another writer" in caplog.text
 
 

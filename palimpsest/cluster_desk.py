@@ -109,7 +109,10 @@ class ClusterDesk(FrontDesk):
                 raise UsageError("a cluster needs more packages: pip install 'palimpsest[cluster]'")
             from palimpsest.line import Line
 
-            self._connected = Line(self._cluster)
+            followed: dict[str, str] = dict(
+                self.log.rows("SELECT DISTINCT topic, topic_id FROM followed")
+            )
+            self._connected = Line(self._cluster, followed)
         return self._connected
 
     # -- what producers say ------------------------------------------------------------------------

@@ -9,28 +9,29 @@ from typing import Any, TypeVar
 
 from aiokafka.errors import KafkaError
 
-from contracts.errors import TransientError
+from contracts.errors import TransientError, UsageError
 from streams.cluster.client import Asked, Client
 from streams.cluster.connection import Connection
-from streams.cluster.topics import read_topics
+from streams.cluster.topics import read_topics, topic_id
 from streams.embedded.inputs import Input
 
 Result = TypeVar("Result")
 
 
 class Line:
-    """Connected from the start.
+    """Connected from the start. `followed` are the ids of what a store follows, by topic.
 
-    StoreError where there are no topics, TransientError where no broker answers.
+    StoreError where there are no topics, TransientError where no broker answers, UsageError where
+    the store follows others.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, followed: Mapping[str, str]) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = Thread(target=self._loop.run_forever, name="cluster", daemon=True)
         self._thread.start()
         self._client: Client | None = None
         try:
-            self._client = self._run(_connected(connection))
+            self._client = self._run(_connected(connection, followed))
         except BaseException:
             self.close()
             raise
@@ -67,7 +68,14 @@ class Line:
             ) from None
 
 
-async def _connected(connection: Connection) -> Client:
-    client = Client(connection, await read_topics(connection))
+async def _connected(connection: Connection, followed: Mapping[str, str]) -> Client:
+    topics = await read_topics(connection)
+    decisions = topics.name("decisions")
+    if followed and followed.get(decisions) != await topic_id(connection, decisions):
+        raise UsageError(
+            f"the store follows {', '.join(sorted(followed))} of another cluster or prefix than"
+            " the one that is named: name that (--bootstrap, --prefix), or another store"
+        )
+    client = Client(connection, topics)
     await client.start()
     return client

@@ -16,7 +16,9 @@ from contracts.wire import decode
 from infra.broker import free_port
 from palimpsest import cluster_desk, store
 from palimpsest.commands import invocation
+from palimpsest.paths import LOG_FILE
 from streams.cluster.connection import Connection
+from streams.cluster.copy import Copy, Followed
 from streams.cluster.topics import Topics
 from tests.cluster.cluster import ended, eventually, is_ready, said
 from tests.cluster.shell import Shell, rows
@@ -221,6 +223,18 @@ def test_a_store_with_decisions_of_its_own_is_no_store_of_a_cluster(
     project = shell.start("project")
     assert project.wait() == 4
     assert "decisions of its own" in said(project)
+
+
+def test_what_follows_other_topics_says_nothing_to_these(shell: Shell, topics: Topics) -> None:
+    shell.asked("ingest", "-", stdin=rows(*ROWS), cluster=False)
+    for name in ("two.memory.decisions", topics.name("decisions")):
+        with Copy.open(shell.folder / "store" / LOG_FILE) as log, log.transaction():
+            log.follow(Followed(name, 0, "another id", 5))
+        published = shell.error(2, "ingest", "-", stdin=rows("Ada sings."))
+        assert f"the store follows {name}" in published["detail"]
+        project = shell.start("project")
+        assert project.wait() == 4
+        assert name in said(project)
 
 
 def test_two_workers_cannot_have_one_folder(shell: Shell, topics: Topics) -> None:

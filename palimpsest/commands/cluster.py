@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contracts.errors import UsageError
+from contracts.errors import TransientError, UsageError
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach, topics_at_last
@@ -72,6 +73,7 @@ def worker(
         web_port=web_port,
         letters_per_minute=letters_per_minute,
     )
+    _require_free(settings.web_port)
     from palimpsest.logs import log_to_standard_error
 
     log_to_standard_error()
@@ -101,6 +103,19 @@ def _decide(settings: Settings, connection: Connection, topics: Topics, embedder
             ),
             log_level=None,
         )
+
+
+def _require_free(port: int | None) -> None:
+    """TransientError where the port of the pages is taken: it may be by one that is ending."""
+    if port is None:
+        return
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError as error:
+            why = f"no pages at port {port}: {error.strerror} (--web-port)"
+            raise TransientError(why) from None
 
 
 async def _compared(connection: Connection) -> Topics:
@@ -152,10 +167,11 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
     """
     call = invocation(context)
     connection = reach(call)
+    settings = call.settings.over(web_port=web_port)
+    _require_free(settings.web_port)
     from palimpsest.logs import log_to_standard_error
 
     log_to_standard_error()
-    settings = call.settings.over(web_port=web_port)
     folder = settings.store
     folder.mkdir(parents=True, exist_ok=True)
     with call.output.progress() as tell:

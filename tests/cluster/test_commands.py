@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
@@ -235,6 +236,13 @@ def test_what_follows_other_topics_says_nothing_to_these(shell: Shell, topics: T
         project = shell.start("project")
         assert project.wait() == 4
         assert name in said(project)
+
+
+def test_a_port_that_is_taken_is_a_sentence(shell: Shell) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for command in ("worker", "project"):
+            assert port in shell.error(1, command, "--web-port", port)["detail"]
 
 
 def test_two_workers_cannot_have_one_folder(shell: Shell, topics: Topics) -> None:

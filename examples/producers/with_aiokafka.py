@@ -1,7 +1,7 @@
 """A producer on aiokafka: CloudEvents in structured mode, the owner as the key.
 
-`python examples/producers/with_aiokafka.py 127.0.0.1:9092 [TOPIC]`; needs `pip install aiokafka`
-and nothing of Palimpsest.
+`python examples/producers/with_aiokafka.py [BROKER [TOPIC]]`; needs `pip install aiokafka` and
+nothing of Palimpsest.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterable
 
 from aiokafka import AIOKafkaProducer
 
@@ -32,16 +31,20 @@ def event(number: str, owner: str, text: str) -> bytes:
     return json.dumps(told).encode()
 
 
-async def publish(bootstrap: str, topic: str, memories: Iterable[tuple[str, str, str]]) -> None:
-    """Publish memories; aiokafka's own partitioner is the right one."""
+async def publish(bootstrap: str = "127.0.0.1:9092", topic: str = "memory.candidates") -> None:
+    """Publish the memories; aiokafka's own partitioner is the right one.
+
+    KafkaError where the brokers did not take all: only the futures tell of it, flushing does not.
+    """
     async with AIOKafkaProducer(
         bootstrap_servers=bootstrap, acks="all", enable_idempotence=True
     ) as producer:
-        for number, owner, text in memories:
+        sent = [
             await producer.send(topic, event(number, owner, text), key=owner.encode())
-        await producer.flush()
+            for number, owner, text in MEMORIES
+        ]
+        await asyncio.gather(*sent)
 
 
 if __name__ == "__main__":
-    where, name = (*sys.argv[1:], "127.0.0.1:9092", "memory.candidates")[0:2]
-    asyncio.run(publish(where, name, MEMORIES))
+    asyncio.run(publish(*sys.argv[1:3]))

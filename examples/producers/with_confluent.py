@@ -1,16 +1,15 @@
 """A producer on librdkafka: CloudEvents in binary mode, and the partitioner that must be named.
 
-`python examples/producers/with_confluent.py 127.0.0.1:9092 [TOPIC]`; needs
-`pip install confluent-kafka` and nothing of Palimpsest.
+`python examples/producers/with_confluent.py [BROKER [TOPIC]]`; needs `pip install confluent-kafka`
+and nothing of Palimpsest.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Message, Producer
 
 MEMORIES = (
     ("1", "ada", "Ada likes to walk in the rain."),
@@ -19,12 +18,19 @@ MEMORIES = (
 )
 
 
-def publish(bootstrap: str, topic: str, memories: Iterable[tuple[str, str, str]]) -> None:
-    """Publish memories.
+def publish(bootstrap: str = "127.0.0.1:9092", topic: str = "memory.candidates") -> None:
+    """Publish the memories; SystemExit where the brokers did not take all.
 
     librdkafka's own partitioner is another than that of Java: an owner would land elsewhere, and
     what lands elsewhere becomes a dead letter (`wrong_partition`). So it is named here.
     """
+    refused: list[KafkaError] = []
+
+    def delivered(error: KafkaError | None, _message: Message) -> None:
+        """Flushing counts what is refused as done: only this is told of it."""
+        if error is not None:
+            refused.append(error)
+
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -32,7 +38,7 @@ def publish(bootstrap: str, topic: str, memories: Iterable[tuple[str, str, str]]
             "enable.idempotence": True,
         }
     )
-    for number, owner, text in memories:
+    for number, owner, text in MEMORIES:
         headers = {
             "ce_specversion": "1.0",
             "ce_type": "palimpsest.candidate.v1",
@@ -41,11 +47,14 @@ def publish(bootstrap: str, topic: str, memories: Iterable[tuple[str, str, str]]
             "content-type": "application/json",
         }
         body = json.dumps({"owner_id": owner, "text": text}).encode()
-        producer.produce(topic, body, owner.encode(), headers=[*headers.items()])
-    if left := producer.flush(30):
-        raise SystemExit(f"{left} records were not taken")
+        producer.produce(
+            topic, body, owner.encode(), headers=[*headers.items()], on_delivery=delivered
+        )
+    if left := producer.flush(60):
+        raise SystemExit(f"{left} records were not taken in a minute")
+    if refused:
+        raise SystemExit(f"{len(refused)} records were not taken: {refused[0].str()}")
 
 
 if __name__ == "__main__":
-    where, name = (*sys.argv[1:], "127.0.0.1:9092", "memory.candidates")[0:2]
-    publish(where, name, MEMORIES)
+    publish(*sys.argv[1:3])

@@ -1,12 +1,19 @@
 #!/bin/sh
 # Publishes by Kafka's own console producer: each line of standard input is an owner, a tab and a
-# candidate as JSON. KAFKA_CONSOLE_PRODUCER names the command where it is not on the path.
+# candidate as JSON. It is a command of a Kafka distribution; KAFKA_CONSOLE_PRODUCER names it where it
+# is not on the path.
 #
 #   printf 'ada\t{"owner_id": "ada", "text": "Ada has a big dog."}\n' |
 #       sh examples/producers/with_console.sh 127.0.0.1:9092 [TOPIC]
 
+producer=${KAFKA_CONSOLE_PRODUCER:-kafka-console-producer.sh}
+if ! command -v "${producer%% *}" >/dev/null; then
+    echo "there is no ${producer%% *}: it comes with a Kafka distribution (its folder bin/);" \
+        "name it by KAFKA_CONSOLE_PRODUCER" >&2
+    exit 127
+fi
 # The command may be of several words.
 # shellcheck disable=SC2086
-exec ${KAFKA_CONSOLE_PRODUCER:-kafka-console-producer.sh} \
+exec $producer \
     --bootstrap-server "${1:-127.0.0.1:9092}" --topic "${2:-memory.candidates}" \
     --reader-property parse.key=true

@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import runpy
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import confluent_kafka
 import pytest
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import MessageSizeTooLargeError
 from confluent_kafka import Producer
 
 from examples.producers import with_aiokafka, with_confluent
 from infra.distribution import NotAvailableError, cache_folder, locked, obtain_tools
 from palimpsest import Palimpsest
+from streams.cluster.connection import Connection
+from streams.cluster.topics import Kind, Topics
 from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.shared import no_cluster
 from tests.cluster.test_topics import ask_admin
@@ -78,8 +85,8 @@ def test_candidates_of_any_producer_show_in_the_dedup_log(
         compress_decisions(cluster, codec)
         publish_compressed(bootstrap, topic, codec)
         cluster.decided()
-    asyncio.run(with_aiokafka.publish(bootstrap, topic, with_aiokafka.MEMORIES))
-    with_confluent.publish(bootstrap, topic, with_confluent.MEMORIES)
+    asyncio.run(with_aiokafka.publish(bootstrap, topic))
+    with_confluent.publish(bootstrap, topic)
     cluster.decided()
     speak(console_producer, bootstrap, topic)
     store = cluster.folder / "store"
@@ -89,12 +96,66 @@ def test_candidates_of_any_producer_show_in_the_dedup_log(
         assert opened.dead_letters() == []
 
 
+def test_the_broker_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first word is the broker, the second the topic; either may be left out."""
+    asked: list[tuple[str, str]] = []
+
+    class Taking:
+        """Stands in for the producer: on a real broker the topic may be somebody's."""
+
+        def __init__(self, settings: dict[str, Any]) -> None:
+            self._bootstrap = settings["bootstrap.servers"]
+
+        def produce(self, topic: str, *_: Any, **__: Any) -> None:
+            asked.append((self._bootstrap, topic))
+
+        def flush(self, _seconds: float) -> int:
+            return 0
+
+    monkeypatch.setattr(confluent_kafka, "Producer", Taking)
+    for words in ([], ["kafka-1:9092"], ["kafka-1:9092", "staging.memory.candidates"]):
+        monkeypatch.setattr(sys, "argv", [with_confluent.__file__, *words])
+        runpy.run_path(with_confluent.__file__, run_name="__main__")
+    assert list(dict.fromkeys(asked)) == [
+        ("127.0.0.1:9092", "memory.candidates"),
+        ("kafka-1:9092", "memory.candidates"),
+        ("kafka-1:9092", "staging.memory.candidates"),
+    ]
+
+
+def test_what_the_brokers_refuse_is_told(connection: Connection, topics: Topics) -> None:
+    """Flushing alone would end well: what is too large is refused one by one."""
+    name = topics.name("candidates")
+    change(connection, topics, "candidates", {"max.message.bytes": "100"})
+    with pytest.raises(SystemExit, match=r"3 records were not taken: .*too large"):
+        with_confluent.publish(connection.bootstrap, name)
+    with pytest.raises(MessageSizeTooLargeError):
+        asyncio.run(with_aiokafka.publish(connection.bootstrap, name))
+
+
+def test_without_kafkas_command_its_script_says_so(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        ["/bin/sh", str(CONSOLE)],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 127
+    assert "there is no kafka-console-producer.sh: it comes with a Kafka distribution" in ran.stderr
+
+
 def compress_decisions(cluster: Cluster, codec: str) -> None:
     """Have the brokers write them so, whatever the worker sends."""
-    name = cluster.topics.name("decisions")
-    settings = cluster.topics.names[name].settings | {"compression.type": codec}
-    changed = ConfigResource(ConfigResourceType.TOPIC, name, settings)
-    ask_admin(cluster.connection, lambda admin: admin.alter_configs([changed]))
+    change(cluster.connection, cluster.topics, "decisions", {"compression.type": codec})
+
+
+def change(connection: Connection, topics: Topics, topic: Kind, settings: dict[str, str]) -> None:
+    """Give a topic other settings than it has to have."""
+    name = topics.name(topic)
+    told = topics.names[name].settings | settings
+    changed = ConfigResource(ConfigResourceType.TOPIC, name, told)
+    ask_admin(connection, lambda admin: admin.alter_configs([changed]))
 
 
 def publish_compressed(bootstrap: str, topic: str, codec: str) -> None:

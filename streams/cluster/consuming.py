@@ -10,7 +10,7 @@ import faust
 import faust.transport.drivers.aiokafka as driver
 from faust.types import TP
 
-from streams.cluster.following import WAIT_MILLISECONDS
+from streams.cluster.following import WAIT_MILLISECONDS, stopping
 
 
 class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
@@ -51,6 +51,14 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
             return False
 
         vars(coordinator)["_do_rejoin_group"] = wait_for_the_end
+
+    async def on_thread_stop(self) -> None:
+        """Called by Faust on the consumer's thread at its end."""
+        if self._consumer is None:
+            await super().on_thread_stop()
+            return
+        async with stopping(self._consumer):
+            await super().on_thread_stop()
 
     async def join_again(self) -> None:
         """Have the group's partitions assigned anew."""

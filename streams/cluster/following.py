@@ -8,10 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeAlias
 
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from contracts.errors import StoreError, TransientError
 from streams.cluster.connection import Connection
 from streams.cluster.stopping import unless
+from streams.cluster.thread import is_cancelled
 
 AT_ONCE = 2_000
 """Records read together."""
@@ -39,6 +41,7 @@ __all__ = [
     "read_range",
     "read_to_end",
     "reader",
+    "stopping",
 ]
 
 
@@ -46,7 +49,10 @@ __all__ = [
 async def reader(
     connection: Connection, isolation_level: str = "read_committed"
 ) -> AsyncIterator[AIOKafkaConsumer]:
-    """A consumer outside any group; it sees committed records only where nothing else is said."""
+    """A consumer outside any group; it sees committed records only where nothing else is said.
+
+    KafkaConnectionError where aiokafka cancels what waits for a connection that breaks.
+    """
     consumer = AIOKafkaConsumer(
         **connection.arguments(),
         isolation_level=isolation_level,
@@ -58,10 +64,29 @@ async def reader(
     try:
         await consumer.start()
         yield consumer
+    except asyncio.CancelledError:
+        if is_cancelled():
+            raise
+        raise KafkaConnectionError("a connection broke") from None
     finally:
-        # aiokafka ends a task here that raises CancelledError if it never ran.
-        await asyncio.sleep(0)
-        await consumer.stop()
+        async with stopping(consumer):
+            await consumer.stop()
+
+
+@asynccontextmanager
+async def stopping(consumer: AIOKafkaConsumer) -> AsyncIterator[None]:
+    """A span in which a consumer is stopped, wholly: aiokafka gives up in the middle of it.
+
+    A fetch that is cancelled before it ran, or in its pause after a failure, raises CancelledError
+    there. While brokers are away each fetch is in that pause.
+    """
+    await asyncio.sleep(0)
+    try:
+        yield
+    except asyncio.CancelledError:
+        await vars(consumer)["_client"].close()
+        if is_cancelled():
+            raise
 
 
 def begin_at(consumer: AIOKafkaConsumer, offsets: Offsets) -> None:
@@ -130,9 +155,23 @@ async def follow(
     """Hand over what comes, from these offsets on, until `stop` is set.
 
     With it goes where the partitions go on that have come further: behind what nobody hands over,
-    too, such as the markers of transactions. Raises StoppedError while it connects, and StoreError
-    where a partition goes back, handing over nothing of it.
+    too, such as the markers of transactions. Raises StoppedError while it connects, StoreError
+    where a partition goes back, handing over nothing of it, and TransientError where the client
+    gives up; nothing of that once `stop` is set.
     """
+    try:
+        await _follow(connection, starts, take, stop)
+    except KafkaError as error:
+        if not stop.is_set():
+            raise TransientError(f"the brokers are followed no more: {error}") from error
+
+
+async def _follow(
+    connection: Connection,
+    starts: Offsets,
+    take: Callable[[Records, Offsets], Awaitable[object]],
+    stop: asyncio.Event,
+) -> None:
     async with AsyncExitStack() as stack:
         consumer = await unless(stop, stack.enter_async_context(reader(connection)))
         begin_at(consumer, starts)

@@ -6,12 +6,13 @@ import asyncio
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
+from contracts.errors import TransientError
 from contracts.wire import decode
 from palimpsest.following import Follower, Replica
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
@@ -19,6 +20,7 @@ from projections.analysts import query
 from projections.files import remove
 from projections.verify import verify
 from streams.cluster import follower_pages
+from streams.cluster import following as following_topics
 from streams.cluster.connection import Connection
 from streams.cluster.follower_pages import FollowerWatch
 from streams.cluster.following import Offsets, Records, TopicPartition, follow, reader
@@ -128,6 +130,52 @@ def test_the_command_ends_with_0_while_it_waits_for_brokers(
     with silent.accept()[0]:
         project.kill(signal.SIGTERM)
         assert project.wait() == 0, said(project)
+
+
+class Cancelling:
+    """A consumer as aiokafka's is in an outage: what waits is cancelled, and its end, too."""
+
+    closed = 0
+
+    def __init__(self, told: Callable[[], object] = lambda: None) -> None:
+        self._told = told
+        self._client = self
+
+    async def start(self) -> None: ...
+
+    def assign(self, _: object) -> None: ...
+
+    def seek(self, *_: object) -> None: ...
+
+    async def getmany(self, **_: object) -> None:
+        self._told()
+        raise asyncio.CancelledError
+
+    async def stop(self) -> None:
+        raise asyncio.CancelledError
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_what_aiokafka_cancels_is_no_end_of_ours(
+    is_told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is told to end, it is nothing; else it is the connection that broke."""
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        consumer = Cancelling(stop.set if is_told else lambda: None)
+        monkeypatch.setattr(following_topics, "AIOKafkaConsumer", lambda **_: consumer)
+        with nullcontext() if is_told else pytest.raises(TransientError, match="broke"):
+            await follow(NOBODY, {AT: 0}, no_take, stop)
+        assert consumer.closed == 1
+
+    asyncio.run(run())
+
+
+async def no_take(*_: object) -> None: ...
 
 
 # -- how far it is -------------------------------------------------------------------------------

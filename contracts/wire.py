@@ -18,6 +18,14 @@ from contracts.events import EVENT, AnyEvent
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[str, Upcaster] = {}
 """From an old type to a function that gives the envelope of the next version."""
+PLAINLY = {
+    "json_invalid": "it is no JSON",
+    "dict_type": "it is no JSON object",
+    "model_type": "it is no JSON object",
+    "union_tag_not_found": "it has no `type`",
+    "union_tag_invalid": "its `type` is not known to this version",
+}
+"""What pydantic calls the errors of a line that is not an event at all."""
 TYPES = frozenset(kind.model_fields["type"].default for kind in get_args(AnyEvent))
 
 
@@ -49,16 +57,20 @@ def encode(event: AnyEvent) -> bytes:
 def decode(line: bytes, position: int | None = None) -> AnyEvent:
     """The event of a line. Raises StoreError, with the position, for what cannot be an event."""
     try:
-        return EVENT.validate_json(line)
+        return _parsed(line)
     except ValidationError as error:
-        problem = error
-    upcast = _upcast(line)
-    if upcast is not None:
-        try:
-            return EVENT.validate_json(upcast)
-        except ValidationError as error:
-            problem = error
-    raise StoreError(_describe(problem, position))
+        raise StoreError(_describe(error, position)) from None
+
+
+def decode_exported(line: bytes, number: int) -> AnyEvent:
+    """The event of a file's line. Raises StoreError, with the line's number, where it is none."""
+    try:
+        return _parsed(line)
+    except ValidationError as error:
+        raise StoreError(
+            f"line {number} is no event of Palimpsest ({_what(error)}): nothing but what"
+            " `log export` wrote can be imported"
+        ) from None
 
 
 def envelope_of(line: bytes) -> Envelope:
@@ -75,6 +87,17 @@ def envelope_of(line: bytes) -> Envelope:
     return Envelope.model_validate(decode(line), from_attributes=True)
 
 
+def _parsed(line: bytes) -> AnyEvent:
+    """The event of a line of any version; ValidationError for what cannot be one."""
+    try:
+        return EVENT.validate_json(line)
+    except ValidationError:
+        upcast = _upcast(line)
+        if upcast is None:
+            raise
+    return EVENT.validate_json(upcast)
+
+
 def _upcast(line: bytes) -> bytes | None:
     try:
         envelope = orjson.loads(line)
@@ -88,10 +111,15 @@ def _upcast(line: bytes) -> bytes | None:
 
 
 def _describe(error: ValidationError, position: int | None) -> str:
-    """Where and what kind of error, without a word of the event's content."""
-    first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-    where = "/".join(str(part) for part in first["loc"]) or "envelope"
-    what = f"cannot be read ({first['type']} in {where})"
+    what = f"cannot be read ({_what(error)})"
     if position is None:
         return f"an event {what}"
     return f"the event at position {position} {what}; restore log.sqlite from a copy"
+
+
+def _what(error: ValidationError) -> str:
+    """What is wrong and where, without a word of the event's content."""
+    first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+    if not first["loc"]:
+        return PLAINLY.get(first["type"], f"{first['type']} in envelope")
+    return f"{first['type']} in {'/'.join(str(part) for part in first['loc'])}"

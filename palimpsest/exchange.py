@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from contracts.errors import RefusedError, UsageError
+from contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from streams.embedded.dead_letters import DeadLetters, LetterState
@@ -37,13 +37,21 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
     new = not (folder / LOG_FILE).exists()
     try:
         with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
-            return import_lines(log, _lines(lines), progress)
+            count = import_lines(log, _lines(lines), progress)
+            require_events(count, file)
+            return count
     except BaseException as error:
         if new:  # or a store would be left that has nothing in it
             (folder / LOG_FILE).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise UsageError(f"{file} cannot be read: {error.strerror}") from error
         raise
+
+
+def require_events(count: int, file: Path) -> None:
+    """StoreError where nothing came of a file that was to be a log."""
+    if not count:
+        raise StoreError(f"{file} is empty: it is no log that could be imported")
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:

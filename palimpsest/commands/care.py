@@ -94,6 +94,7 @@ def import_log(
 
 def _into_topics(call: Invocation, file: Path) -> None:
     connection = reach(call)
+    from palimpsest.exchange import require_events
     from streams.cluster.importing import import_lines
     from streams.cluster.topics import read_topics
 
@@ -103,6 +104,7 @@ def _into_topics(call: Invocation, file: Path) -> None:
 
     with call.output.progress() as tell, opened(file) as lines:
         count = asyncio.run(imported(lines))
+    require_events(count, file)
     answer = {"events": count, "bootstrap": connection.bootstrap}
     call.output.answer(answer, lambda: drawing.fields(answer))
 

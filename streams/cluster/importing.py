@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from contracts.errors import StoreError, UsageError
+from contracts.errors import UsageError
 from contracts.events import AnyEvent, PolicySet
-from contracts.wire import decode
+from contracts.wire import decode_exported
 from streams.cluster.connection import Connection
 from streams.cluster.following import ends_of, read_to_end, reader
 from streams.cluster.partitions import partition_of
@@ -82,10 +82,7 @@ def _told_of(events: Iterable[Line], policies: str) -> list[Outgoing]:
 def _events(lines: Iterable[bytes]) -> Iterator[Line]:
     for number, line in enumerate(lines, start=1):
         stripped = line.removesuffix(b"\n")
-        try:
-            yield decode(stripped), stripped
-        except StoreError as error:
-            raise StoreError(f"line {number} is no event: {error}") from None
+        yield decode_exported(stripped, number), stripped
 
 
 def _belongs(event: AnyEvent, partition: int, partitions: int) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 
 from contracts.errors import StoreError, UsageError
-from contracts.events import AnyEvent
-from contracts.wire import decode
+from contracts.wire import decode_exported
 from streams.embedded.log import CHUNK, Lines, Log
 from streams.embedded.verifications import composes
 
@@ -29,7 +28,8 @@ def import_lines(
         if log.head():
             raise UsageError("only an empty log can be filled by an import")
         while chunk := list(islice(stripped, CHUNK)):
-            events = [(_imported(line, count + n), line) for n, line in enumerate(chunk, start=1)]
+            numbered = enumerate(chunk, start=count + 1)
+            events = [(decode_exported(line, number), line) for number, line in numbered]
             _take_over(log, events, count)
             composing |= {event.owner_id for event, _ in events if composes(event)}
             count += len(chunk)
@@ -46,10 +46,3 @@ def _take_over(log: Log, events: Lines, before: int) -> None:
         raise StoreError(
             f"an event of lines {before + 1} to {before + len(events)} came before, by its id"
         ) from None
-
-
-def _imported(line: bytes, number: int) -> AnyEvent:
-    try:
-        return decode(line)
-    except StoreError as error:
-        raise StoreError(f"line {number} is no event: {error}") from None

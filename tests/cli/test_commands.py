@@ -135,11 +135,23 @@ def test_a_kind_that_no_decision_is_of_is_wrong_usage(stocked: CommandLine) -> N
     assert "hash_exact" in ran.err
 
 
-def test_what_is_no_log_leaves_no_store(palimpsest: CommandLine, tmp_path: Path) -> None:
-    (tmp_path / "log").write_text("not a log\n")
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("not a log\n", "line 1 is no event of Palimpsest (it is no JSON)"),
+        ("7\n", "line 1 is no event of Palimpsest (it is no JSON object)"),
+        ('{"text": "Ada sings."}\n', "line 1 is no event of Palimpsest (it has no `type`)"),
+        ('{"type": "x"}\n', "(its `type` is not known to this version)"),
+        ("", "is empty"),
+    ],
+)
+def test_what_is_no_log_leaves_no_store(
+    palimpsest: CommandLine, tmp_path: Path, content: str, told: str
+) -> None:
+    (tmp_path / "log").write_text(content)
     ran = palimpsest("log", "import", str(tmp_path / "log"))
     assert ran.status == 4
-    assert "line 1 is no event" in " ".join(ran.err.split())
+    assert told in " ".join(ran.err.split())
     assert not (palimpsest.store / "log.sqlite").exists()
 
 

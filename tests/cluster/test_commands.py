@@ -257,6 +257,8 @@ def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topi
     shell.asked("ingest", "-", stdin=rows(*ROWS) + b"no JSON\n", cluster=False, status=1)
     shell.asked("log", "export", "before.jsonl", cluster=False)
     (shell.folder / "store").rename(shell.folder / "embedded")
+    (shell.folder / "empty.jsonl").touch()
+    assert "is empty" in shell.error(4, "log", "import", "empty.jsonl")["detail"]
     done = shell.asked("log", "import", "before.jsonl")
     assert done["events"] == 6
     again = shell.error(2, "log", "import", "before.jsonl")

@@ -30,6 +30,7 @@ from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
 from palimpsest.imports import leave_out_catalogues
 from palimpsest.interrupts import end_when_told, interrupt_when_told
+from palimpsest.logs import leave_to_us
 from palimpsest.output import Output
 
 app = typer.Typer(
@@ -112,4 +113,5 @@ def main() -> None:
     end_when_told()
     rest_collector()
     leave_out_catalogues()
+    leave_to_us()
     app()

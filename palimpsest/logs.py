@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import os
+import time
 import traceback
+from collections import Counter
+from collections.abc import Callable
 from types import TracebackType
 
 from contracts.errors import PalimpsestError
@@ -13,6 +17,10 @@ from contracts.errors import PalimpsestError
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 CHATTY = ("aiokafka", "faust", "mode", "asyncio", "aiohttp", "anthropic", "httpx2", "httpcore2")
 """Libraries that tell every step they take, some with what they send: warnings are enough."""
+REPEATING = ("aiokafka", "faust", "mode")
+"""Libraries that say the same of each attempt to reach a broker: dozens of lines a second."""
+AGAIN_SECONDS = 30.0
+"""How long what such a library has said is not said again."""
 SPEAKING = (PalimpsestError, OSError)
 """Errors whose messages are sentences without a text in them."""
 
@@ -48,11 +56,45 @@ class PrivateFormatter(logging.Formatter):
         return "".join(traceback.format_tb(trace)) + told(error)
 
 
+class Once:
+    """A filter that lets what a library repeats through once in a while, with how often it came.
+
+    Only the values in a message may differ. Our own messages, and all others', go through.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._said: dict[tuple[str, int, str], float] = {}
+        self._left_out: Counter[tuple[str, int, str]] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether it is said; then with how many like it were not."""
+        if record.name.partition(".")[0] not in REPEATING:
+            return True
+        kind, now = (record.name, record.levelno, str(record.msg)), self._now()
+        if now < self._said.get(kind, -math.inf) + AGAIN_SECONDS:
+            self._left_out[kind] += 1
+            return False
+        self._said[kind] = now
+        if left_out := self._left_out.pop(kind, 0):
+            record.msg = f"{record.msg} (and {left_out:,} more like it)"
+        return True
+
+
+def leave_to_us() -> None:
+    """Have no library tell how it reaches brokers: a command that ends by itself says it then."""
+    if not os.environ.get("PALIMPSEST_DEBUG"):
+        for name in REPEATING:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def log_to_standard_error(level: int = logging.INFO) -> None:
     """Have everything that this process logs go to standard error, errors without their texts."""
     handler = logging.StreamHandler()
     debug = os.environ.get("PALIMPSEST_DEBUG")
     handler.setFormatter(logging.Formatter(FORM) if debug else PrivateFormatter(FORM))
+    if not debug:
+        handler.addFilter(Once())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for name in CHATTY:
         logging.getLogger(name).setLevel(max(level, logging.WARNING))

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from contracts.errors import StoreError
-from palimpsest.logs import FORM, PrivateFormatter, log_to_standard_error
+from palimpsest.logs import AGAIN_SECONDS, FORM, Once, PrivateFormatter, log_to_standard_error
 
 SECRET = "Ada has a big dog."
 
@@ -68,3 +68,27 @@ def test_debugging_shows_all(
         root.setLevel(before)
         root.handlers.clear()
     assert (SECRET in capsys.readouterr().err) is shown
+
+
+def said(name: str, message: str, value: object) -> logging.LogRecord:
+    return logging.LogRecord(name, logging.ERROR, __file__, 1, message, (value,), None)
+
+
+def test_what_a_library_repeats_is_told_once_in_a_while_with_how_often_it_came() -> None:
+    time = 0.0
+    once = Once(lambda: time)
+    told = [once.filter(said("aiokafka.conn", "no node %s", n)) for n in range(4)]
+    assert told == [True, False, False, False]
+    assert once.filter(said("aiokafka.conn", "another message about %s", 1))
+    assert once.filter(said("aiokafka", "no node %s", 1))
+    time = AGAIN_SECONDS
+    again = said("aiokafka.conn", "no node %s", 7)
+    assert once.filter(again)
+    assert again.getMessage() == "no node 7 (and 3 more like it)"
+    assert not once.filter(said("aiokafka.conn", "no node %s", 8))
+
+
+@pytest.mark.parametrize("name", ["streams.cluster.station", "palimpsest.following", "aiokafkas"])
+def test_of_ours_and_others_nothing_is_left_out(name: str) -> None:
+    once = Once(lambda: 0.0)
+    assert all(once.filter(said(name, "ready: partitions %s", 1)) for _ in range(9))

@@ -80,9 +80,9 @@ def read_settings(**said: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in said.items() if value is not None})
     except ValidationError as error:
-        wrong = (f"{_place(one['loc'])}: {one['msg']}" for one in error.errors())
+        wrong = (f"{_place(one['loc'])}: {_plainly(one['msg'])}" for one in error.errors())
         raise UsageError(
-            f"settings of PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
+            f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
         ) from None
     except ValueError as error:
         raise UsageError(f"{SETTINGS_FILE} is not TOML: {error}") from None
@@ -90,3 +90,8 @@ def read_settings(**said: Any) -> Settings:
 
 def _place(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location)
+
+
+def _plainly(message: str) -> str:
+    """Without what pydantic puts before a sentence of ours."""
+    return message.removeprefix("Value error, ")

@@ -44,7 +44,7 @@ def worker(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="For its copies; else .palimpsest-worker, -NAME if it has one."
+            metavar="DIR", help="For its copies; else .palimpsest-worker, -P and -NAME if given."
         ),
     ] = None,
     standby: Annotated[
@@ -87,7 +87,8 @@ def _decide(settings: Settings, connection: Connection, topics: Topics, embedder
     from streams.cluster.worker import WorkerSettings, run
     from streams.policies import load_policy
 
-    folder, letters = settings.data or _folder(settings.instance), settings.letters_per_minute
+    folder = settings.data or worker_folder(topics.prefix, settings.instance)
+    letters = settings.letters_per_minute
     with _alone(folder):
         run(
             WorkerSettings(
@@ -142,8 +143,9 @@ def _alone(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _folder(instance: str | None) -> Path:
-    return Path(f"{WORKER_FOLDER}-{instance}") if instance else WORKER_FOLDER
+def worker_folder(prefix: str, instance: str | None) -> Path:
+    """Where a worker has its copies by default: its own among a machine's installations."""
+    return Path("-".join(filter(None, (str(WORKER_FOLDER), prefix, instance))))
 
 
 def _embedder(call: Invocation) -> Embedder:
@@ -173,7 +175,6 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
 
     log_to_standard_error()
     folder = settings.store
-    folder.mkdir(parents=True, exist_ok=True)
     with call.output.progress() as tell:
         taken = _Taken(tell)
         asyncio.run(_followed(folder, connection, taken, settings.web_port))
@@ -209,4 +210,10 @@ async def _followed(
     async with watching(watch, web_port):
         with suppress(StoppedError):
             topics = await unless(stop, topics_at_last(connection))
-            await Follower(folder, connection, topics, told).run(stop)
+            await Follower(_made(folder), connection, topics, told).run(stop)
+
+
+def _made(folder: Path) -> Path:
+    """The store's folder, made only now: where there is nothing to follow, none is left behind."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, SecretStr, model_validator
 
 from streams.cluster.tls import tls_context
 
-Bootstrap = Annotated[str, StringConstraints(pattern=r"^[^\s,;/]+:\d+(,[^\s,;/]+:\d+)*$")]
-Prefix = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]*$", max_length=100)]
+ADDRESSES = re.compile(r"[^\s,;/]+:\d+(,[^\s,;/]+:\d+)*")
+PREFIX = re.compile(r"[A-Za-z0-9._-]{0,100}")
+
+
+def _addresses(text: str) -> str:
+    if not ADDRESSES.fullmatch(text):
+        raise ValueError("must be HOST:PORT, or several with commas between")
+    return text
+
+
+def _prefix(text: str) -> str:
+    if not PREFIX.fullmatch(text):
+        raise ValueError("must be letters, digits, dots, _ and -, 100 at most")
+    return text
 
 
 class Connection(BaseModel):
@@ -23,8 +36,8 @@ class Connection(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    bootstrap: Bootstrap
-    prefix: Prefix = ""
+    bootstrap: Annotated[str, AfterValidator(_addresses)]
+    prefix: Annotated[str, AfterValidator(_prefix)] = ""
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
     sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = None
     sasl_username: str | None = None

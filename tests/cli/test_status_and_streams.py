@@ -194,6 +194,22 @@ def test_the_settings_file_names_the_store(palimpsest: CommandLine) -> None:
     assert palimpsest.bare("status").status == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--bootstrap", "localhost"), "by an option, PALIMPSEST_* or palimpsest.toml: "),
+        (("--bootstrap", "localhost"), "kafka.bootstrap: must be HOST:PORT"),
+        (("--bootstrap", "a:1", "--prefix", "a b"), "kafka.prefix: must be letters, digits"),
+    ],
+)
+def test_a_wrong_address_is_told_by_what_it_has_to_be(
+    palimpsest: CommandLine, words: tuple[str, ...], told: str
+) -> None:
+    ran = palimpsest("status", *words)
+    assert ran.status == 2
+    assert told in " ".join(ran.err.split())
+
+
 def test_the_environment_wins_over_the_settings_file(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from contracts.wire import decode
 from infra.broker import free_port
 from palimpsest import cluster_desk, store
 from palimpsest.commands import invocation
+from palimpsest.commands.cluster import worker_folder
 from palimpsest.paths import LOG_FILE
 from streams.cluster.connection import Connection
 from streams.cluster.copy import Copy, Followed
@@ -207,6 +208,7 @@ def _read_what_is_old(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_missing_topics_are_a_sentence(shell: Shell, command: str) -> None:
     words = (command, "-") if command == "ingest" else (command,)
     assert "palimpsest topics create makes it" in shell.error(4, *words, stdin=rows("x"))["detail"]
+    assert not (shell.folder / "store").exists()
 
 
 def test_whoever_publishes_does_not_wait_for_brokers(shell: Shell, connection: Connection) -> None:
@@ -243,6 +245,16 @@ def test_a_port_that_is_taken_is_a_sentence(shell: Shell) -> None:
         port = str(taken.getsockname()[1])
         for command in ("worker", "project"):
             assert port in shell.error(1, command, "--web-port", port)["detail"]
+
+
+def test_workers_of_one_name_have_a_folder_for_each_installation() -> None:
+    told = [worker_folder(prefix, name) for prefix in ("", "staging.") for name in (None, "one")]
+    assert [folder.name for folder in told] == [
+        ".palimpsest-worker",
+        ".palimpsest-worker-one",
+        ".palimpsest-worker-staging.",
+        ".palimpsest-worker-staging.-one",
+    ]
 
 
 def test_two_workers_cannot_have_one_folder(shell: Shell, topics: Topics) -> None:

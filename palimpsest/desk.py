@@ -238,15 +238,20 @@ class FrontDesk:
         """Make projections anew. TransientError while another process writes."""
         with self.writing() as session:
             if session is None:
-                raise TransientError("another process is writing to this store: try again later")
+                raise self._busy()
             return session.projector.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
         """Compare the projections with the fold of the log; nobody may write meanwhile."""
         with self.writing() as session:
             if session is None:
-                raise TransientError("another process is writing to this store: try again later")
+                raise self._busy()
             return verify(self.log, self.projections, progress)
+
+    def _busy(self) -> TransientError:
+        """Of a store that follows, it is the projector that writes: it ends when it is told to."""
+        then = "stop its `palimpsest project` meanwhile" if self.follows() else "try again later"
+        return TransientError(f"another process is writing to this store: {then}")
 
 
 def answer_or_refusal(

@@ -279,6 +279,7 @@ def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topi
     shell.start("worker")
     shell.asked("ingest", "-", stdin=rows(*ROWS, "Ada sings."))
     assert shell.until(5)["decisions"]["hash_exact"] == 1
+    assert "stop its `palimpsest project`" in shell.error(1, "verify")["detail"]
     shell.asked("log", "export", "after.jsonl")
     before, after = (
         (shell.folder / name).read_bytes().splitlines() for name in ("before.jsonl", "after.jsonl")

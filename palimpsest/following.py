@@ -235,6 +235,9 @@ class Follower:
         identities = await unless(stop, self._identities())
         starts = await self._off_loop(replica.starts, identities)
         self._told(0, starts)
+        decisions = self._topics.name("decisions")
+        begins = (f"{at.partition}: {n:,}" for at, n in starts.items() if at.topic == decisions)
+        _log.info("follows %s into %s, from %s", decisions, self._folder, ", ".join(begins))
 
         same = _Same(self._identities, identities)
 

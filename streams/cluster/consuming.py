@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from faust.types import TP
 
 from streams.cluster.following import WAIT_MILLISECONDS, stopping
 
+FAUST = logging.getLogger("faust")
+"""For what Faust tells of our subclasses' steps: it takes their modules' loggers, as if we did."""
+
 
 class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     """Faust's consumer, which reads only what producers have committed, and goes back to the start.
@@ -19,6 +23,8 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
     it had fetched by then would come to nobody.
     """
+
+    logger = FAUST
 
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)

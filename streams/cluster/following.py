@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeAlias
@@ -14,6 +15,8 @@ from contracts.errors import StoreError, TransientError
 from streams.cluster.connection import Connection
 from streams.cluster.stopping import unless
 from streams.cluster.thread import is_cancelled
+
+_log = logging.getLogger(__name__)
 
 AT_ONCE = 2_000
 """Records read together."""
@@ -176,6 +179,7 @@ async def _follow(
         consumer = await unless(stop, stack.enter_async_context(reader(connection)))
         begin_at(consumer, starts)
         told = dict(starts)
+        has_caught_up = False
         while not stop.is_set():
             records = await _read(consumer)
             at = {partition: await consumer.position(partition) for partition in starts}
@@ -188,6 +192,15 @@ async def _follow(
             if records or moved:
                 await take(records, moved)
                 told = at
+            if not has_caught_up and _is_at_end(consumer, at):
+                has_caught_up = True
+                _log.info("caught up: goes on with what comes")
+
+
+def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
+    """Whether all that is committed is read, as the last fetches of all partitions told."""
+    ends = {partition: consumer.last_stable_offset(partition) for partition in at}
+    return all(end is not None and end <= at[partition] for partition, end in ends.items())
 
 
 def made_anew(topic: str) -> str:

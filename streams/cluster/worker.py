@@ -27,7 +27,7 @@ import faust.transport.drivers.aiokafka as driver  # noqa: E402
 from contracts.policy import Policy  # noqa: E402
 from streams.cluster.assigned import Delivery  # noqa: E402
 from streams.cluster.connection import Connection  # noqa: E402
-from streams.cluster.consuming import CommittedConsumerThread, Member  # noqa: E402
+from streams.cluster.consuming import FAUST, CommittedConsumerThread, Member  # noqa: E402
 from streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
     CountedEmbedder,
@@ -95,6 +95,7 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
         override_logging=log_level is not None,
         redirect_stdouts=False,
     )
+    process.spinner = None
     status: Any = CRASHED
     try:
         process.execute_from_commandline()
@@ -108,9 +109,13 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
 
 
 class _Process(faust.Worker):
-    """Faust's worker, which ends in time when it is told to."""
+    """Faust's worker, which ends in time when it is told to, and shows no spinner."""
 
     app: WorkerApp
+    logger = FAUST
+
+    def _on_startup_end_spinner(self) -> None:
+        """Called by Faust when it has started, to say so: a worker is ready later."""
 
     def _schedule_shutdown(self, number: signal.Signals) -> None:
         """Called by Faust when a signal comes."""
@@ -123,6 +128,7 @@ class _Process(faust.Worker):
 class WorkerApp(faust.App):
     """Faust's app, which ends by finishing what is being decided on, while it can acknowledge."""
 
+    logger = FAUST
     station: Station
     was_told = False
     """To end, while nothing had gone wrong. What does afterwards is no crash: nothing that is in

@@ -254,9 +254,14 @@ SHOWN = ("candidates", "memories", "joins", "decisions")
 
 
 def test_a_store_from_the_beginning_equals_the_one_that_goes_on(
-    tmp_path: Path, connection: Connection, topics: Topics, history: list[bytes]
+    tmp_path: Path,
+    connection: Connection,
+    topics: Topics,
+    history: list[bytes],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It is put in the other's place, and goes on there."""
+    """It is put in the other's place, and goes on there; each says so once it has caught up."""
+    caplog.set_level("INFO")
     live, anew, former = (tmp_path / name for name in ("store", "anew", "former"))
     for folder in (live, anew):
         folder.mkdir()
@@ -280,6 +285,8 @@ def test_a_store_from_the_beginning_equals_the_one_that_goes_on(
     events = asyncio.run(events_of(connection, topics))
     for store in (live, anew):
         check_store(store, events)
+        assert f"into {store}, from 0: 0, 1: 0" in caplog.text
+    assert caplog.messages.count("caught up: goes on with what comes") == 2
     shown = shown_by(live)
     assert shown_by(anew) == shown
     live.rename(former)

@@ -86,7 +86,7 @@ def test_a_slow_answer_is_given_up(asking: Asking) -> None:
 def test_a_trickle_that_does_not_end_is_given_up(asking: Asking) -> None:
     """Each byte comes in time, so that no time-out of the connection ever strikes."""
     asking.server.always = Fault(dribble=0.01)
-    asking.set(timeout=5.0, patience=0.2)
+    asking.set(timeout=5.0, patience=1.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streams.judge.service.SECONDS_A_PAIR", 0.0)
         (verdict,) = asking.compare(SAME)

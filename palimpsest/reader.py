@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from palimpsest import exchange, viewing
 from palimpsest.desk import FrontDesk
+from streams.embedded.as_of import AsOf
 
 
 class Reader:
@@ -46,13 +47,14 @@ class Reader:
         *,
         k: int = 5,
         namespace: str | None = None,
-        as_of: int | None = None,
+        as_of: AsOf | None = None,
         session_id: str | None = None,
     ) -> list[dict[str, Any]]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
-        `as_of` a log position answers as it was then. For a session that asks, memories that only
-        it has said since its conversation was last compacted are left out.
+        `as_of` a position of the log, or a time, answers as it was then; UsageError where that lies
+        in the future. For a session that asks, memories that only it has said since its
+        conversation was last compacted are left out.
         """
         return viewing.recall(
             self._desk,

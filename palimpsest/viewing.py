@@ -18,6 +18,7 @@ from projections.recall import recall as recall_now
 from projections.recall import recall_as_of
 from projections.sessions import own_memories
 from streams.core.ledger import Edge, Entry, Ledger
+from streams.embedded.as_of import AsOf, position_as_of
 from streams.embedded.owners import fold_owner
 
 
@@ -28,17 +29,18 @@ def recall(
     *,
     k: int,
     namespace: str | None,
-    as_of: int | None,
+    as_of: AsOf | None,
     session_id: str | None,
 ) -> list[dict[str, Any]]:
-    """The nearest memories, from the projections, or by folding the log up to a position.
+    """The nearest memories, from the projections, or by folding the log up to a position or time.
 
     Those that only the session said since its last compaction are left out.
     """
+    position = None if as_of is None else position_as_of(desk.log, as_of, owner_id)
     embedding = desk.embedder().embed_now(question)
     vector = embedding.vector.astype(np.float32)
-    if as_of is not None:
-        then = recall_as_of(desk.log, owner_id, vector, k, namespace, as_of, session_id)
+    if position is not None:
+        then = recall_as_of(desk.log, owner_id, vector, k, namespace, position, session_id)
         return [dict(found) for found in then]
     desk.refresh()
     own: list[str] = []

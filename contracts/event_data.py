@@ -10,7 +10,7 @@ from typing import Any, Literal
 from contracts.candidate import CandidateFields
 from contracts.errors import InvalidReason
 from contracts.evidence import Evidence, Verdict
-from contracts.model import Model
+from contracts.model import Model, WireTime
 
 FirstDecision = Literal[
     "stored",
@@ -73,11 +73,16 @@ class Content(Model):
 
 
 class Join(Model):
-    """The edge to the older candidate, who wins the face, and the score of the pair."""
+    """The edge to the older candidate, who wins the face, and the score of the pair.
+
+    `former`: a person chose the face, so what it displaced is a former wording, which no automatic
+    event brings back.
+    """
 
     to: str
     face: FaceRule
     similarity: float | None = None
+    former: bool | None = None
 
 
 class Composition(Model):
@@ -88,7 +93,11 @@ class Composition(Model):
 
 
 class DecidedData(Model):
-    """A candidate's first decision."""
+    """A candidate's first decision.
+
+    `moment` is when what it says happened: its `occurred_at`, no later than the recording, else the
+    time of recording. Absent in older events, whose faces go by arrival alone.
+    """
 
     decision: FirstDecision
     candidate: CandidateFields
@@ -96,10 +105,14 @@ class DecidedData(Model):
     join: Join | None = None
     composition: Composition | None = None
     evidence: Evidence
+    moment: WireTime | None = None
 
 
 class SettledData(Model):
-    """What became of a pending candidate."""
+    """What became of a pending candidate.
+
+    `cause` is the event that freed an answer which had been held back.
+    """
 
     decision: Settlement
     candidate_id: str
@@ -109,6 +122,7 @@ class SettledData(Model):
     rank: Rank = "judge"
     actor: str | None = None
     because: str | None = None
+    cause: str | None = None
 
 
 class JoinedData(Model):
@@ -128,7 +142,8 @@ class RedecidedData(Model):
     """What a candidate's decision would have been without joins that were taken out (design 9).
 
     `join` is the one that it would have made, with the place of its arrival; the one that it made,
-    if any, was `reversed` before. `pending` opens the question of `evidence.asked`.
+    if any, was `reversed` before. `pending` opens the question of `evidence.asked`. `cause` is the
+    request that it belongs to.
     """
 
     decision: FirstDecision | Settlement
@@ -140,6 +155,7 @@ class RedecidedData(Model):
     rank: Rank = "rule"
     actor: str | None = None
     because: str | None = None
+    cause: str | None = None
 
 
 class InvalidData(Model):
@@ -155,7 +171,8 @@ class ReversedData(Model):
     """A join taken out. `separates` is false where the pair stays one memory by other joins.
 
     `verdicts` are a model's, where a review says so. A `consequence_of` another reversal separates
-    nothing: nobody said that the two differ, they would only not have been compared.
+    nothing: nobody said that the two differ, they would only not have been compared. `cause` is the
+    request that it belongs to: reversals of one cause take one memory apart.
     """
 
     decision_id: str
@@ -167,16 +184,21 @@ class ReversedData(Model):
     because: str | None = None
     verdicts: tuple[Verdict, ...] | None = None
     consequence_of: str | None = None
+    cause: str | None = None
 
 
 class OnDecisionData(Model):
-    """A word about one decision; `verdicts` are a model's, where a review says so."""
+    """A word about one decision; `verdicts` are a model's, where a review says so.
+
+    `cause` is the request that a reinstatement belongs to.
+    """
 
     decision_id: str
     rank: Rank
     actor: str | None = None
     because: str | None = None
     verdicts: tuple[Verdict, ...] | None = None
+    cause: str | None = None
 
 
 class SeparatedData(Model):

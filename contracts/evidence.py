@@ -51,6 +51,8 @@ class Verdict(Model):
     """The judge's answer about a candidate and one neighbour, with what it cost.
 
     `calls` are those to the service, in parts where pairs shared one; 0: it was known already.
+    `speaker` is whose text was compared, where that is not the neighbour's own: the candidate that
+    spoke for its memory, or the decision whose composed text did.
     """
 
     neighbour_id: str
@@ -63,6 +65,7 @@ class Verdict(Model):
     cost_usd: float | None = None
     seconds: float | None = None
     calls: float | None = None
+    speaker: str | None = None
 
 
 class Evidence(Model):

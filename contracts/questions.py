@@ -26,10 +26,12 @@ class AskedNeighbour(Model):
 
     `face` are the sources of the text that speaks for the neighbour's memory, oldest first, where
     that is another than the neighbour's own: a composed text is made of them and the newcomer.
+    `speaker` is whose text is compared, as the verdict names it.
     """
 
     side: AskedText
     face: tuple[AskedText, ...] = ()
+    speaker: str | None = None
 
     @property
     def sources(self) -> tuple[AskedText, ...]:

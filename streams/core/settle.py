@@ -16,7 +16,7 @@ from contracts.events import (
     SettledData,
     Settlement,
 )
-from contracts.evidence import BLIND, Evidence, Neighbour, Verdict
+from contracts.evidence import Evidence, Neighbour, Verdict
 from contracts.policy import CosineCheck, Fallback, Policy
 from streams.core.envelope import head
 from streams.core.graph import separated_pair
@@ -98,12 +98,14 @@ def _meaning(
 
 
 def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:
-    """What the policy says; but a pair that the model cannot tell apart is kept in all of them.
+    """What the policy says; but under every policy a pair that shows a cue is kept.
 
-    So is one in a zone where the guard has a say: it was asked about because the guard stopped it.
+    So is one that the guard did not see, as no cue was looked for, and one in a zone where the
+    guard has a say: it was asked about because the guard stopped it.
     """
     asked = next(n for n in entry.asked if n.candidate_id == verdict.neighbour_id)
-    if not BLIND.isdisjoint(asked.cues) or _guarded(policy, entry.fields.namespace, asked):
+    unseen = asked.near_identical is None
+    if asked.cues or unseen or _guarded(policy, entry.fields.namespace, asked):
         return "keep"
     return policy.judge.unavailable
 

@@ -42,6 +42,7 @@ from streams.core.evolve import evolve
 from streams.core.ledger import Entry, Ledger
 from streams.core.redecide import redecide
 from streams.core.refusal import Refusal
+from streams.core.settle import obstacle
 from streams.replay.again import merged_again, redecided_again, said_again
 
 Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
@@ -195,6 +196,9 @@ class Without:
         answers = self._answers(entry, verdicts)
         if answers is None:
             return
+        if answers == verdicts and isinstance(event, Settled) and self._falls_back(event, entry):
+            self._evolve(event)
+            return
         data = event.data
         settle = Settle(
             command_id=event.id,
@@ -208,6 +212,13 @@ class Without:
         )
         for told in decide(settle, self.other, self._in_force, event.time):
             self._evolve(told.model_copy(update={"id": event.id}))
+
+    def _falls_back(self, event: Settled, entry: Entry) -> bool:
+        """Whether a fallback that joined can join there, too: it stays as it was recorded."""
+        join = event.data.join
+        if join is None or event.data.decision not in ("fallback_reject", "fallback_supersede"):
+            return False
+        return obstacle(self.other, entry, self.other.entries[join.to]) is None
 
     def _answers(self, entry: Entry, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...] | None:
         """The verdicts that hold there: on pairs asked about, of the same texts; None: too few.

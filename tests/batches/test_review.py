@@ -19,7 +19,8 @@ SAME = (
     "Cleo paints small wooden boats in the shed behind the house daily",
     "Cleo paints small wooden boats in the shed behind the house",
 )
-OTHER = [f"the spare key of the boat shed hangs on the hook number {n}" for n in (4, 7)]
+OTHER = [f"the spare key of the boat shed is on the hook of {metal}" for metal in ("brass", "iron")]
+"""Near, without a cue; the judge says that they differ."""
 
 
 def review(ada: Speaker, asking: JudgeSettings) -> dict[str, Any]:

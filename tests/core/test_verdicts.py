@@ -59,8 +59,37 @@ def test_what_the_guard_stopped_no_fallback_joins() -> None:
     rejecting = policy(CosineCheck(check="cosine", zones=zones), unavailable="reject")
     swapped = (say("a", "Ada loves Ben"), say("b", "Ben loves Ada", {"a": 0.99}))
     given(*swapped, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_keep")
-    gray = (say("a", "Ada loves Ben"), say("b", "Ben loves Ada", {"a": 0.89}))
+    gray = (say("a", "Ada drinks tea"), say("b", "Ada has some tea", {"a": 0.89}))
     given(*gray, policy=rejecting).when(judge("b", a="unavailable")).then("b fallback_reject a")
+
+
+@pytest.mark.parametrize("unavailable", ["keep", "reject", "supersede"])
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Ada has 2 cats", "Ada has 3 cats"),
+        ("Ada flies on Monday", "Ada flies on Friday"),
+        ("Ada runs 5 km", "Ada runs 5 miles"),
+        ("The app is v2.1", "The app is v2.2"),
+        ("She likes tea", "She does not like tea"),
+        ("We met Ada at noon", "We met Grace at noon"),
+        ("The tea is hot", "The tea is cold"),
+        ("The dog bit the man", "The man bit the dog"),
+    ],
+)
+def test_a_cue_keeps_both_whatever_the_fallback(older: str, newer: str, unavailable: str) -> None:
+    asking = policy(unavailable=unavailable)
+    gray = (say("a", older), say("b", newer, {"a": ASK}))
+    given(*gray, policy=asking).when(judge("b", a="unavailable")).then("b fallback_keep")
+    off = asking.model_copy(update={"judge": asking.judge.model_copy(update={"enabled": False})})
+    given(policy=off).do(*gray).then("b pending", "b fallback_keep")
+
+
+def test_where_no_cue_was_looked_for_the_fallback_keeps() -> None:
+    """Under the policy that asked, nobody's silence joined: so the guard had not been asked."""
+    history = given(*GRAY)
+    history.policy = policy(unavailable="reject")
+    history.when(judge("b", a="unavailable")).then("b fallback_keep")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ BASE = (
     "on monday alice told the whole team that her tabby cat whiskers likes blue salmon more than"
     " dry food every"
 ).split()
-ADDED = "evening morning sunday kitchen garden station".split()
+ADDED = "evening morning lemon kitchen garden station".split()
 
 
 def near(shared: int, *own: str) -> str:
@@ -31,8 +31,8 @@ def near(shared: int, *own: str) -> str:
 
 OLD = near(19, "evening")
 AT_95 = near(19, "morning")
-AT_90 = near(18, "sunday", "kitchen")
-BELOW = near(17, "sunday", "kitchen", "garden")
+AT_90 = near(18, "lemon", "kitchen")
+BELOW = near(17, "lemon", "kitchen", "garden")
 
 
 def test_the_texts_are_as_near_as_they_say() -> None:
@@ -109,6 +109,17 @@ def test_llm_merge_call_fails_keep_newer_memory(owner: Owner) -> None:
     assert settled.data.decision == "fallback_supersede"
 
 
+def test_llm_merge_call_fails_and_a_cue_keeps_both(owner: Owner) -> None:
+    """Ours differs: what says another thing is not replaced because nobody was there to tell."""
+    another_day = near(18, "sunday", "kitchen")
+    old, new = owner.say(OLD, another_day)
+    owner.judged(new, old, "unavailable")
+    assert owner.faces() == [OLD, another_day]
+    settled = owner.events()[-1]
+    assert isinstance(settled, Settled)
+    assert settled.data.decision == "fallback_keep"
+
+
 @pytest.mark.parametrize("composed", [None, "", "  \n"])
 def test_empty_memory_after_merge_merges_nothing(owner: Owner, composed: str | None) -> None:
     old, new = owner.say(OLD, AT_90)
@@ -128,9 +139,9 @@ def test_an_unusable_answer_keeps_both(owner: Owner) -> None:
 def test_a_newcomer_is_compared_with_what_was_merged(owner: Owner) -> None:
     """As published, the merged text stands where the two were: they are not searched any more."""
     old, new = owner.say(OLD, AT_90)
-    merged = near(16, "sunday", "kitchen", "garden", "station")
+    merged = near(16, "lemon", "kitchen", "garden", "station")
     owner.judged(new, old, "compose", merged)
-    [again] = owner.say(near(15, "sunday", "kitchen", "garden", "station", "morning"))
+    [again] = owner.say(near(15, "lemon", "kitchen", "garden", "station", "morning"))
     assert again["decision"] == "superseded"
     [alone] = owner.say(near(17, "evening", "piano", "violin"))
     assert alone["decision"] == "stored"

@@ -23,7 +23,7 @@ BASE = (
     "on sunday mornings nora rows her narrow green boat past the old mill to buy fresh bread and"
     " cheese"
 ).split()
-CHANGED = "monday canoe castle".split()
+CHANGED = "kayak canoe castle".split()
 
 
 def near(shared: int) -> str:
@@ -114,6 +114,25 @@ def test_what_the_auto_reject_guard_stopped_no_fallback_rejects(owner: Owner) ->
     first, second = owner.say("Ada loves Ben", "Ben loves Ada")
     owner.judged(second, first, "unavailable")
     assert last(owner, Settled).data.decision == "fallback_keep"
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "cue"),
+    [
+        (TEXT, TEXT.replace("sunday", "monday"), Cue.DATE),
+        (TEXT, TEXT.replace("her narrow", "her 2"), Cue.NUMBER),
+        (TEXT.replace("nora", "Nora"), TEXT.replace("nora", "Vera"), Cue.NAME),
+    ],
+)
+def test_haiku_down_and_a_cue_keeps_both(owner: Owner, text: str, other: str, cue: Cue) -> None:
+    """Ours differs: what says another thing is not lost because nobody was there to tell."""
+    first, second = owner.say(text, other)
+    assert second["decision"] == "pending"
+    [seen] = last(owner, Decided).data.evidence.neighbours
+    assert cue in seen.cues
+    owner.judged(second, first, "unavailable")
+    assert last(owner, Settled).data.decision == "fallback_keep"
+    assert owner.faces() == [text, other]
 
 
 def test_below_88_stored_as_new_fact(owner: Owner) -> None:

@@ -23,7 +23,8 @@ from tests.batches.speaker import Speaker
 
 LONGER = "Cleo paints small wooden boats in the shed behind the house daily"
 SHORTER = "Cleo paints small wooden boats in the shed behind the house"
-HOOKS = [f"the spare key of the boat shed hangs on the hook number {n}" for n in (4, 7)]
+HOOKS = [f"the spare key of the boat shed is on the hook of {metal}" for metal in ("brass", "iron")]
+"""Near, without a cue; the judge says that they differ."""
 
 
 def old_memories(ada: Speaker, *texts: str) -> list[str]:

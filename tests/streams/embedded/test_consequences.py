@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from contracts.errors import RefusedError
-from contracts.events import Redecided, Reversed
+from contracts.events import Decided, Redecided, Reversed, Settled
 from contracts.evidence import Verdict
 from contracts.requests import SettleRequest, UnmergeRequest
 from contracts.wire import decode
@@ -20,7 +20,7 @@ from streams.embedded.verifications import Verifications
 from streams.policies import load_policy
 from tests.streams.embedded.runtime import AT, Runtime, pictures
 
-WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
+WORDS = "echo kitten three four five six seven eight nine ten alpha bravo delta hotel".split()
 WORDS += "india lima mike oscar papa romeo".split()
 
 
@@ -123,6 +123,37 @@ def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runt
     assert done["memories"] == shown["memories"]
     assert faces(runtime) == [text("sierra"), NEWER]
     assert done["refused"] == []
+
+
+def test_a_fallback_that_joined_under_an_older_rule_stays(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once no cue kept a pair apart when nobody answered; that is no consequence of an un-merge."""
+    _, newer = say(runtime, FIRST, NEWER)
+    cats = "every winter evening since the move " + "cats {} sleep near our old kitchen stove"
+    rows = ({"owner_id": "ann", "source": "cats", "id": n, "text": cats.format(n)} for n in "23")
+    _, later = runtime.submit(*rows)
+    assert later.decision == "pending"
+    assert later.candidate_id is not None
+    with monkeypatch.context() as before:
+        before.setattr("streams.core.settle._fallback", lambda *_: "supersede")
+        nobody = Verdict(neighbour_id=asked_about(runtime, later), answer="unavailable")
+        settle = SettleRequest(
+            request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(nobody,)
+        )
+        carry_out(WriterDesk(runtime.writer), settle)
+        runtime.writer.commit()
+    settled = decode(runtime.lines()[-1])
+    assert isinstance(settled, Settled)
+    assert settled.data.decision == "fallback_supersede"
+    assert rehearse(runtime, newer.decision_id).get("consequences", []) == []
+
+
+def asked_about(runtime: Runtime, later: Any) -> str:
+    """The best neighbour that the judge was handed."""
+    [event] = [e for line in runtime.lines() if (e := decode(line)).id == later.decision_id]
+    assert isinstance(event, Decided)
+    return event.data.evidence.asked[0]
 
 
 def asked_twice(runtime: Runtime, **what: Any) -> list[dict[str, Any]]:

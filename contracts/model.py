@@ -15,6 +15,12 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
+class Strict(Model):
+    """As `Model`, but unknown fields are refused: a request is understood whole or not done."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 Made = TypeVar("Made", bound=Model)
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 from contracts.candidate import Name
 from contracts.events import BatchJoin, Decision, Rank
 from contracts.evidence import Evidence, Verdict
-from contracts.model import Model, Timestamp
+from contracts.model import Strict, Timestamp
 
 
 def _uuid(value: str) -> str:
@@ -24,7 +24,7 @@ def _uuid(value: str) -> str:
         raise ValueError("must be a UUID, such as uuid4() makes") from None
 
 
-class Request(Model):
+class Request(Strict):
     """Who asks, and why. `request_id` is a UUID, fresh for each invocation."""
 
     request_id: Annotated[str, AfterValidator(_uuid)]
@@ -109,7 +109,7 @@ class UnmergeRequest(Request):
         return self
 
 
-class Selection(Model):
+class Selection(Strict):
     """Which candidates (or their decisions) a bulk request means; all that is given must hold.
 
     `since` and `until` are compared with `decided_at`: `since` inclusive, `until` exclusive.

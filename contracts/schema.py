@@ -91,7 +91,7 @@ def said() -> dict[str, Schema]:
     """What producers say, each as a CloudEvent; its `id` and `source` are the envelope's."""
     row = candidate_row()
     definitions = row.pop("$defs")
-    candidate = row | {"description": "A candidate; the envelope's `time` is its occurred_at."}
+    candidate = row | {"description": "A candidate; the envelope's `time` is when it was sent."}
     session = _word("session_id", "Of one session of the owner.")
     return {
         "said.candidate.v1.json": _envelope("candidate", candidate) | {"$defs": definitions},

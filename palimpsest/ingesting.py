@@ -7,8 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from uuid import uuid4
 
 import orjson
 
@@ -87,12 +88,13 @@ class Summary:
 
 
 def to_inputs(rows: Iterable[Mapping[str, Any]], source: str) -> list[Input]:
-    """Rows of Python values as if they had been read from a file of that name."""
+    """Rows of Python values as a producer says them now: without ids they are new each time."""
     counter = RowCounter()
+    reading = uuid4().hex
     inputs = []
     for values in rows:
         raw = _as_json(values)
-        row = RawRow(raw, source, counter.count(raw))
+        row = RawRow(raw, source, counter.count(raw), reading)
         inputs.append(Input(row, understand(row)))
     return inputs
 
@@ -120,12 +122,12 @@ def ingest_files(
     """Decide on the rows of files, and tell `progress` after each window."""
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
-    reader = RowReader(files)
+    reader = RowReader(files, reading=uuid4().hex)
     renames = dict(mapping or {})
 
     def read() -> Iterator[Input]:
         for row in reader:
-            named = row if source is None else RawRow(row.raw, source, row.repeat)
+            named = row if source is None else replace(row, source=source)
             yield Input(named, understand(named, renames))
 
     def told(summary: Summary) -> None:

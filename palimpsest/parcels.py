@@ -15,7 +15,8 @@ from streams.intake import RawRow, understand
 def pack(inputs: Sequence[Input], renames: dict[str, str]) -> bytes:
     """Inputs as one item's body; `renames` are those that they were read with."""
     rows = [
-        (base64.b64encode(one.row.raw).decode(), one.row.source, one.row.repeat) for one in inputs
+        (base64.b64encode(row.raw).decode(), row.source, row.repeat, row.reading)
+        for row in (one.row for one in inputs)
     ]
     return orjson.dumps({"rows": rows, "renames": renames})
 

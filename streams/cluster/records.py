@@ -74,8 +74,12 @@ class Outgoing:
 
 
 def read(record: Record, source: str, partitions: int) -> Input:
-    """What a record means. One whose owner belongs to another partition is invalid."""
-    row = RawRow(record.value, source)
+    """What a record means. One whose owner belongs to another partition is invalid.
+
+    The offset is part of the id of a row that names none: each record says something, and the same
+    record read again says the same.
+    """
+    row = RawRow(record.value, source, reading=str(record.offset))
     return Input(row, _in_its_place(_meaning(record, row), record, partitions))
 
 

@@ -24,7 +24,7 @@ from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
 from streams.embedded.owners import Loaded, Owners
 from streams.embedder import Embedder, Embedding
-from streams.intake import Prepared, Word
+from streams.intake import Prepared, Word, said_before
 
 _log = logging.getLogger(__name__)
 
@@ -118,7 +118,10 @@ class Decider:
         candidate = prepared.candidate
         ledger = self._owners.get(candidate.owner_id).ledger
         known = ledger.entries.get(prepared.candidate_id)
-        if known is not None and known.fingerprint == prepared.fingerprint:
+        if known is not None and (
+            known.fingerprint == prepared.fingerprint
+            or said_before(one.row.raw, prepared, known.fingerprint)
+        ):
             return Outcome(
                 "known", known.id, known.decision, known.decision_id, None, known.memory.id
             )

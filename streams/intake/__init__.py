@@ -1,6 +1,6 @@
 """What producers send, from bytes to candidates; nothing is guessed and nothing is skipped."""
 
-from streams.intake.meaning import Meaning, Prepared, prepare, understand
+from streams.intake.meaning import Meaning, Prepared, prepare, said_before, understand
 from streams.intake.parsing import Word, as_structured, binary_mode, parse, parse_binary
 from streams.intake.reading import RowReader
 from streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
@@ -19,5 +19,6 @@ __all__ = [
     "parse",
     "parse_binary",
     "prepare",
+    "said_before",
     "understand",
 ]

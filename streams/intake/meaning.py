@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
+from pydantic import ValidationError
 
 from contracts.candidate import Candidate
 from contracts.errors import InvalidInputError
@@ -36,7 +37,9 @@ Meaning = Prepared | Word | InvalidInputError
 def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
     """What a row means; an input that cannot be read is returned as the error about it."""
     try:
-        said = parse(row.raw, source=row.source, repeat=row.repeat, renames=renames)
+        said = parse(
+            row.raw, source=row.source, repeat=row.repeat, reading=row.reading, renames=renames
+        )
     except InvalidInputError as error:
         return error
     return prepare(said) if isinstance(said, Candidate) else said
@@ -50,6 +53,24 @@ def prepare(candidate: Candidate) -> Prepared:
         text_hash(candidate.text),
         _fingerprint(candidate),
     )
+
+
+def said_before(raw: bytes, ready: Prepared, fingerprint: str | None) -> bool:
+    """Whether an earlier version would have given an event this fingerprint.
+
+    They took the envelope's `time` for the candidate's moment where its data had none. So what they
+    recorded is known when it is sent again.
+    """
+    if ready.candidate.occurred_at is not None or b'"specversion"' not in raw:
+        return False
+    event = orjson.loads(raw)
+    if "specversion" not in event:
+        return False
+    said = ready.candidate.__dict__ | {"occurred_at": event.get("time")}
+    try:
+        return _fingerprint(Candidate.model_validate(said)) == fingerprint
+    except ValidationError:
+        return False
 
 
 def _fingerprint(candidate: Candidate) -> str:

@@ -30,19 +30,24 @@ _BINARY_MODE = ("ce_specversion", "ce-specversion")
 
 
 def parse(
-    raw: bytes, *, source: str, repeat: int = 1, renames: Mapping[str, str] = NO_RENAMES
+    raw: bytes,
+    *,
+    source: str,
+    repeat: int = 1,
+    reading: str = "",
+    renames: Mapping[str, str] = NO_RENAMES,
 ) -> Candidate | Word:
     """What a row says: a CloudEvent in structured mode, or a bare row of a candidate's fields.
 
-    A bare row without `source` has this one, and without `id` one made of its hash and `repeat`.
-    `renames` gives our names for fields of bare rows. Raises InvalidInputError, which says what is
-    wrong and never what the row says.
+    A bare row without `source` has this one, and without `id` one made of its hash, `reading` and
+    `repeat` (as `RawRow` has them). `renames` gives our names for fields of bare rows. Raises
+    InvalidInputError, which says what is wrong and never what the row says.
     """
     row = _object_of(raw)
     if "specversion" in row:
         return _of_event(row)
     row = _renamed(row, renames)
-    row["id"] = _text_id(row.get("id")) or f"{digest(raw)[:32]}-{repeat}"
+    row["id"] = _text_id(row.get("id")) or _id_of(raw, reading, repeat)
     if row.get("source") is None:
         row["source"] = source
     return _checked(Candidate, row)
@@ -119,6 +124,12 @@ def _renamed(row: Row, renames: Mapping[str, str]) -> Row:
     return row
 
 
+def _id_of(raw: bytes, reading: str, repeat: int) -> str:
+    """The id of a row that names none."""
+    which = f"{reading}-{repeat}" if reading else str(repeat)
+    return f"{digest(raw)[:32]}-{which}"
+
+
 def _text_id(value: object) -> str | None:
     match value:
         case None | str():
@@ -155,8 +166,6 @@ def _candidate(event: Row, data: Row) -> Candidate:
     for name in ("id", "source"):
         if data.get(name, event[name]) != event[name]:
             raise InvalidInputError("field", f"data/{name}: another than the event's")
-    if data.get("occurred_at") is None and data.get("created_at") is None:
-        data = data | {"occurred_at": event.get("time")}
     return _checked(Candidate, data | {"id": event["id"], "source": event["source"]})
 
 

@@ -28,13 +28,15 @@ _BUFFER = 256 * 1024
 class RowReader:
     """The rows of files, one after the other, read as they are asked for; `-` is standard input.
 
-    `total` is the files' size in bytes, None where one of them has none; `done` is how many of them
+    Rows of what cannot be read twice, a pipe or standard input, carry `reading`. `total` is the
+    files' size in bytes, None where one of them has none; `done` is how many of them
     were read so far. Empty lines are no rows. UsageError names the file that cannot be read: one
     that is not there at once, one that ends too early after all rows before.
     """
 
-    def __init__(self, paths: Sequence[str | Path]) -> None:
+    def __init__(self, paths: Sequence[str | Path], *, reading: str = "") -> None:
         self._paths = [str(path) for path in paths]
+        self._reading = reading
         self.done = 0
         sizes = [_size(path) for path in self._paths]
         known = [size for size in sizes if size is not None]
@@ -43,9 +45,10 @@ class RowReader:
     def __iter__(self) -> Iterator[RawRow]:
         for path in self._paths:
             source = "stdin" if path == STDIN else Path(path).name
+            reading = self._reading if _size(path) is None else ""
             counter = RowCounter()
             for raw in self._rows(path):
-                yield RawRow(raw, source, counter.count(raw))
+                yield RawRow(raw, source, counter.count(raw), reading)
 
     def _rows(self, path: str) -> Iterator[bytes]:
         before = self.done

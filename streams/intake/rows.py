@@ -17,12 +17,14 @@ class RawRow:
 
     `source` is what the row's `source` is when it names none: the file's name. `repeat` counts the
     equal rows of the input up to this one, from 1: with the hash of the row it makes the id of a
-    row that has none.
+    row that has none. `reading` goes into that id, too: it names one reading of an input that
+    cannot be read twice, so that the same row said again is not taken for the one before.
     """
 
     raw: bytes
     source: str
     repeat: int = 1
+    reading: str = ""
 
 
 class RowCounter:

@@ -24,3 +24,25 @@ def test_a_request_id_that_is_no_uuid_is_told(request_id: str) -> None:
 def test_one_request_id_may_be_spelled_in_several_ways(spelled: str) -> None:
     """Asking again must find what was done, however the id was written the second time."""
     assert AccessRequest(request_id=spelled, candidate_id="a").request_id == ID
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"request": "retract", "selection": {"source": "bot", "owner": "ada"}},
+        {"request": "reverse", "selection": {"owner_id": "ada", "under": 0.9}},
+        {"request": "unmerge", "decision_id": "d", "dryrun": True},
+        {"request": "confirm", "decision_id": "d", "on_behalf_of": "eve"},
+    ],
+)
+def test_what_is_not_known_is_refused(said: dict[str, object]) -> None:
+    """A key that is dropped widens what is asked: to all owners, or from a rehearsal to the act."""
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        REQUEST.validate_python(said | {"request_id": ID})
+
+
+def test_verdicts_of_a_newer_version_are_still_understood() -> None:
+    """They are evidence, which only grows: what a request asks for is all that is strict."""
+    verdict = {"neighbour_id": "b", "answer": "same", "mood": "calm"}
+    said = {"request": "settle", "request_id": ID, "candidate_id": "a", "verdicts": [verdict]}
+    assert REQUEST.validate_python(said).request == "settle"

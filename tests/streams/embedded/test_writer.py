@@ -227,6 +227,27 @@ def test_an_id_with_other_content_is_invalid_and_kept(log_path: Path) -> None:
         assert runtime.ledger_matches_log()
 
 
+@pytest.mark.parametrize(
+    ("recorded", "result"), [("2025-03-04", "known"), ("2025-03-05", "invalid"), (None, "known")]
+)
+def test_an_event_that_was_read_with_its_envelopes_time_is_known_again(
+    log_path: Path, recorded: str | None, result: str
+) -> None:
+    """Earlier versions recorded the envelope's `time` as when it happened."""
+    event = {
+        "specversion": "1.0",
+        "type": "palimpsest.candidate.v1",
+        "source": "test",
+        "id": "1",
+        "time": "2025-03-04T00:00:00Z",
+        "data": {"owner_id": "ann", "text": "a text"},
+    }
+    with Runtime(log_path) as runtime:
+        runtime.submit({"owner_id": "ann", "text": "a text", "id": "1", "occurred_at": recorded})
+        [outcome] = runtime.submit(event)
+        assert outcome.result == result
+
+
 def test_the_same_conflict_again_and_inside_a_window_is_one_event(log_path: Path) -> None:
     with Runtime(log_path) as runtime:
         runtime.submit(row("a text", 1), row("another", 1), row("another", 1))

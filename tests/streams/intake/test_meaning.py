@@ -64,6 +64,17 @@ def test_the_same_content_has_the_same_fingerprint_however_it_is_written() -> No
     assert plain.fingerprint == written.fingerprint
 
 
+def test_the_same_row_of_another_reading_is_another_candidate() -> None:
+    said = [RawRow(row(), "python", 1, reading) for reading in ("one", "two", "two")]
+    first, second, again = (understand(one) for one in said)
+    assert isinstance(first, Prepared)
+    assert isinstance(second, Prepared)
+    assert first.candidate_id != second.candidate_id
+    assert second == again
+    named = [understand(RawRow(row(id="1"), "python", 1, reading)) for reading in ("one", "two")]
+    assert named[0] == named[1]
+
+
 # -- anything at all ----------------------------------------------------------------------------
 
 WORDS = st.text(st.characters(), max_size=20)  # lone surrogates too

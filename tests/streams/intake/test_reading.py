@@ -96,6 +96,15 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not sys.stdin.closed
 
 
+def test_only_what_cannot_be_read_twice_carries_its_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = written(tmp_path / "rows.jsonl", b"a")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a")))
+    found = RowReader([file, "-"], reading="this one")
+    assert list(found) == [RawRow(b"a", "rows.jsonl"), RawRow(b"a", "stdin", 1, "this one")]
+
+
 def test_packed_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\nb"))))
     assert raws("-") == [b"a", b"b"]

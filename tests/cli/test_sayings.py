@@ -1,0 +1,52 @@
+"""What a row without an id is: said anew each time it is said, the same each time it is read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from palimpsest import Palimpsest
+from tests.cli.conftest import CommandLine, row
+
+BERLIN, PARIS = "Ada has moved to Berlin", "Ada has moved to Paris"
+
+
+def submit(palimpsest: CommandLine, *texts: str, **fields: str) -> list[str]:
+    """Say texts one after the other; what became of each."""
+    with Palimpsest.open(palimpsest.store) as store:
+        outcomes = [store.submit(row(text, **fields))[0] for text in texts]
+    return [outcome.decision or outcome.result for outcome in outcomes]
+
+
+def test_a_text_that_was_displaced_can_be_said_again(palimpsest: CommandLine) -> None:
+    submit(palimpsest, BERLIN, PARIS)
+    berlin, paris = palimpsest.ids()
+    palimpsest.json("merge", berlin, paris, "--face", "B")
+    assert palimpsest.json("show", berlin)["face"] == PARIS
+    assert submit(palimpsest, BERLIN) == ["hash_exact"]
+    assert len(palimpsest.json("show", berlin)["members"]) == 3
+
+
+def test_a_forgotten_text_that_is_said_again_is_remembered(palimpsest: CommandLine) -> None:
+    submit(palimpsest, BERLIN)
+    palimpsest.json("retract", "--candidate", palimpsest.ids()[0])
+    assert palimpsest.json("recall", "ada", BERLIN) == []
+    submit(palimpsest, BERLIN)
+    assert [memory["face"] for memory in palimpsest.json("recall", "ada", BERLIN)] == [BERLIN]
+
+
+def test_a_row_with_an_id_can_be_sent_again(palimpsest: CommandLine) -> None:
+    assert submit(palimpsest, BERLIN, BERLIN, id="1") == ["stored", "stored"]
+    assert palimpsest.json("status")["candidates"] == 1
+
+
+@pytest.mark.parametrize(("piped", "candidates"), [(True, 2), (False, 1)])
+def test_a_file_is_known_and_a_pipe_speaks_anew(
+    palimpsest: CommandLine, piped: bool, candidates: int
+) -> None:
+    line = json.dumps(row(BERLIN)) + "\n"
+    file = palimpsest.file([row(BERLIN)])
+    for _ in range(2):
+        palimpsest("ingest", "-", stdin=line) if piped else palimpsest("ingest", file)
+    assert palimpsest.json("status")["candidates"] == candidates

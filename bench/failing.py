@@ -71,8 +71,8 @@ def _import(made: Installation, size: int) -> None:
     folder.mkdir()
     with Log.create(folder / "log.sqlite") as log:
         fill(log, _stored(size), load_policy("standard"))
-        lines = (line for _, line in log.lines())
-        asyncio.run(import_lines(made.connection, made.topics, lines, lambda _count: None))
+        read = lambda: (line for _, line in log.lines())  # noqa: E731 - a name would say no more
+        asyncio.run(import_lines(made.connection, made.topics, read, lambda _count: None))
     shutil.rmtree(folder)
 
 

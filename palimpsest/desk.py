@@ -23,6 +23,7 @@ from projections.lance import FOLDER as LANCE_FOLDER
 from projections.lance import read_state
 from projections.segments import reached
 from projections.verify import verify
+from streams.embedded.checking import check_log
 from streams.embedded.desk import Answer, Rehearsal
 from streams.embedded.inbox import Inbox, ItemKind
 from streams.embedded.inputs import Input, Outcome
@@ -242,10 +243,14 @@ class FrontDesk:
             return session.projector.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
-        """Compare the projections with the fold of the log; nobody may write meanwhile."""
+        """Check the log, and compare the projections with its fold; nobody may write meanwhile.
+
+        StoreError where the log itself is damaged: nothing can be compared with it.
+        """
         with self.writing() as session:
             if session is None:
                 raise self._busy()
+            check_log(self.log, progress)
             return verify(self.log, self.projections, progress)
 
     def _busy(self) -> TransientError:

@@ -123,7 +123,13 @@ class Replica:
 
     def _folded(self, one: Recorded) -> tuple[Recorded, Touched]:
         """Fold an event; what waits for the judge because of it is in the same transaction."""
-        touched = evolve(self._owners.get(one.event.owner_id).ledger, one.event)
+        try:
+            touched = evolve(self._owners.get(one.event.owner_id).ledger, one.event)
+        except KeyError as error:
+            raise StoreError(
+                f"the event {one.event.id} of the decisions names {error}, which no event of its"
+                " owner before it made: the topic was written to by others, or cut"
+            ) from error
         self.log.follow_texts(one.event.owner_id, touched.texts, one.position)
         return one, touched
 

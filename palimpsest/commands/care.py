@@ -99,8 +99,12 @@ def _into_topics(call: Invocation, file: Path) -> None:
     from streams.cluster.topics import read_topics
 
     async def imported(lines: IO[bytes]) -> int:
+        def read() -> IO[bytes]:
+            lines.seek(0)
+            return lines
+
         topics = await read_topics(connection)
-        return await import_lines(connection, topics, lines, _events(tell, "published"))
+        return await import_lines(connection, topics, read, _events(tell, "published"))
 
     with call.output.progress() as tell, opened(file) as lines:
         count = asyncio.run(imported(lines))

@@ -22,6 +22,8 @@ from palimpsest.commands.shell import FAILED
 from palimpsest.paths import LOG_FILE
 
 if TYPE_CHECKING:
+    from contracts.events import PolicySet
+    from palimpsest.output import Tell
     from palimpsest.settings import Settings
 
 app = typer.Typer()
@@ -49,10 +51,16 @@ class Finding:
 
 @app.command(epilog="Example: palimpsest --store memories doctor")
 def doctor(context: typer.Context) -> None:
-    """Say what is installed, what is missing and how the store is; exit status 1 if it fails."""
+    """Say what is installed, what is missing and how the store is; exit status 1 if it fails.
+
+    What it ticks it tried: the model embeds a word, the log is read from end to end.
+    """
     call = invocation(context)
     settings = call.settings
-    findings = [*_packages(), *_model(settings), *_store(settings), *_extras(), _judge(settings)]
+    findings = [*_packages(), *_model(settings)]
+    with call.output.progress() as tell:
+        findings += _store(settings, tell)
+    findings += [*_extras(), _judge(settings)]
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
     call.output.answer(document, lambda: Group(*map(_line, findings)))
@@ -94,9 +102,27 @@ def _model(settings: Settings) -> Iterator[Finding]:
     except ModelError as error:
         yield Finding("model", found=False, detail=str(error), remedy="set PALIMPSEST_MODEL")
         return
-    where = str(folder) if folder else "not on this machine; fetched from the hub at first use"
-    yield Finding("model", found=True, detail=f"{name}: {where}")
+    if folder is None:
+        detail = f"{name} is in no folder and no installed package"
+        remedy = "it is looked for in the hub's cache and fetched from the hub at first use"
+        yield Finding("model", found=False, detail=detail, remedy=remedy, needed=False)
+    else:
+        yield _embedding(model, settings.engine or "onnx", folder)
     yield _graph_cache(default_cache_dir())
+
+
+def _embedding(model: str, engine: str, folder: Path) -> Finding:
+    """Whether the model's files do what they are for."""
+    from streams import embedder
+
+    try:
+        loaded = embedder.load_engine(model, engine)
+        loaded.embed(["word"])
+    except Exception as error:  # noqa: BLE001 - whatever its files make a library raise, it is told
+        detail = f"{folder} cannot be used: {type(error).__name__}: {error}"
+        return Finding("model", found=False, detail=detail, remedy="install the model again")
+    detail = f"{loaded.model}: {folder}, {loaded.dimension} dimensions by {loaded.name}"
+    return Finding("model", found=True, detail=detail)
 
 
 def _graph_cache(folder: Path) -> Finding:
@@ -111,7 +137,7 @@ def _graph_cache(folder: Path) -> Finding:
     )
 
 
-def _store(settings: Settings) -> Iterator[Finding]:
+def _store(settings: Settings, tell: Tell) -> Iterator[Finding]:
     folder = settings.store
     if not (folder / LOG_FILE).is_file():
         remedy = "palimpsest ingest FILE makes one; --store DIR names another"
@@ -126,24 +152,46 @@ def _store(settings: Settings) -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     remedy = "free some space: a batch that cannot be written is not decided"
     yield Finding("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free", remedy)
-    yield from _log(settings)
+    yield _writer(folder)
+    yield from _log(settings, tell)
 
 
-def _log(settings: Settings) -> Iterator[Finding]:
-    """The log and the projections, as far as they can be read; the writer's lock."""
+def _log(settings: Settings, tell: Tell) -> Iterator[Finding]:
+    """The log, every event of it; and how far the projections are."""
     from palimpsest.store import Palimpsest
+    from streams.embedded.checking import check_log
+    from streams.embedded.log import Log
 
-    yield _writer(settings.store)
     try:
+        with Log.open(settings.store / LOG_FILE) as log:
+            count = check_log(log, tell)
+            policy = log.last_policy()
         with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
             status = store.status()
     except PalimpsestError as error:
         yield Finding("log", found=False, detail=str(error), remedy="restore it from a copy")
         return
-    yield Finding("log", found=True, detail=f"position {status['position']}")
+    yield Finding("log", found=True, detail=f"{count} events read, none damaged")
+    if policy is not None:
+        yield _policy(policy, settings)
     for name, behind in status["lag"].items():
         remedy = "catches up with the next command that writes, or `palimpsest rebuild`"
         yield Finding(name, behind == 0, f"{behind} events behind", remedy, needed=False)
+
+
+def _policy(policy: PolicySet, settings: Settings) -> Finding:
+    """Whether the model in use is the one that the policy in force has thresholds for."""
+    from streams.embedder.contract import DEFAULT_MODEL, ModelError
+    from streams.embedder.resolve import locate
+
+    name, wanted = policy.data.policy.get("name"), policy.data.policy.get("model")
+    try:
+        used, _ = locate(settings.model or DEFAULT_MODEL)
+    except ModelError:
+        used = settings.model or DEFAULT_MODEL
+    detail = f"{name}, with thresholds for {wanted}"
+    remedy = f"candidates are refused: the model in use is {used}; set PALIMPSEST_MODEL to {wanted}"
+    return Finding("policy", found=used == wanted, detail=detail, remedy=remedy)
 
 
 def _writer(folder: Path) -> Finding:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 from contracts.errors import UsageError
 from contracts.events import AnyEvent, PolicySet
-from contracts.wire import decode_exported
 from streams.cluster.connection import Connection
 from streams.cluster.following import ends_of, read_to_end, reader
 from streams.cluster.partitions import partition_of
 from streams.cluster.publishing import PartitionProducer
 from streams.cluster.records import Outgoing, policy_record
 from streams.cluster.topics import Topics
+from streams.embedded.importing import exported_events
 
 AT_ONCE = 500
 """Events of one transaction."""
@@ -25,21 +25,25 @@ Line = tuple[AnyEvent, bytes]
 async def import_lines(
     connection: Connection,
     topics: Topics,
-    lines: Iterable[bytes],
+    read: Callable[[], Iterable[bytes]],
     progress: Callable[[int], object],
 ) -> int:
     """Publish the lines of an export as decisions; return how many there were.
 
-    UsageError where the topic has decisions already, StoreError for a line that is no event. What
-    is cut short leaves topics that are not empty: make them anew, and begin again. Workers that run
-    are fenced, and read what came when they start again.
+    `read` gives the lines from the first on: once to check them, and again to publish them, because
+    nothing can be taken out of a topic. UsageError where the topic has decisions already,
+    StoreError for a line that is no event or is damaged. What is cut short leaves topics that are
+    not empty: make them anew, and begin again. Workers that run are fenced, and read what came when
+    they start again.
     """
     await _require_empty(connection, topics)
+    for _ in exported_events(read()):
+        pass
     producers = [PartitionProducer(connection, topics, p) for p in range(topics.partitions)]
     try:
         for producer in producers:
             await producer.start()
-        return await _publish(producers, topics.name("policies"), lines, progress)
+        return await _publish(producers, topics.name("policies"), read(), progress)
     finally:
         await asyncio.gather(*(producer.stop() for producer in producers))
 
@@ -61,7 +65,7 @@ async def _publish(
     lines: Iterable[bytes],
     progress: Callable[[int], object],
 ) -> int:
-    events = _events(lines)
+    events = exported_events(lines)
     count = 0
     while chunk := list(islice(events, AT_ONCE)):
         for producer in producers:
@@ -77,12 +81,6 @@ async def _publish(
 def _told_of(events: Iterable[Line], policies: str) -> list[Outgoing]:
     """The policies of these events for their own topic, as workers tell it of them."""
     return [policy_record(policies, line) for event, line in events if isinstance(event, PolicySet)]
-
-
-def _events(lines: Iterable[bytes]) -> Iterator[Line]:
-    for number, line in enumerate(lines, start=1):
-        stripped = line.removesuffix(b"\n")
-        yield decode_exported(stripped, number), stripped
 
 
 def _belongs(event: AnyEvent, partition: int, partitions: int) -> bool:

@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from contracts.errors import StoreError, UsageError
+from contracts.events import AnyEvent
 from contracts.wire import decode_exported
+from streams.embedded.damage import Checker, DamagedEventError
 from streams.embedded.log import CHUNK, Lines, Log
 from streams.embedded.verifications import composes
+
+
+def exported_events(lines: Iterable[bytes]) -> Iterator[tuple[AnyEvent, bytes]]:
+    """The events of an export with their lines, each checked against those before it.
+
+    StoreError, with the line's number, for one that is no event, or that was changed since: it
+    names what no line before it made, or its text is not the one that was hashed.
+    """
+    checker = Checker()
+    for number, line in enumerate(lines, start=1):
+        stripped = line.removesuffix(b"\n")
+        event = decode_exported(stripped, number)
+        try:
+            checker.check(number, event)
+        except DamagedEventError as damage:
+            raise StoreError(
+                f"line {number} {damage.what}: the file was changed or cut; export the log again,"
+                " from a store that `palimpsest verify` can read"
+            ) from None
+        yield event, stripped
 
 
 def import_lines(
@@ -18,20 +40,18 @@ def import_lines(
     """Fill an empty log with exported lines, byte for byte, and return how many came.
 
     All or nothing, in one transaction. UsageError when the log has events already; StoreError, with
-    the line's number, for one that is no event or whose id came before. `progress` is told the
-    number of lines so far.
+    the line's number, for one that is no event, is damaged, or whose id came before. `progress` is
+    told the number of lines so far.
     """
-    stripped = (line.removesuffix(b"\n") for line in lines)
+    events = exported_events(lines)
     count = 0
     composing: set[str] = set()
     with log.transaction():
         if log.head():
             raise UsageError("only an empty log can be filled by an import")
-        while chunk := list(islice(stripped, CHUNK)):
-            numbered = enumerate(chunk, start=count + 1)
-            events = [(decode_exported(line, number), line) for number, line in numbered]
-            _take_over(log, events, count)
-            composing |= {event.owner_id for event, _ in events if composes(event)}
+        while chunk := list(islice(events, CHUNK)):
+            _take_over(log, chunk, count)
+            composing |= {event.owner_id for event, _ in chunk if composes(event)}
             count += len(chunk)
             if progress is not None:
                 progress(count)

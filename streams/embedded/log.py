@@ -12,6 +12,7 @@ from contracts.errors import StoreError
 from contracts.events import AnyEvent, Compacted, PolicySet
 from contracts.policy import Policy
 from contracts.wire import Envelope, Recorded, decode, encode
+from streams.embedded.damage import in_order
 from streams.embedded.database import DamagedError, Database, Row
 from streams.embedded.verifications import COMPOSED, TOLD_OF, Verifications, lost_texts
 
@@ -159,7 +160,12 @@ class Log(Database):
         """The events of one owner in order: after `after`, up to and including `upto`.
 
         The owner `""` has the events about the store and about inputs whose owner is not known.
+        DamagedEventError at the first that cannot be folded on those before it.
         """
+        events = self._of_owner(owner_id, after, upto)
+        yield from events if after else in_order(events, owner_id)
+
+    def _of_owner(self, owner_id: str, after: int, upto: int | None) -> Iterator[Recorded]:
         number = self._owner_number(owner_id)
         if number is None:
             return
@@ -250,7 +256,6 @@ class Log(Database):
             self.verifications.follow(
                 (position, owner_no, decode(line, position)) for position, owner_no, line in chunk
             )
-
         sql = (
             "SELECT owner_id FROM owners WHERE owner_no IN"
             " (SELECT owner_no FROM events WHERE instr(line, CAST(? AS BLOB))) ORDER BY owner_id"

@@ -74,9 +74,17 @@ class Owners:
         for owner_id in self._log.owners_since(self.position, upto=head):
             owner = self._loaded.get(owner_id)
             if owner is not None:
-                for one in self._log.of_owner(owner_id, after=self.position, upto=head):
-                    evolve(owner.ledger, one.event)
+                self._go_on(owner.ledger, head)
         self.position = head
+
+    def _go_on(self, ledger: Ledger, head: int) -> None:
+        try:
+            for one in self._log.of_owner(ledger.owner_id, after=self.position, upto=head):
+                evolve(ledger, one.event)
+        except KeyError:
+            self._loaded.pop(ledger.owner_id)
+            fold_owner(self._log, ledger.owner_id, head)  # says which event is damaged
+            raise
 
     def forget(self, owner_ids: set[str]) -> None:
         """Drop owners whose ledgers hold events that the log could not take."""

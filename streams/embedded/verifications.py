@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from contracts.errors import StoreError
 from contracts.events import (
     AnyEvent,
     Composed,
@@ -146,18 +145,10 @@ def composes(event: AnyEvent) -> bool:
 def lost_texts(
     owner_id: str, events: Iterable[Recorded]
 ) -> Iterator[tuple[int, Mapping[str, bool]]]:
-    """What the fold of an owner's events says of composed texts, with the events' positions.
-
-    StoreError for events that are not all there: one names what none before it made.
-    """
+    """What the fold of an owner's events says of composed texts, with the events' positions."""
     ledger = Ledger(owner_id)
     for position, event in events:
-        try:
-            texts = evolve(ledger, event).texts
-        except KeyError:
-            raise StoreError(
-                f"the event at position {position} names what the log does not hold"
-            ) from None
+        texts = evolve(ledger, event).texts
         if texts:
             yield position, texts
     ledger.dissolve()

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from contracts.identity import digest
 from palimpsest import store
 from palimpsest.cli import app
+from streams import embedder
 from tests.stub_engine import load_stub
 
 
@@ -120,7 +121,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def palimpsest(tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     """The command line in an empty folder, on a store that is not there yet."""
-    monkeypatch.setattr(store, "load_engine", load_stub)
+    for loads in (store, embedder):
+        monkeypatch.setattr(loads, "load_engine", load_stub)
     monkeypatch.chdir(tmp_path)
     for name in ("STORE", "POLICY", "ENGINE", "MODEL", "ACTOR"):
         monkeypatch.delenv(f"PALIMPSEST_{name}", raising=False)

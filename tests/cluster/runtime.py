@@ -43,7 +43,8 @@ class ClusterRuntime:
     ) -> None:
         self.cluster = cluster = Cluster(folder, bootstrap, forge, FEW_PARTITIONS)
         if history:
-            cluster.run(import_lines(cluster.connection, cluster.topics, history, lambda _: None))
+            told = import_lines(cluster.connection, cluster.topics, lambda: history, lambda _: None)
+            cluster.run(told)
         self._worker = self.cluster.worker()
         self._projector = self.cluster.projector()
         self._store = folder / "store"

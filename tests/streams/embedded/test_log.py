@@ -16,13 +16,13 @@ import pytest
 
 from contracts.errors import StoreError, UsageError
 from contracts.events import (
-    Accessed,
     AnyEvent,
     Compacted,
-    OnCandidateData,
     OnSessionData,
     PolicySet,
     PolicySetData,
+    Refused,
+    RefusedData,
 )
 from contracts.identity import candidate_id, event_id
 from contracts.wire import encode
@@ -33,12 +33,13 @@ from streams.embedded.log import CHUNK, Log
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def accessed(number: int, owner_id: str = "ann", because: str | None = None) -> Accessed:
-    candidate = candidate_id(owner_id, "test", str(number))
-    data = OnCandidateData(candidate_id=candidate, because=because)
-    return Accessed(
-        id=event_id(candidate, "accessed"),
-        subject=candidate,
+def refused(number: int, owner_id: str = "ann", because: str | None = None) -> Refused:
+    """An event that may follow any other: it names nothing that has to be there."""
+    subject = candidate_id(owner_id, "test", str(number))
+    data = RefusedData(command="access", reason="unknown_candidate", detail="", because=because)
+    return Refused(
+        id=event_id(subject, "refused"),
+        subject=subject,
         time=AT,
         partitionkey=owner_id,
         data=data,
@@ -69,7 +70,7 @@ def log(tmp_path: Path) -> Iterator[Log]:
 
 
 def test_events_come_back_in_order_as_they_were(log: Log) -> None:
-    events = [accessed(n, because=f"söme\n\x00 text {n}") for n in range(5)]
+    events = [refused(n, because=f"söme\n\x00 text {n}") for n in range(5)]
     assert append(log, *events[:3]) == [1, 2, 3]
     assert append(log, *events[3:]) == [4, 5]
     assert [recorded.position for recorded in log.after(0)] == [1, 2, 3, 4, 5]
@@ -84,20 +85,20 @@ def test_an_empty_log_has_nothing(log: Log) -> None:
 
 
 def test_after_is_limited_and_exclusive(log: Log) -> None:
-    append(log, *(accessed(n) for n in range(10)))
+    append(log, *(refused(n) for n in range(10)))
     assert [recorded.position for recorded in log.after(3, 4)] == [4, 5, 6, 7]
     assert log.after(10) == []
 
 
 def test_lines_come_across_chunks(log: Log) -> None:
     count = 2 * CHUNK + 1
-    append(log, *(accessed(n) for n in range(count)))
+    append(log, *(refused(n) for n in range(count)))
     assert [position for position, _ in log.lines()] == list(range(1, count + 1))
     assert [position for position, _ in log.lines(after=count - 1)] == [count]
 
 
 def test_an_owner_is_read_alone(log: Log) -> None:
-    append(log, *(accessed(n, f"owner {n % 3}") for n in range(9)))
+    append(log, *(refused(n, f"owner {n % 3}") for n in range(9)))
     assert [recorded.position for recorded in log.of_owner("owner 1")] == [2, 5, 8]
     assert [recorded.position for recorded in log.of_owner("owner 1", upto=5)] == [2, 5]
     assert [recorded.position for recorded in log.of_owner("owner 1", after=2)] == [5, 8]
@@ -105,46 +106,46 @@ def test_an_owner_is_read_alone(log: Log) -> None:
 
 
 def test_an_owner_is_read_across_chunks(log: Log) -> None:
-    append(log, *(accessed(n, "ab"[n % 2]) for n in range(2 * CHUNK + 4)))
+    append(log, *(refused(n, "ab"[n % 2]) for n in range(2 * CHUNK + 4)))
     assert [r.position for r in log.of_owner("b")] == list(range(2, 2 * CHUNK + 5, 2))
 
 
 def test_events_appended_while_an_owner_is_read_are_not_part_of_it(log: Log) -> None:
-    append(log, accessed(0), accessed(1))
+    append(log, refused(0), refused(1))
     reading = log.of_owner("ann")
     first = next(reading)
-    append(log, accessed(2))
+    append(log, refused(2))
     assert [first.position, *(recorded.position for recorded in reading)] == [1, 2]
 
 
 def test_owners_are_listed_once_and_counted(log: Log) -> None:
-    append(log, accessed(1, "b"), accessed(2, "a"), accessed(3, "ö"), policy_set("p"))
-    append(log, accessed(4, "b"))
+    append(log, refused(1, "b"), refused(2, "a"), refused(3, "ö"), policy_set("p"))
+    append(log, refused(4, "b"))
     assert list(log.owners()) == ["a", "b", "ö"]
     assert list(log.owners(after="a")) == ["b", "ö"]
     assert log.event_counts() == {"": 1, "a": 1, "b": 2, "ö": 1}
 
 
 def test_an_event_is_found_by_its_id(log: Log) -> None:
-    event = accessed(7, "bob")
-    append(log, accessed(1), event)
+    event = refused(7, "bob")
+    append(log, refused(1), event)
     found = log.find(event.id)
     assert found is not None
     assert (found.position, found.event) == (2, event)
     assert log.owner_of(event.id) == "bob"
 
 
-@pytest.mark.parametrize("event_id", [accessed(99).id, "", "no uuid", "' OR 1=1 --"])
+@pytest.mark.parametrize("event_id", [refused(99).id, "", "no uuid", "' OR 1=1 --"])
 def test_an_id_that_is_not_there_is_not_found(log: Log, event_id: str) -> None:
-    append(log, accessed(1))
+    append(log, refused(1))
     assert log.find(event_id) is None
     assert log.owner_of(event_id) is None
 
 
 def test_the_last_compaction_of_an_owners_session_is_found(log: Log) -> None:
-    quoted = accessed(1, because='"palimpsest.compacted.v1"')
+    quoted = refused(1, because='"palimpsest.compacted.v1"')
     append(log, compacted("s"), quoted, compacted("s", number=1), compacted("t"))
-    append(log, compacted("s", "bob"), accessed(2))
+    append(log, compacted("s", "bob"), refused(2))
     assert log.compacted_at("ann", "s") == 3
     assert log.compacted_at("ann", "t") == 4
     assert log.compacted_at("bob", "t") == 0
@@ -152,45 +153,45 @@ def test_the_last_compaction_of_an_owners_session_is_found(log: Log) -> None:
 
 
 def test_the_last_policy_is_found(log: Log) -> None:
-    append(log, policy_set("one"), accessed(1))
-    append(log, accessed(2), policy_set("two"), accessed(3))
+    append(log, policy_set("one"), refused(1))
+    append(log, refused(2), policy_set("two"), refused(3))
     found = log.last_policy()
     assert found is not None
     assert found.data.hash == "two"
 
 
 def test_an_id_that_is_there_is_a_bug_and_nothing_is_kept(log: Log) -> None:
-    append(log, accessed(1))
+    append(log, refused(1))
     with pytest.raises(sqlite3.IntegrityError):
-        append(log, accessed(2), accessed(1))
+        append(log, refused(2), refused(1))
     assert log.head() == 1
-    assert append(log, accessed(2)) == [2]
+    assert append(log, refused(2)) == [2]
 
 
 def test_an_error_in_a_transaction_takes_all_of_it_back(log: Log) -> None:
 
     def interrupted() -> None:
         with log.transaction():
-            log.append([accessed(1, "new owner")])
+            log.append([refused(1, "new owner")])
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert (log.head(), list(log.owners())) == (0, [])
-    assert append(log, accessed(1, "another"), accessed(1, "new owner")) == [1, 2]
+    assert append(log, refused(1, "another"), refused(1, "new owner")) == [1, 2]
     assert list(log.owners()) == ["another", "new owner"]
     assert [recorded.position for recorded in log.of_owner("another")] == [1]
 
 
 def test_appending_outside_a_transaction_is_a_bug(log: Log) -> None:
     with pytest.raises(RuntimeError):
-        log.append([accessed(1)])
+        log.append([refused(1)])
 
 
 def test_what_was_committed_is_seen_by_others_and_nothing_before(log: Log) -> None:
     with log.sibling() as other:
         with log.transaction():
-            log.append([accessed(1)])
+            log.append([refused(1)])
             assert other.head() == 0
         assert other.head() == 1
 
@@ -213,19 +214,19 @@ def test_a_log_belongs_to_its_thread(log: Log) -> None:
 
 
 def test_a_log_moves_and_copies(log: Log, tmp_path: Path) -> None:
-    append(log, accessed(1))
+    append(log, refused(1))
     log.close()
     (tmp_path / "new place").mkdir()
     copy = Path(shutil.copy(tmp_path / "log.sqlite", tmp_path / "new place"))
     with Log.open(copy) as moved:
-        assert moved.after(0)[0].event == accessed(1)
+        assert moved.after(0)[0].event == refused(1)
 
 
 # -- opening ------------------------------------------------------------------------------------
 
 
 def test_creating_is_opening_where_a_log_is(log: Log) -> None:
-    append(log, accessed(1))
+    append(log, refused(1))
     with Log.create(log.path) as again:
         assert again.head() == 1
 
@@ -242,7 +243,7 @@ def test_an_interrupted_making_is_told_and_can_be_finished(tmp_path: Path) -> No
     with pytest.raises(StoreError, match="empty"):
         Log.open(path)
     with Log.create(path) as log:
-        assert append(log, accessed(1)) == [1]
+        assert append(log, refused(1)) == [1]
 
 
 @pytest.mark.parametrize("make", [Log.open, Log.create])
@@ -274,11 +275,11 @@ def test_a_newer_format_is_told(log: Log) -> None:
 
 
 def test_a_reader_cannot_write(log: Log) -> None:
-    append(log, accessed(1))
+    append(log, refused(1))
     with Log.open(log.path, read_only=True) as reader, reader.sibling() as other:
         assert other.head() == 1
         with pytest.raises(StoreError, match="read-only"):
-            append(reader, accessed(2))
+            append(reader, refused(2))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -298,7 +299,7 @@ def overwrite(path: Path, old: bytes, new: bytes) -> None:
 
 
 def test_one_changed_letter_is_told_with_its_position(log: Log) -> None:
-    append(log, *(accessed(n, because=f"reason number {n}.") for n in range(9)))
+    append(log, *(refused(n, because=f"reason number {n}.") for n in range(9)))
     log.close()
     overwrite(log.path, b"reason number 5.", b"reason numbed 5.")
     with Log.open(log.path) as damaged:
@@ -310,10 +311,10 @@ def test_one_changed_letter_is_told_with_its_position(log: Log) -> None:
 
 
 def test_a_broken_page_is_told_with_the_last_position_before_it(log: Log) -> None:
-    append(log, *(accessed(n, because="x" * 2000) for n in range(200)))
+    append(log, *(refused(n, because="x" * 2000) for n in range(200)))
     log.close()
     content = bytearray(log.path.read_bytes())
-    page = content.index(encode(accessed(150, because="x" * 2000))) // database.PAGE_BYTES
+    page = content.index(encode(refused(150, because="x" * 2000))) // database.PAGE_BYTES
     start = page * database.PAGE_BYTES
     content[start : start + 64] = b"\xee" * 64
     log.path.write_bytes(content)
@@ -322,7 +323,7 @@ def test_a_broken_page_is_told_with_the_last_position_before_it(log: Log) -> Non
 
 
 def test_a_log_cut_short_is_told(log: Log) -> None:
-    append(log, *(accessed(n, because="x" * 2000) for n in range(200)))
+    append(log, *(refused(n, because="x" * 2000) for n in range(200)))
     log.close()
     size = log.path.stat().st_size
     os.truncate(log.path, size // 2 // database.PAGE_BYTES * database.PAGE_BYTES)
@@ -331,7 +332,7 @@ def test_a_log_cut_short_is_told(log: Log) -> None:
 
 
 def test_no_words_of_a_damaged_event_are_told(log: Log) -> None:
-    append(log, accessed(1, because="the secret of the house"))
+    append(log, refused(1, because="the secret of the house"))
     log.execute("UPDATE events SET line = replace(line, 'secret', 'sacred')")
     with pytest.raises(StoreError) as error:
         log.after(0)
@@ -339,22 +340,22 @@ def test_no_words_of_a_damaged_event_are_told(log: Log) -> None:
 
 
 def test_a_full_disk_is_told_and_nothing_of_the_batch_is_kept(log: Log) -> None:
-    append(log, accessed(0))
+    append(log, refused(0))
     pages = log.row("PRAGMA page_count")
     assert pages is not None
     log.execute(f"PRAGMA max_page_count={pages[0]}")
     with pytest.raises(StoreError, match="is full"):
-        append(log, *(accessed(n, because="x" * 2000) for n in range(1, 50)))
+        append(log, *(refused(n, because="x" * 2000) for n in range(1, 50)))
     assert log.head() == 1
     log.execute("PRAGMA max_page_count=1000000")
-    assert append(log, accessed(1)) == [2]
+    assert append(log, refused(1)) == [2]
 
 
 # -- export and import --------------------------------------------------------------------------
 
 
 def test_an_import_is_the_export_byte_for_byte(log: Log, tmp_path: Path) -> None:
-    append(log, *(accessed(n, f"owner {n % 7}") for n in range(CHUNK + 10)), policy_set("p"))
+    append(log, *(refused(n, f"owner {n % 7}") for n in range(CHUNK + 10)), policy_set("p"))
     exported = [line + b"\n" for _, line in log.lines()]
     told: list[int] = []
     with Log.create(tmp_path / "copy.sqlite") as copy:
@@ -366,9 +367,9 @@ def test_an_import_is_the_export_byte_for_byte(log: Log, tmp_path: Path) -> None
 
 
 def test_only_an_empty_log_is_filled(log: Log) -> None:
-    append(log, accessed(1))
+    append(log, refused(1))
     with pytest.raises(UsageError, match="empty log"):
-        import_lines(log, [encode(accessed(2))])
+        import_lines(log, [encode(refused(2))])
     assert log.head() == 1
 
 
@@ -378,12 +379,12 @@ def test_only_an_empty_log_is_filled(log: Log) -> None:
         (b"no json, but words", "line 3 is no event"),
         (b'{"specversion":"1.0","type":"palimpsest.accessed.v9"}', "line 3 is no event"),
         (b"", "line 3 is no event"),
-        (encode(accessed(1)), "came before"),
+        (encode(refused(1)), "came before"),
     ],
 )
 def test_an_import_is_all_or_nothing(log: Log, line: bytes, told: str) -> None:
     with pytest.raises(StoreError, match=told) as error:
-        import_lines(log, [encode(accessed(0)), encode(accessed(1)), line])
+        import_lines(log, [encode(refused(0)), encode(refused(1)), line])
     assert "words" not in str(error.value)
     assert log.head() == 0
     assert list(log.owners()) == []
@@ -395,11 +396,11 @@ WRITER = """
 import sys
 from pathlib import Path
 from streams.embedded.log import Log
-from tests.streams.embedded.test_log import accessed
+from tests.streams.embedded.test_log import refused
 with Log.create(Path(sys.argv[1])) as log:
     for number in range(40):
         with log.transaction():
-            log.append([accessed(number, sys.argv[2]), accessed(-number - 1, sys.argv[2])])
+            log.append([refused(number, sys.argv[2]), refused(-number - 1, sys.argv[2])])
 """
 
 

@@ -157,11 +157,10 @@ def test_they_stand_where_the_event_stands_that_made_them_wait(tmp_path: Path) -
 
 
 def test_what_is_not_all_there_is_not_imported(tmp_path: Path) -> None:
-    """Only of an owner for whom a text was composed are all events folded."""
     with told(ASKING, LOSING, tmp_path) as log:
         lines = [line for _, line in log.lines()]
     (tmp_path / "other").mkdir()
-    with pytest.raises(StoreError, match="names what the log does not hold"):
+    with pytest.raises(StoreError, match="line 1 names"):
         imported(tmp_path / "other", lines[2:])
     with Log.open(tmp_path / "other" / FILE) as log:
         assert log.head() == 0

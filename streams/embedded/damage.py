@@ -1,0 +1,223 @@
+"""What can be seen to be wrong with an event without folding it: what it names, and its content.
+
+An event names only candidates and decisions that the log holds before it, of the same owner, and
+it takes out only joins that stand. A chain of hashes could prove more: docs/reliability.md says
+what stays unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from contracts.errors import StoreError
+from contracts.events import (
+    Accessed,
+    AnyEvent,
+    Composed,
+    Composition,
+    Confirmed,
+    Content,
+    Decided,
+    Embedded,
+    Erased,
+    Join,
+    Joined,
+    Redecided,
+    Refused,
+    Reinstated,
+    Restored,
+    Retracted,
+    Reversed,
+    Separated,
+    Settled,
+)
+from contracts.evidence import Evidence
+from contracts.identity import candidate_id, decision_id_of
+from contracts.wire import Recorded
+from streams.core.text import NORMALISER, text_hash
+
+
+class DamagedEventError(StoreError):
+    """An event that is not as it was written, or not where; `what` follows its place."""
+
+    def __init__(self, position: int, what: str) -> None:
+        super().__init__(
+            f"the event at position {position} {what}: the log was changed;"
+            " restore log.sqlite from a copy"
+        )
+        self.position = position
+        self.what = what
+
+
+class References:
+    """The candidates and decisions of one owner so far, and which joins stand."""
+
+    def __init__(self) -> None:
+        self._candidates: set[str] = set()
+        self._decisions: set[str] = set()
+        self._pairs: dict[str, tuple[str, str]] = {}
+        self._standing: set[str] = set()
+
+    def fault(self, event: AnyEvent) -> str | None:
+        """What an event names that is not there; None takes it in as the next one."""
+        found = next(self._faults(event), None)
+        if found is None:
+            self._take(event)
+        return found
+
+    def _faults(self, event: AnyEvent) -> Iterator[str]:
+        for one in _candidates_named(event):
+            if one not in self._candidates:
+                yield f"names the candidate {one}, which no event of its owner before it admitted"
+        match event:
+            case Decided() if event.subject in self._candidates:
+                yield f"admits the candidate {event.subject} once more"
+            case Reversed():
+                yield from self._join_faults(event.data.decision_id, standing=True)
+                yield from self._other_pair(event)
+                if event.data.consequence_of is not None:
+                    yield from self._decision_faults(event.data.consequence_of)
+            case Reinstated():
+                yield from self._join_faults(event.data.decision_id, standing=False)
+            case Composed():
+                yield from self._join_faults(event.data.decision_id)
+            case Confirmed():
+                yield from self._decision_faults(event.data.decision_id)
+            case Redecided():
+                yield from self._decision_faults(event.data.consequence_of)
+            case _:
+                pass
+
+    def _decision_faults(self, decision_id: str) -> Iterator[str]:
+        if decision_id not in self._decisions:
+            yield f"names the decision {decision_id}, which no event of its owner before it is"
+
+    def _join_faults(self, decision_id: str, *, standing: bool | None = None) -> Iterator[str]:
+        if decision_id not in self._pairs:
+            yield f"names the join {decision_id}, which no event of its owner before it made"
+        elif standing is not None and (decision_id in self._standing) is not standing:
+            now = "stands already" if not standing else "is taken out already"
+            yield f"names the join {decision_id}, which {now}"
+
+    def _other_pair(self, event: Reversed) -> Iterator[str]:
+        data = event.data
+        if self._pairs.get(data.decision_id) != (data.candidate_id, data.joined_to):
+            yield f"names other candidates than the join {data.decision_id} has"
+
+    def _take(self, event: AnyEvent) -> None:
+        match event:
+            case Decided():
+                self._candidates.add(event.subject)
+                self._decide(event.id, event.subject, event.data.join)
+            case Settled() | Joined() | Redecided():
+                self._decide(event.id, event.data.candidate_id, event.data.join)
+            case Reversed():
+                self._standing.discard(event.data.decision_id)
+            case Reinstated():
+                self._standing.add(event.data.decision_id)
+            case _:
+                pass
+
+    def _decide(self, decision_id: str, newer: str, join: Join | None) -> None:
+        self._decisions.add(decision_id)
+        if join is not None:
+            self._pairs[decision_id] = newer, join.to
+            self._standing.add(decision_id)
+
+
+def _candidates_named(event: AnyEvent) -> Iterator[str]:
+    """Whom the fold of an event looks up. What was refused may name anything."""
+    match event:
+        case Decided():
+            data = event.data
+            yield from _in_decision(data.join, None, data.evidence)
+            if data.composition is not None:
+                yield from (one for one in data.composition.sources if one != event.subject)
+        case Settled() | Joined() | Redecided():
+            yield event.data.candidate_id
+            yield from _in_decision(event.data.join, event.data.composition, event.data.evidence)
+        case Composed():
+            yield from event.data.composition.sources
+        case Reversed():
+            yield event.data.candidate_id
+            yield event.data.joined_to
+        case Separated():
+            yield event.data.candidate_id
+            yield event.data.other_id
+        case Retracted() | Restored() | Accessed() | Embedded():
+            yield event.data.candidate_id
+        case Erased():
+            yield from event.data.candidate_ids
+        case _:
+            return
+
+
+def _in_decision(
+    join: Join | None, composition: Composition | None, evidence: Evidence | None
+) -> Iterator[str]:
+    if join is not None:
+        yield join.to
+    if composition is not None:
+        yield from composition.sources
+    if evidence is not None:
+        yield from (neighbour.candidate_id for neighbour in evidence.neighbours)
+        yield from evidence.asked
+        yield from (verdict.neighbour_id for verdict in evidence.verdicts)
+
+
+def in_order(events: Iterable[Recorded], owner_id: str) -> Iterator[Recorded]:
+    """An owner's events from the first on; DamagedEventError at one that cannot be folded."""
+    references = References()
+    for recorded in events:
+        event = recorded.event
+        other = None if event.owner_id == owner_id else "is another owner's by its line"
+        fault = other or references.fault(event)
+        if fault is not None:
+            raise DamagedEventError(recorded.position, fault)
+        yield recorded
+
+
+def content_fault(event: AnyEvent) -> str | None:
+    """What of an event's own ids and texts is not as its hashes say; never a word of a text."""
+    for content in _contents(event):
+        if content.normaliser != NORMALISER:
+            return f"has a hash by the normaliser {content.normaliser}, unknown to this version"
+        if text_hash(content.text) != content.hash:
+            return f"holds another text than the one that was hashed by {content.normaliser}"
+    if isinstance(event, Decided):
+        fields = event.data.candidate
+        if fields.owner_id != event.owner_id:
+            return "admits a candidate of another owner"
+        if candidate_id(fields.owner_id, fields.source, fields.id) != event.subject:
+            return "admits a candidate under another id than its own"
+        if decision_id_of(event.subject) != event.id:
+            return "has another id than its candidate gives it"
+    return None
+
+
+def _contents(event: AnyEvent) -> Iterator[Content]:
+    match event:
+        case Decided():
+            yield event.data.content
+        case Settled() | Joined() | Redecided() | Refused() | Composed():
+            pass
+        case _:
+            return
+    if event.data.composition is not None:
+        yield event.data.composition.content
+
+
+class Checker:
+    """Events of all owners in the order of the log, one after the other."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, References] = {}
+
+    def check(self, position: int, event: AnyEvent) -> None:
+        """Take the next event in; DamagedEventError where something is wrong with it."""
+        references = self._owners.get(event.owner_id)
+        if references is None:
+            references = self._owners[event.owner_id] = References()
+        fault = content_fault(event) or references.fault(event)
+        if fault is not None:
+            raise DamagedEventError(position, fault)

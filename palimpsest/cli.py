@@ -38,6 +38,7 @@ app = typer.Typer(
     cls=Shell,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Example: palimpsest ingest notes.jsonl",
 )
 for group in (ingest, looking, saying, bulk, care):

@@ -17,16 +17,21 @@ from streams.embedded.log import Log
 
 
 def export_log(desk: FrontDesk, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Write every line of the log, as it stands there."""
-    count = 0
+    """Write every line of the log to a file, as it stands there; return how many."""
     try:
         with file.open("wb") as out:
-            for count, (_, line) in enumerate(desk.log.lines(), 1):
-                out.write(line + b"\n")
-                if progress is not None and count % 1000 == 0:
-                    progress(count)
+            return write_log(desk, out, progress)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+
+
+def write_log(desk: FrontDesk, out: IO[bytes], progress: Callable[[int], None] | None) -> int:
+    """Write every line of the log to what is open; return how many."""
+    count = 0
+    for count, (_, line) in enumerate(desk.log.lines(), 1):
+        out.write(line + b"\n")
+        if progress is not None and count % 1000 == 0:
+            progress(count)
     return count
 
 

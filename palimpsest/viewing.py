@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -97,12 +98,17 @@ def status(desk: FrontDesk) -> dict[str, Any]:
         "pending": pending["n"],
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
-        "judge": {"waiting": desk.log.verifications.count(), **judged},
+        "judge": {"waiting": desk.log.verifications.count(), **_rounded(judged)},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash},
         "lag": {name: position - at for name, at in desk.positions().items()},
         "behind": desk.behind(),
     }
+
+
+def _rounded(judged: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what adding up shares of a call leaves behind the point."""
+    return {**judged, "calls": round(judged["calls"], 2), "usd": round(judged["usd"], 6)}
 
 
 def decisions(

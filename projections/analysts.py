@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -117,17 +119,26 @@ def _written(folder: Path) -> str | None:
 def _write(folder: Path, wanted: dict[str, str], effect: Effect) -> None:
     beside = folder / f"{FILE}.new"
     remove(beside)
-    with duckdb.connect(config=_LIMITS) as database:
-        options = f"(STORAGE_VERSION {quoted(STORAGE)})"
-        database.execute(f"ATTACH {quoted(str(beside))} AS store {options}; USE store")
-        for name, select in wanted.items():
-            database.execute(f"CREATE VIEW {name} AS {select}")
-        database.execute(f"COMMENT ON VIEW log_position IS {quoted(_stamp(wanted))}")
-        database.execute("USE memory; CHECKPOINT store; DETACH store")
+    if "?" in str(beside):  # DuckDB would look for its write-ahead log in another folder
+        with TemporaryDirectory() as elsewhere:
+            _write_views(Path(elsewhere) / FILE, wanted)
+            copyfile(Path(elsewhere) / FILE, beside)
+    else:
+        _write_views(beside, wanted)
     sync(beside)
     effect("views:written")
     beside.replace(views_file(folder))
     sync(folder)
+
+
+def _write_views(file: Path, wanted: dict[str, str]) -> None:
+    with duckdb.connect(config=_LIMITS) as database:
+        options = f"(STORAGE_VERSION {quoted(STORAGE)})"
+        database.execute(f"ATTACH {quoted(str(file))} AS store {options}; USE store")
+        for name, select in wanted.items():
+            database.execute(f"CREATE VIEW {name} AS {select}")
+        database.execute(f"COMMENT ON VIEW log_position IS {quoted(_stamp(wanted))}")
+        database.execute("USE memory; CHECKPOINT store; DETACH store")
 
 
 def _only_reads(text: str) -> None:

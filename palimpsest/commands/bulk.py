@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from palimpsest.commands import drawing
+from palimpsest.commands import completing, drawing
 from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation, moment
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ Since = Annotated[
 Until = Annotated[
     datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided before then.")
 ]
-Kind = Annotated[str | None, typer.Option(metavar="KIND", help="Decided in this way.")]
+Kind = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="Decided in this way.", autocompletion=completing.kinds),
+]
 Candidate = Annotated[str | None, typer.Option(metavar="C", help="This candidate alone.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask on a terminal.")]
 

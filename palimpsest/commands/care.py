@@ -18,6 +18,8 @@ from palimpsest.commands.shell import FAILED
 from palimpsest.output import Tell
 from palimpsest.paths import PROJECTIONS
 
+STDOUT = "-"
+
 app = typer.Typer()
 log = typer.Typer(
     no_args_is_help=True,
@@ -59,13 +61,26 @@ def verify(context: typer.Context) -> None:
 @log.command("export", epilog="Example: palimpsest log export backup.jsonl")
 def export_log(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Written anew.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Must not be there yet; - is standard output.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
 ) -> None:
     """Write the whole log to a file."""
+    from palimpsest.exchange import write_log
+
     call = invocation(context)
+    if file.exists() and not force and str(file) != STDOUT:
+        raise typer.BadParameter(f"{file} is there already: --force overwrites it")
     with call.store() as store, call.output.progress() as tell:
         call.warn_if_behind(store, at_all=True)
-        count = store.export_log(file, progress=_events(tell, "written"))
+        progress = _events(tell, "written")
+        if str(file) == STDOUT:
+            out = typer.get_binary_stream("stdout")
+            count = write_log(store.desk, out, progress)
+            call.output.remark(f"{count:,} events written")
+            return
+        count = store.export_log(file, progress=progress)
     answer = {"events": count, "file": str(file)}
     call.output.answer(answer, lambda: drawing.fields(answer))
 

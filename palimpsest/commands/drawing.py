@@ -21,7 +21,9 @@ COLUMNS = 8
 
 
 def shown(value: object, style: str = "") -> Text:
-    """A value as text that cannot be anything but text."""
+    """A value as text that cannot be anything but text; a figure without what adding up left."""
+    if isinstance(value, float):
+        value = float(f"{value:.12g}")
     return Text("" if value is None else visible(str(value)), style=style, overflow="fold")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from palimpsest.commands import drawing, trees
+from palimpsest.commands import completing, drawing, trees
 from palimpsest.commands.invocation import invocation, moment
 from palimpsest.output import plain
 
@@ -96,7 +96,10 @@ def decisions(
     decision: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND", help="Of this kind: stored, hash_exact, …", callback=_known_kind
+            metavar="KIND",
+            help="Of this kind: stored, hash_exact, …",
+            callback=_known_kind,
+            autocompletion=completing.kinds,
         ),
     ] = None,
     since: Since = None,
@@ -112,7 +115,10 @@ def decisions(
 @app.command(epilog='Example: palimpsest sql "SELECT decision, count(*) FROM decisions GROUP BY 1"')
 def sql(
     context: typer.Context,
-    query: Annotated[str | None, typer.Argument(help="One read-only query of DuckDB.")] = None,
+    query: Annotated[
+        str | None,
+        typer.Argument(help="One read-only query of DuckDB.", autocompletion=completing.columns),
+    ] = None,
 ) -> None:
     """Query the analysts' views; without a query, say which file they are in and how to open it."""
     call = invocation(context)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from palimpsest.commands import drawing
+from palimpsest.commands import completing, drawing
 from palimpsest.commands.invocation import Invocation, invocation
 
 if TYPE_CHECKING:
@@ -20,7 +20,14 @@ app = typer.Typer(
     epilog="Example: palimpsest policy show standard > mine.toml",
 )
 
-Which = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A preset, or a .toml file.")]
+Which = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A preset, or a .toml file.",
+        autocompletion=completing.presets,
+    ),
+]
 
 
 @app.command("list", epilog="Example: palimpsest policy list")
@@ -37,7 +44,12 @@ def list_policies(context: typer.Context) -> None:
 def show(
     context: typer.Context,
     which: Annotated[
-        str | None, typer.Argument(metavar="NAME|FILE", help="Else the policy in force.")
+        str | None,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="Else the policy in force.",
+            autocompletion=completing.presets,
+        ),
     ] = None,
 ) -> None:
     """Print a policy whole: a preset as the file that it is, else as JSON."""

@@ -28,8 +28,38 @@ REFUSED = 3
 NO_STORE = 4
 OUR_FAULT = 70
 """A bug, told apart from what `verify` finds: EX_SOFTWARE of sysexits.h."""
-WITH_VALUE = ("--bootstrap", "--prefix")
+WITH_VALUE = ("--store", "--bootstrap", "--prefix")
 """Options of all commands that are often typed behind one, as `--json` is."""
+NEAR = {
+    "add": "ingest",
+    "init": "ingest",
+    "load": "ingest",
+    "list": "decisions, recall or review next",
+    "ls": "decisions, recall or review next",
+    "history": "decisions",
+    "find": "recall",
+    "get": "show or recall",
+    "query": "recall or sql",
+    "search": "recall",
+    "delete": "retract (reversible) or unmerge",
+    "forget": "retract (reversible)",
+    "remove": "retract (reversible) or unmerge",
+    "rm": "retract (reversible) or unmerge",
+    "hide": "retract",
+    "join": "merge",
+    "split": "unmerge or separate",
+    "undo": "unmerge, reinstate or restore",
+    "redo": "reinstate",
+    "backup": "log export",
+    "export": "log export",
+    "import": "log import",
+    "check": "doctor or verify",
+    "config": "policy show",
+    "info": "status",
+    "stats": "status",
+    "serve": "worker",
+}
+"""What people type who know other tools, and what it is called here."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +75,16 @@ class Shell(TyperGroup):
     """All commands: takes what they share anywhere, and tells every error in one way."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options of all commands, also from behind the command."""
-        return super().parse_args(ctx, _common_first(args))
+        """Read the options of all commands, also from behind the command; none needs help."""
+        first, rest = _common_first(args)
+        return super().parse_args(ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; for a word of other tools say what it is called here."""
+        near = None if args[0] in self.commands else NEAR.get(args[0])
+        if near is not None:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near}?")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; end with its exit status."""
@@ -64,7 +102,8 @@ class Shell(TyperGroup):
             raise typer.Exit(_told(ctx, *_meaning(error))) from None
 
 
-def _common_first(args: list[str]) -> list[str]:
+def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
+    """The options of all commands, wherever they stand, and all else."""
     end = args.index("--") if "--" in args else len(args)
     words = iter(args[:end])
     first: list[str] = []
@@ -75,7 +114,7 @@ def _common_first(args: list[str]) -> list[str]:
             first += [word] if sign else [word, *islice(words, 1)]
         else:
             (first if word == "--json" else rest).append(word)
-    return [*first, *rest, *args[end:]]
+    return first, [*rest, *args[end:]]
 
 
 def _told(ctx: Any, problem: Problem, status: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -79,7 +80,7 @@ def verifier(
     wanted = _Wanted(once, patience, folder, from_store)
     from palimpsest.logs import log_to_standard_error
 
-    log_to_standard_error()
+    log_to_standard_error(logging.WARNING if once else logging.INFO)
     give_way()
     tally, waiting = asyncio.run(_verified(call, wanted, in_topics=in_topics))
     document = _document(tally, waiting)

@@ -314,6 +314,36 @@ def test_the_log_goes_out_and_in_byte_for_byte(stocked: CommandLine) -> None:
     assert copy("log", "import", str(first)).status == 2
 
 
+def test_an_export_overwrites_nothing_unasked(stocked: CommandLine) -> None:
+    file = stocked.folder / "backup.jsonl"
+    file.write_text("precious")
+    refused = stocked("log", "export", str(file))
+    assert refused.status == 2
+    assert "--force" in refused.err
+    assert file.read_text() == "precious"
+    count = stocked.json("log", "export", str(file), "--force")["events"]
+    assert len(file.read_bytes().splitlines()) == count
+
+
+def test_a_log_can_be_exported_to_standard_output(stocked: CommandLine) -> None:
+    file = stocked.folder / "backup.jsonl"
+    stocked.json("log", "export", str(file))
+    for words in ((), ("--json",)):
+        ran = stocked("log", "export", "-", *words)
+        assert ran.out.encode() == file.read_bytes()
+        assert f"{len(ran.documents)} events written" in ran.err
+
+
+def test_a_store_may_be_in_a_folder_of_any_name(palimpsest: CommandLine) -> None:
+    """DuckDB and SQLite take `?` and `#` in a path for the beginning of something else."""
+    palimpsest.store = palimpsest.folder / "a?b #c%20[d]*'e" / "store"
+    palimpsest.ingest(row(PARIS))
+    assert palimpsest.json("recall", "ada", PARIS)[0]["face"] == PARIS
+    assert palimpsest.json("sql", "SELECT count(*) AS n FROM decisions") == [{"n": 1}]
+    palimpsest.json("rebuild")
+    assert palimpsest.json("verify")["differences"] == 0
+
+
 def test_policies(stocked: CommandLine) -> None:
     names = [policy["name"] for policy in stocked.json("policy", "list")]
     assert "standard" in names

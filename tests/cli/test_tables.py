@@ -18,3 +18,9 @@ def test_a_narrow_one_is_a_table(palimpsest: CommandLine) -> None:
     palimpsest.ingest({"owner_id": "ada", "text": "Ada has a big dog."})
     told = palimpsest("sql", "SELECT decision, count(*) AS n FROM decisions GROUP BY ALL").out
     assert [line.split() for line in told.splitlines()][::2] == [["decision", "n"], ["stored", "1"]]
+
+
+def test_a_figure_has_no_remains_of_adding_up(palimpsest: CommandLine) -> None:
+    palimpsest.ingest({"owner_id": "ada", "text": "Ada has a big dog."})
+    told = palimpsest("sql", "SELECT 203.0000000000002::DOUBLE AS calls, 0.1234567 AS score").out
+    assert told.split()[-2:] == ["203.0", "0.1234567"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 
 import pytest
 
+from palimpsest import logs
 from palimpsest.commands import verifier
 from palimpsest.commands.verifier import NICENESS, give_way
 from tests.cli.conftest import CommandLine, Row
@@ -40,3 +42,14 @@ def test_the_command_does_so(
     palimpsest.ingest(row("nothing to ask about"))
     assert palimpsest.json("verifier", "--once")["questions"] == 0
     assert gave == [True]
+
+
+def test_once_it_shows_progress_instead_of_a_line_per_decision(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[int] = []
+    monkeypatch.setattr(logs, "log_to_standard_error", levels.append)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", "--once")
+    assert levels == [logging.WARNING]

@@ -1,0 +1,108 @@
+"""What a shell and a beginner's habits meet: options anywhere, near names, completion, `-m`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.commands import completing
+from palimpsest.commands.shell import NEAR
+from tests.cli.conftest import CommandLine, row
+from tests.cli.test_help import COMMANDS, ROOT
+
+
+def test_the_store_may_be_named_behind_the_command(palimpsest: CommandLine) -> None:
+    palimpsest.holds(row("Ada lives in Paris"))
+    for words in (["--store", str(palimpsest.store)], [f"--store={palimpsest.store}"]):
+        ran = palimpsest.bare("status", "--json", *words)
+        assert (ran.status, ran.document["candidates"]) == (0, 1)
+    assert palimpsest.bare("status", "--store", "elsewhere").status == 4
+
+
+@pytest.mark.parametrize("words", [(), ("--store", "x"), ("--json",), ("policy",), ("session",)])
+def test_who_names_no_command_gets_help(palimpsest: CommandLine, words: tuple[str, ...]) -> None:
+    helped = palimpsest.bare(*words)
+    assert helped.status == 2
+    assert "Usage" in helped.out + helped.err
+    assert "Commands" in helped.out + helped.err
+
+
+@pytest.mark.parametrize("words", [(), ("policy",), ("policy", "list"), ("recall",)])
+def test_help_has_a_short_name(palimpsest: CommandLine, words: tuple[str, ...]) -> None:
+    short, long = palimpsest.bare(*words, "-h"), palimpsest.bare(*words, "--help")
+    assert (short.status, short.out) == (0, long.out)
+
+
+@pytest.mark.parametrize("typed", NEAR)
+def test_a_word_of_other_tools_is_told_what_it_is_called_here(
+    palimpsest: CommandLine, typed: str
+) -> None:
+    ran = palimpsest.bare(typed)
+    assert ran.status == 2
+    assert NEAR[typed].split()[0] in " ".join(ran.err.split())
+    known = [*COMMANDS, *ROOT.commands]
+    named = NEAR[typed].replace(" (reversible)", "").replace(" or ", ", ").split(", ")
+    assert [one for one in named if one not in known] == []
+
+
+def test_a_slip_is_told_the_nearest(palimpsest: CommandLine) -> None:
+    assert "ingest" in palimpsest.bare("injest").err
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell is offered for the last word."""
+    asked = {
+        "_PALIMPSEST_COMPLETE": "complete_fish",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "_TYPER_COMPLETE_ARGS": " ".join(["palimpsest", *words]),
+    }
+    ran = subprocess.run(
+        [Path(sys.executable).parent / "palimpsest"],
+        env=os.environ | asked,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return ran.stdout.split()
+
+
+def test_presets_and_kinds_are_completed() -> None:
+    assert completed("policy", "show", "replace") == ["replace-or-merge"]
+    assert completed("reverse", "--decision", "llm_") == completing.kinds("llm_")
+    assert completing.kinds("llm_") == ["llm_keep", "llm_reject", "llm_merge"]
+
+
+def test_views_and_columns_are_completed_in_a_query(palimpsest: CommandLine) -> None:
+    palimpsest.holds(row("Ada lives in Paris"))
+    context: Any = _Context(palimpsest)
+    found = completing.columns(context, "SELECT decision, decided_")
+    assert "SELECT decision, decided_at" in found
+    assert completing.columns(context, "FROM dedup_l") == ["FROM dedup_log"]
+    palimpsest.store = palimpsest.folder / "none"
+    assert completing.columns(context, "SELECT dec") == []
+
+
+class _Context:
+    """A command's context under one that names the store."""
+
+    def __init__(self, line: CommandLine) -> None:
+        self._line = line
+
+    def find_root(self) -> _Context:
+        return self
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {"store": self._line.store}
+
+
+def test_it_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "palimpsest", "--version"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.startswith("palimpsest ")

@@ -14,7 +14,11 @@ from contracts.policy import Judge
 
 
 class AskedText(Model):
-    """A text as it is compared, the candidate that it stands for, and when that was recorded."""
+    """A text as it is compared, and the candidate that it stands for.
+
+    `recorded_at` is the text's moment: when it happened, as far as is known, else when it was
+    recorded. Questions of older versions have the time of recording there.
+    """
 
     candidate_id: str
     text: str

@@ -58,7 +58,7 @@ async def dedupe(
     for number, owner in enumerate(owners):
         tell("comparing memories", number / len(owners))
         ledger = fold_owner(desk.log, owner)
-        run.moment = ledger.seen
+        run.seen = ledger.seen
         async for part in proposals(ledger, policy, judge, run):
             if not dry_run:
                 carry_out(desk, part, carried)

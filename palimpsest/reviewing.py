@@ -16,6 +16,7 @@ from palimpsest.desk import FrontDesk
 from palimpsest.judging import Judging
 from streams.core.expand import EXACT
 from streams.core.ledger import Edge, Ledger
+from streams.core.moment import moment
 from streams.dedupe import Tell
 from streams.embedded.owners import fold_owner
 from streams.judge.pairs import Pair, Side
@@ -82,8 +83,8 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
             yield edge
 
 
-def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], moment: int, done: Reviewed) -> None:
-    requests = [_confirm(edge, None, moment) for edge in edges]
+def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], seen: int, done: Reviewed) -> None:
+    requests = [_confirm(edge, None, seen) for edge in edges]
     for start in range(0, len(requests), AT_ONCE):
         answers = desk.ask_each(requests[start : start + AT_ONCE])
         done.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
@@ -93,16 +94,16 @@ def _carry_out(
     desk: FrontDesk,
     edges: Sequence[Edge],
     verdicts: Sequence[Verdict],
-    moment: int,
+    seen: int,
     done: Reviewed,
 ) -> None:
     said: list[tuple[Edge, AnyRequest]] = []
     for edge, verdict in zip(edges, verdicts, strict=True):
         done.asked[verdict.answer] += 1
         if verdict.answer == "same":
-            said.append((edge, _confirm(edge, verdict, moment)))
+            said.append((edge, _confirm(edge, verdict, seen)))
         elif verdict.answer == "different":
-            said.append((edge, _reverse(edge, verdict, moment)))
+            said.append((edge, _reverse(edge, verdict, seen)))
     answers = desk.ask_each([request for _, request in said])
     for (edge, request), answer in zip(said, answers, strict=True):
         _note(edge, request, answer, done)
@@ -119,10 +120,10 @@ def _note(edge: Edge, request: AnyRequest, answer: Any, done: Reviewed) -> None:
         done.reversed.append({**about, "candidate_id": edge.newer.id, "reasoning": reasoning})
 
 
-def _confirm(edge: Edge, verdict: Verdict | None, moment: int) -> ConfirmRequest:
-    """`moment` is how many events the owner has: the same review again asks under the same id."""
+def _confirm(edge: Edge, verdict: Verdict | None, seen: int) -> ConfirmRequest:
+    """`seen` is how many events the owner has: the same review again asks under the same id."""
     return ConfirmRequest(
-        request_id=event_id(edge.id, f"review:{moment}"),
+        request_id=event_id(edge.id, f"review:{seen}"),
         decision_id=edge.id,
         rank="review",
         because=verdict.reasoning if verdict else "the same text",
@@ -130,9 +131,9 @@ def _confirm(edge: Edge, verdict: Verdict | None, moment: int) -> ConfirmRequest
     )
 
 
-def _reverse(edge: Edge, verdict: Verdict, moment: int) -> UnmergeRequest:
+def _reverse(edge: Edge, verdict: Verdict, seen: int) -> UnmergeRequest:
     return UnmergeRequest(
-        request_id=event_id(edge.id, f"review:{moment}"),
+        request_id=event_id(edge.id, f"review:{seen}"),
         decision_id=edge.id,
         rank="review",
         because=verdict.reasoning,
@@ -141,7 +142,6 @@ def _reverse(edge: Edge, verdict: Verdict, moment: int) -> UnmergeRequest:
 
 
 def _pair(edge: Edge) -> Pair:
-    older, newer = (
-        Side(entry.id, entry.text, entry.decided_at) for entry in (edge.older, edge.newer)
-    )
+    """By arrival, whatever happened first: the text that came in later is the one left out."""
+    older, newer = (Side(entry.id, entry.text, moment(entry)) for entry in (edge.older, edge.newer))
     return Pair(older, newer)

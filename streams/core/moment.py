@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from streams.core.ledger import Entry
+from streams.core.ledger import Entry, Memory
 
 
 def moment(entry: Entry) -> datetime:
@@ -19,3 +19,12 @@ def moment(entry: Entry) -> datetime:
 def by_moment(entry: Entry) -> tuple[datetime, int]:
     """The key that sorts oldest to newest: by moment, ties by arrival."""
     return moment(entry), entry.place
+
+
+def face_moment(memory: Memory) -> datetime:
+    """When the text that speaks for a memory happened; a composed one with its latest source."""
+    face = memory.face
+    if face.composition is None:
+        return moment(face.speaker)
+    sources = frozenset(face.composition.sources)
+    return max(moment(entry) for entry in memory.members if entry.id in sources)

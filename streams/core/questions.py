@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from contracts.policy import Policy
 from contracts.questions import AskedNeighbour, AskedText, ComposeQuestion, SettleQuestion
 from streams.core.ledger import Entry, Ledger
+from streams.core.moment import by_moment, face_moment, moment
 
 
 def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> SettleQuestion | None:
@@ -41,12 +44,16 @@ def compose_question(ledger: Ledger, decision_id: str, policy: Policy) -> Compos
         rules=policy.judge,
         decision_id=decision_id,
         lost_by=lost.event_id,
-        sources=tuple(_own(ledger.entries[source]) for source in lost.sources),
+        sources=_oldest_first(ledger.entries[source] for source in lost.sources),
     )
 
 
 def _own(entry: Entry) -> AskedText:
-    return AskedText(candidate_id=entry.id, text=entry.text, recorded_at=entry.decided_at)
+    return AskedText(candidate_id=entry.id, text=entry.text, recorded_at=moment(entry))
+
+
+def _oldest_first(sources: Iterable[Entry]) -> tuple[AskedText, ...]:
+    return tuple(_own(source) for source in sorted(sources, key=by_moment))
 
 
 def _neighbour(entry: Entry, policy: Policy) -> AskedNeighbour:
@@ -54,9 +61,9 @@ def _neighbour(entry: Entry, policy: Policy) -> AskedNeighbour:
     face = entry.memory.face
     side = _own(entry)
     if policy.search == "memories":
-        side = side.model_copy(update={"text": face.text})
+        side = side.model_copy(update={"text": face.text, "recorded_at": face_moment(entry.memory)})
     sources = face.composition.sources if face.composition else (face.speaker.id,)
     if sources == (entry.id,):
         return AskedNeighbour(side=side)
     members = {member.id: member for member in entry.memory.members}
-    return AskedNeighbour(side=side, face=tuple(_own(members[source]) for source in sources))
+    return AskedNeighbour(side=side, face=_oldest_first(members[source] for source in sources))

@@ -15,10 +15,11 @@ from contracts.policy import CosineCheck, Policy
 from contracts.requests import CombineRequest
 from streams.core.combine import hindrance_of
 from streams.core.ledger import Entry, Face, Ledger, Memory
+from streams.core.moment import by_moment
 from streams.core.settle import usable
 from streams.core.text import NORMALISER, text_hash
 from streams.dedupe.near import comparable, cosine_of, looked_at
-from streams.dedupe.run import Near, Proposal, Run, joined, pairing
+from streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
 from streams.judge.pairs import Composed, Side
 from streams.retrieval import vector_of
 from streams.search import VectorIndex
@@ -42,8 +43,9 @@ async def by_clusters(
 ) -> AsyncIterator[list[Proposal]]:
     """What one owner's memories give, cluster by cluster, the largest first.
 
-    A cluster whose pairs are all certain needs no judge. Nobody there: the policy's fallback, which
-    for the rest of the run is not asked again; an empty or unusable text merges nothing.
+    A cluster whose pairs are all certain needs no judge. Nobody there: that cluster gets the
+    policy's fallback, and the others wait for the next run without being asked about. An empty or
+    unusable text merges nothing.
     """
     check = cosine_of(policy)
     found = clusters(ledger, policy, check, run) if check is not None else []
@@ -51,7 +53,7 @@ async def by_clusters(
         run.tell("composing", number / len(found))
         if check is None or all(_certain(near, check) for near in cluster):
             yield _joins(cluster, "superseded", policy, run)
-        elif not policy.judge.enabled:
+        elif run.unanswered or not policy.judge.enabled:
             run.left += 1
         else:
             composed = await judge.compose(sides(cluster))
@@ -131,14 +133,14 @@ def _certain(near: Near, check: CosineCheck) -> bool:
 
 
 def members(cluster: Cluster) -> list[Entry]:
-    """The candidates that speak for a cluster's memories, oldest first."""
+    """The candidates that speak for a cluster's memories, oldest first by what they speak of."""
     entries = {entry.id: entry for near in cluster for entry in (near.older, near.newer)}
-    return sorted(entries.values(), key=lambda entry: entry.place)
+    return sorted(entries.values(), key=spoke_at)
 
 
 def sides(cluster: Cluster) -> list[Side]:
     """The texts of a cluster as the judge is given them, oldest to newest."""
-    return [Side(entry.id, entry.memory.face.text, entry.decided_at) for entry in members(cluster)]
+    return [spoken(entry) for entry in members(cluster)]
 
 
 # -- what comes of them --------------------------------------------------------------------------
@@ -151,9 +153,12 @@ def _composed(
     run.asked[verdict.answer] += 1
     if verdict.answer == "unavailable":
         decision = FALLBACKS.get(policy.judge.unavailable)
-        run.left -= decision is not None  # who is joined all the same does not wait
-        return _joins(cluster, decision, policy, run, verdict) if decision else []
-    sources = tuple(source for entry in members(cluster) for source in _sources(entry.memory.face))
+        if decision is None or any(near.seen.cues for near in cluster):
+            return []
+        run.left -= 1  # who is joined all the same does not wait
+        return _joins(cluster, decision, policy, run, verdict)
+    found = {source for entry in members(cluster) for source in _sources(entry.memory.face)}
+    sources = tuple(sorted(found, key=lambda source: by_moment(ledger.entries[source])))
     if made.text is None or not _can_be_kept(ledger, made.text, sources, cluster):
         ids = ", ".join(entry.id for entry in members(cluster))
         _log.warning("DEDUP_FAIL: nothing usable was composed, all stay: %s", ids)
@@ -183,19 +188,34 @@ def _joins(
     The last one carries the verdict on all, and what it cost.
     """
     proposals: list[Proposal] = []
-    for near in cluster:
+    for near, winner in zip(cluster, _winners(cluster), strict=True):
+        face = "keep" if decision == "fallback_reject" else winner
         last = near is cluster[-1]
         run.joins.append(pairing(near, decision, verdict if last else None))
         proposals.append(
-            _join(run.request_id(near), near, decision, policy, verdict if last else None)
+            _join(run.request_id(near), near, decision, policy, face, verdict if last else None)
         )
     return proposals
 
 
+def _winners(cluster: Cluster) -> Iterator[Literal["keep", "take"]]:
+    """Which part's face each join leaves, one after the other: that of what happened later."""
+    latest = {entry.id: entry for entry in members(cluster)}
+    for near in cluster:
+        ours, theirs = latest[near.older.id], latest[near.newer.id]
+        winner = max(ours, theirs, key=spoke_at)
+        yield "take" if winner is theirs else "keep"
+        latest.update({one: winner for one, of in latest.items() if of in (ours, theirs)})
+
+
 def _join(
-    request_id: str, near: Near, decision: BatchJoin, policy: Policy, verdict: Verdict | None
+    request_id: str,
+    near: Near,
+    decision: BatchJoin,
+    policy: Policy,
+    face: Literal["keep", "take"],
+    verdict: Verdict | None,
 ) -> CombineRequest:
     heard = verdict and verdict.model_copy(update={"neighbour_id": near.older.id})
-    face: Literal["keep", "take"] = "keep" if decision == "fallback_reject" else "take"
     rank: Literal["rule", "judge"] = "rule" if decision == "superseded" else "judge"
     return joined(request_id, near, decision, policy.hash, heard, face, rank)

@@ -10,8 +10,8 @@ from contracts.evidence import BLIND, Answer, Verdict
 from contracts.policy import Policy, TokenDedupe, Zone
 from streams.core.ledger import Ledger
 from streams.dedupe.near import cosine_of, near_pairs
-from streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted
-from streams.judge.pairs import Pair, Side
+from streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted, spoken
+from streams.judge.pairs import Pair
 
 JOINS: dict[Answer, BatchJoin] = {"same": "llm_reject", "update": "superseded"}
 """What the judge's answers make of a pair; a text is composed at write time, not by this rule."""
@@ -80,7 +80,8 @@ def _settled(
     asked: list[Near], verdicts: list[Verdict], policy: Policy, run: Run
 ) -> Iterator[Proposal]:
     """What the answers come to; those about a memory that was merged meanwhile come to nothing."""
-    for near, verdict in zip(asked, verdicts, strict=True):
+    for near, heard in zip(asked, verdicts, strict=True):
+        verdict = heard.model_copy(update={"neighbour_id": near.older.id})
         run.asked[verdict.answer] += 1
         decision = JOINS.get(verdict.answer)
         if verdict.answer == "different":
@@ -94,7 +95,7 @@ def _merge(
 ) -> Proposal:
     run.merged.update(memory.id for memory in near.memories)
     run.joins.append(pairing(near, decision, verdict))
-    face: Literal["keep", "take"] = "take" if decision == "superseded" else "keep"
+    face: Literal["keep", "take"] = near.replacing if decision == "superseded" else "keep"
     rank: Literal["rule", "judge"] = "judge" if verdict else "rule"
     return joined(run.request_id(near), near, decision, policy.hash, verdict, face, rank)
 
@@ -104,8 +105,5 @@ def _merged(near: Near, run: Run) -> bool:
 
 
 def _pair(near: Near) -> Pair:
-    older, newer = (
-        Side(entry.id, entry.memory.face.text, entry.decided_at)
-        for entry in (near.older, near.newer)
-    )
-    return Pair(older, newer)
+    first, second = near.in_time
+    return Pair(spoken(first), spoken(second))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal, NotRequired, TypedDict
 
 from contracts.events import BatchJoin
@@ -12,6 +13,8 @@ from contracts.evidence import Evidence, Neighbour, Verdict
 from contracts.identity import event_id
 from contracts.requests import CombineRequest, SeparateRequest
 from streams.core.ledger import Entry, Memory
+from streams.core.moment import face_moment
+from streams.judge.pairs import Side
 
 Proposal = CombineRequest | SeparateRequest
 Tell = Callable[[str, float | None], None]
@@ -42,7 +45,7 @@ class Run:
     """One run's account.
 
     `pairs` are those whose cosine was computed, `all_pairs` those of all memories of each scope;
-    `asked` counts by the judge's answer. `merged` are memories that take no part any more. `moment`
+    `asked` counts by the judge's answer. `merged` are memories that take no part any more. `seen`
     is how many events the owner has: the same run over the same events asks under the same ids.
     """
 
@@ -52,13 +55,13 @@ class Run:
     all_pairs: int = 0
     asked: Counter[str] = field(default_factory=Counter)
     left: int = 0
-    moment: int = 0
+    seen: int = 0
     joins: list[Pairing] = field(default_factory=list)
     merged: set[str] = field(default_factory=set)
 
     def request_id(self, near: Near) -> str:
         """The id of what is asked about a pair now: another day's request is another one."""
-        return event_id(near.older.id, f"{CHECK}:{near.newer.id}:{self.moment}")
+        return event_id(near.older.id, f"{CHECK}:{near.newer.id}:{self.seen}")
 
     @property
     def unanswered(self) -> int:
@@ -66,9 +69,22 @@ class Run:
         return self.asked["unavailable"]
 
 
+def spoken(entry: Entry) -> Side:
+    """The face of a memory as the judge is given it; `entry` speaks for it."""
+    return Side(entry.id, entry.memory.face.text, face_moment(entry.memory))
+
+
+def spoke_at(entry: Entry) -> tuple[datetime, int]:
+    """When the face of a memory happened, ties by arrival; `entry` speaks for it."""
+    return face_moment(entry.memory), entry.place
+
+
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Two memories that are near each other: the candidates that speak for them, and the score."""
+    """Two memories that are near each other: the candidates that speak for them, and the score.
+
+    `older` arrived first, whatever happened first.
+    """
 
     older: Entry
     newer: Entry
@@ -78,6 +94,17 @@ class Near:
     def score(self) -> float:
         """The cosine of their faces."""
         return self.seen.cosine or 0.0
+
+    @property
+    def in_time(self) -> tuple[Entry, Entry]:
+        """The two by the moments of their faces, ties by arrival: the order of prompts."""
+        first, second = sorted((self.older, self.newer), key=spoke_at)
+        return first, second
+
+    @property
+    def replacing(self) -> Literal["keep", "take"]:
+        """Who wins the face where the newer text replaces the older: what happened later."""
+        return "take" if self.in_time[1] is self.newer else "keep"
 
     @property
     def memories(self) -> tuple[Memory, Memory]:

@@ -11,11 +11,14 @@ from contracts.evidence import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One text that is looked at: a candidate's, or the face of its memory."""
+    """One text that is looked at: a candidate's, or the face of its memory.
+
+    `moment` is when that happened, as far as is known, else when it was recorded.
+    """
 
     candidate_id: str
     text: str
-    recorded_at: datetime
+    moment: datetime
 
     @property
     def hash(self) -> str:
@@ -25,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts of one owner, in the order in which they were recorded."""
+    """Two texts of one owner, by their moments; those of a review by their arrival."""
 
     older: Side
     newer: Side

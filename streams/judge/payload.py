@@ -64,7 +64,7 @@ def _pair(number: int, pair: Pair, swapped: bool) -> dict[str, Any]:
 
 
 def _side(side: Side) -> dict[str, str]:
-    return {"recorded_at": side.recorded_at.isoformat(timespec="seconds"), "text": side.text}
+    return {"time": side.moment.isoformat(timespec="seconds"), "text": side.text}
 
 
 def request(prompt: Prompt, model: str, payload: str, max_tokens: int) -> Schema:

@@ -5,14 +5,20 @@ Nothing here knows where questions come from or where requests go.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from contracts import policy
 from contracts.evidence import Answer, Verdict
 from contracts.identity import event_id
-from contracts.questions import AnyQuestion, AskedText, ComposeQuestion, SettleQuestion
+from contracts.questions import (
+    AnyQuestion,
+    AskedNeighbour,
+    AskedText,
+    ComposeQuestion,
+    SettleQuestion,
+)
 from contracts.requests import ComposeRequest, SettleRequest
 from streams.judge.docket import Asked, Docket
 from streams.judge.pairs import Composed, Pair, Side
@@ -55,10 +61,9 @@ class Verifier:
         composed: str | None = None
         sources: tuple[str, ...] = ()
         for neighbour in question.asked:
-            older, newer = _side(neighbour.side), _side(question.candidate)
-            verdict = await self._compare(question, Pair(older, newer))
+            verdict = await self._compare(question, neighbour)
             if verdict.answer == "compose":
-                texts = [*(_side(source) for source in neighbour.sources), newer]
+                texts = _oldest_first([*neighbour.sources, question.candidate])
                 made = await self._made_of(question, texts)
                 verdict = _with(verdict, made)
                 composed, sources = made.text, tuple(text.candidate_id for text in texts)
@@ -73,16 +78,24 @@ class Verifier:
             sources=sources if composed else (),
         )
 
-    async def _compare(self, question: SettleQuestion, pair: Pair) -> Verdict:
+    async def _compare(self, question: SettleQuestion, neighbour: AskedNeighbour) -> Verdict:
+        """The verdict about a neighbour, whichever of the two happened first."""
+        about = neighbour.side.candidate_id
         if not question.rules.enabled:
-            return Verdict(neighbour_id=pair.older.candidate_id, answer="unavailable")
+            return Verdict(neighbour_id=about, answer="unavailable", speaker=neighbour.speaker)
+        found = await self._asked(
+            question, Pair(*_oldest_first([neighbour.side, question.candidate]))
+        )
+        return found.model_copy(update={"neighbour_id": about, "speaker": neighbour.speaker})
+
+    async def _asked(self, question: SettleQuestion, pair: Pair) -> Verdict:
         judge = self._judge_of(question.rules)
         ask = partial(self._docket.compare, judge, question.owner_id, pair)
         key = (judge, pair.older.hash, pair.newer.hash)
         found, shared = await self._pairs.answer(key, ask)
         if shared and found.answer in FAILED:
             return await ask()
-        return _known(found, pair.older.candidate_id) if shared else found
+        return _known(found) if shared else found
 
     async def _compose(self, question: ComposeQuestion) -> ComposeRequest | None:
         if not question.rules.enabled:
@@ -104,7 +117,7 @@ class Verifier:
         found, shared = await self._texts.answer((judge, *(text.hash for text in texts)), ask)
         if shared and found.text is None:
             return await ask()
-        verdict = _known(found.verdict, texts[0].candidate_id)
+        verdict = _known(found.verdict).model_copy(update={"neighbour_id": texts[0].candidate_id})
         return replace(found, verdict=verdict) if shared else found
 
 
@@ -126,10 +139,15 @@ def _side(asked: AskedText) -> Side:
     return Side(asked.candidate_id, asked.text, asked.recorded_at)
 
 
-def _known(verdict: Verdict, neighbour_id: str) -> Verdict:
+def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:
+    """By their moments; what happened at once stays in the order in which it is given."""
+    return [_side(one) for one in sorted(asked, key=lambda one: one.recorded_at)]
+
+
+def _known(verdict: Verdict) -> Verdict:
     """The verdict about another's equal text, which costs nothing more."""
     free = {name: 0 for name in COSTS if getattr(verdict, name) is not None}
-    return verdict.model_copy(update={"neighbour_id": neighbour_id, **free})
+    return verdict.model_copy(update=free)
 
 
 def _with(verdict: Verdict, made: Composed) -> Verdict:

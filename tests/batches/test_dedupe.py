@@ -86,7 +86,8 @@ def test_the_same_memories_give_the_same_decisions_in_every_store(
     found = []
     for name in ("one", "two"):
         with Palimpsest.open(tmp_path / name, policy=unseeing()) as opened:
-            opened.submit([{"owner_id": "ada", "text": text} for text in ONE_WORD_MORE])
+            rows = [{"owner_id": "ada", "id": text, "text": text} for text in ONE_WORD_MORE]
+            opened.submit(rows)
             opened.set_policy(STORE_TIME)
             found.append(opened.dedupe(judge=asking)["joined"])
     assert found[0] == found[1]

@@ -171,3 +171,55 @@ def test_it_is_on_the_wire_as_its_schema_says(steps: tuple[Step, ...]) -> None:
     schema = Draft202012Validator(documents()["question.json"])
     assert schema.is_valid(orjson.loads(line))
     assert not schema.is_valid(orjson.loads(line) | {"question": "forget"})
+
+
+# -- when it happened ------------------------------------------------------------------------------
+
+LONG_AGO, LATER = "2021-05-01T00:00:00Z", "2023-05-01T00:00:00Z"
+
+
+def years(texts: tuple[AskedText, ...]) -> list[tuple[str, int]]:
+    return [(one.text, one.recorded_at.year) for one in texts]
+
+
+def test_each_text_is_told_with_its_moment() -> None:
+    history = given(
+        say("a", "Lives in Rome"), say("b", "Lives in Bonn", {"a": ASK}, occurred_at=LONG_AGO)
+    )
+    found = question(history, "b")
+    assert found is not None
+    assert years((found.candidate, found.asked[0].side)) == [
+        ("Lives in Bonn", 2021),
+        ("Lives in Rome", 2026),
+    ]
+
+
+def test_a_face_is_told_with_the_moment_of_who_speaks() -> None:
+    history = given(
+        say("a", "Paris", occurred_at=LONG_AGO),
+        say("b", "Berlin", {"a": TAKE}, occurred_at=LATER),
+        say("c", "Rome", {"a": ASK}),
+        policy=policy(search="memories"),
+    )
+    found = question(history, "c")
+    assert found is not None
+    assert years((found.asked[0].side,)) == [("Berlin", 2023)]
+
+
+def test_sources_are_told_oldest_first_by_their_moments() -> None:
+    history = given(
+        say("a", "Likes tea"),
+        say("b", "Likes it green", {"a": ASK}, occurred_at=LATER),
+        judge("b", a="compose", text="Likes green tea", sources="a b"),
+        say("c", "Likes it hot", {"b": ASK}, occurred_at=LONG_AGO),
+        policy=policy(search="memories"),
+    )
+    found = question(history, "c")
+    assert found is not None
+    assert years(found.asked[0].sources) == [("Likes it green", 2023), ("Likes tea", 2026)]
+    assert years((found.asked[0].side,)) == [("Likes green tea", 2026)], "its latest source's"
+    history.do(judge("c", b="compose", text="Likes hot green tea", sources="a b c"))
+    history.do(say("d", "Loves tea", {"a": KEEP}), retract("a"))
+    anew = recompose(history, "c")
+    assert anew is not None
+    assert years(anew.sources) == [("Likes it hot", 2021), ("Likes it green", 2023)]

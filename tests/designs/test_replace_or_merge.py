@@ -184,7 +184,7 @@ def test_the_merge_prompt_has_the_four_rules() -> None:
     numbered = [line for line in rules if line[:2] in ("1.", "2.", "3.", "4.")]
     words = (
         "Everything that any of them says",
-        "recorded later is right",
+        "later `time` is right",
         "as short as",
         "who said",
     )

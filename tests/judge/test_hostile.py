@@ -158,8 +158,8 @@ def test_sources_are_told_with_their_times_and_no_ids() -> None:
     read = orjson.loads(sources_payload([side("One."), side("Two.", "b", 1)]))
     assert read == {
         "memories": [
-            {"recorded_at": "2026-01-01T00:00:00+00:00", "text": "One."},
-            {"recorded_at": "2026-01-01T01:00:00+00:00", "text": "Two."},
+            {"time": "2026-01-01T00:00:00+00:00", "text": "One."},
+            {"time": "2026-01-01T01:00:00+00:00", "text": "Two."},
         ]
     }
 

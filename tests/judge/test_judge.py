@@ -47,7 +47,7 @@ def test_same_is_asked_in_one_order(asking: Asking) -> None:
     (payload,) = payloads(asking)
     assert [list(one) for one in payload["pairs"]] == [["pair", "older", "newer"]] * 4
     assert payload["pairs"][0]["newer"] == {
-        "recorded_at": "2026-01-01T01:00:00+00:00",
+        "time": "2026-01-01T01:00:00+00:00",
         "text": "ada has a big dog",
     }
 

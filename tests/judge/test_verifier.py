@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 import pytest
 
 from contracts.evidence import Answer
 from contracts.policy import Judge
 from contracts.questions import (
+    QUESTION,
     AnyQuestion,
     AskedNeighbour,
     AskedText,
@@ -27,8 +29,8 @@ JOIN = "22222222-2222-5222-8222-222222222222"
 RULES = Judge()
 
 
-def asked(name: str, text: str | None = None) -> AskedText:
-    return AskedText(candidate_id=name, text=text or name.upper(), recorded_at=AT)
+def asked(name: str, text: str | None = None, at: datetime = AT) -> AskedText:
+    return AskedText(candidate_id=name, text=text or name.upper(), recorded_at=at)
 
 
 def about(
@@ -261,3 +263,43 @@ def test_the_judge_is_the_one_of_the_questions_rules() -> None:
     verifier = Verifier(judge_of, Docket(Manner()))
     asyncio.run(verifier.answer(about("a", rules=strict)))
     assert asked_with == [strict]
+
+
+# -- when it happened ------------------------------------------------------------------------------
+
+BEFORE, AFTER = AT - timedelta(days=1), AT + timedelta(days=1)
+
+
+def read_late(*neighbours: AskedNeighbour) -> SettleQuestion:
+    """A question about a newcomer that came in last, and happened in between."""
+    return about("a").model_copy(update={"asked": neighbours})
+
+
+def test_a_pair_is_shown_in_the_order_of_its_moments_whoever_came_first() -> None:
+    judge = StandIn()
+    later = AskedNeighbour(side=asked("a", at=AFTER), speaker="s")
+    request = settled(judge, read_late(later, AskedNeighbour(side=asked("b", at=BEFORE))))
+    assert judge.asked == [[(NEWCOMER, "a")], [("b", NEWCOMER)]]
+    assert told(request) == [("a", "different"), ("b", "different")]
+    assert [verdict.speaker for verdict in request.verdicts] == ["s", None]
+
+
+def test_what_happened_at_once_is_shown_in_the_order_of_arrival() -> None:
+    judge = StandIn()
+    settled(judge, read_late(AskedNeighbour(side=asked("a"))))
+    assert judge.asked == [[("a", NEWCOMER)]]
+
+
+def test_a_text_is_composed_in_the_order_of_the_moments() -> None:
+    face = (asked("x", at=BEFORE), asked("y", at=AFTER))
+    request = settled(
+        StandIn(lambda _: "compose"), read_late(AskedNeighbour(side=asked("a"), face=face))
+    )
+    assert request.composed == "X + NEW + Y"
+    assert request.sources == ("x", NEWCOMER, "y")
+
+
+def test_a_question_of_an_older_version_is_read_with_the_time_of_its_recording() -> None:
+    line = about("a").model_dump_json().encode()
+    assert b'"recorded_at":"2026-01-02T00:00:00' in line
+    assert QUESTION.validate_json(line) == about("a")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from math import cos, radians, sin
+from typing import Any
 
 import pytest
 
@@ -31,11 +32,13 @@ def at(
     *,
     namespace: str = "default",
     category: str = "fact",
+    **fields: str,
 ) -> Step:
     """A candidate whose vector points so; 25 degrees are a cosine of .9063, 11 of .9816."""
 
     def step(history: History) -> Admit:
-        admit = say(name, text, sees, namespace=namespace, category=category)(history)
+        told: dict[str, Any] = fields
+        admit = say(name, text, sees, namespace=namespace, category=category, **told)(history)
         assert isinstance(admit, Admit)
         vector = (cos(radians(degrees)), sin(radians(degrees)))
         return Admit(
@@ -188,3 +191,30 @@ def test_an_open_question_is_not_asked_a_second_time() -> None:
     history = given(BOATS[0], seen, policy=asking)
     assert history.ledger.entries[history.id("b")].pending
     assert run_of(history)[1] == []
+
+
+LONG_AGO = "2021-05-01T00:00:00Z"
+RELATION = STORE_TIME.model_copy(
+    update={"judge": STORE_TIME.judge.model_copy(update={"ask": "relation"})}
+)
+
+
+@pytest.mark.parametrize(("occurred_at", "face"), [(LONG_AGO, "keep"), (None, "take")])
+def test_what_happened_later_replaces_what_happened_before(
+    occurred_at: str | None, face: str
+) -> None:
+    """The row that was read second may tell of an earlier time."""
+    when = {} if occurred_at is None else {"occurred_at": occurred_at}
+    boats = (BOATS[0], at("b", "a boat that is Ada's lies in Bergen", 25, None, **when))
+    history = given(*boats, policy=STILL)
+    _, [join], judge = run_of(history, "update", RELATION)
+    [[pair]] = judge.asked
+    first, second = ("b", "a") if occurred_at else ("a", "b")
+    assert (pair.older.candidate_id, pair.newer.candidate_id) == (
+        history.id(first),
+        history.id(second),
+    )
+    assert isinstance(join, CombineRequest)
+    assert (join.a, join.b) == (history.id("a"), history.id("b"))
+    assert (join.decision, join.face) == ("superseded", face)
+    assert [one.neighbour_id for one in join.evidence.verdicts] == [join.a]

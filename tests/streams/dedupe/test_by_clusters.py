@@ -1,0 +1,178 @@
+"""The batch rule `clusters` for one owner: what is composed, replaced, and left for later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from contracts.commands import Combine
+from contracts.events import Composition
+from contracts.evidence import Answer, Evidence, Verdict
+from contracts.policy import Policy
+from contracts.requests import CombineRequest
+from streams.dedupe import Run, proposals
+from streams.judge.pairs import Composed, Pair, Side
+from streams.policies import load_policy
+from tests.core.spec import History, content, given
+from tests.streams.dedupe.test_by_tokens import STILL, at
+
+RULES = load_policy("replace-or-merge")
+GRAY, CERTAIN = 22, 5
+"""Degrees between two vectors: a cosine of .9272, and of .9962."""
+
+
+class Composes:
+    """A judge that joins texts with a plus, or is away; it keeps what it was given."""
+
+    def __init__(self, answer: Answer = "compose") -> None:
+        self.answer = answer
+        self.given: list[list[str]] = []
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        raise AssertionError("this rule compares nothing")
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        self.given.append([source.text for source in sources])
+        verdict = Verdict(neighbour_id=sources[0].candidate_id, answer=self.answer)
+        made = " + ".join(source.text for source in sources)
+        return Composed(made if self.answer == "compose" else None, verdict)
+
+
+def run_of(
+    history: History, judge: Composes, run: Run | None = None, rules: Policy = RULES
+) -> tuple[Run, list[CombineRequest]]:
+    run = run or Run(lambda what, share: None)
+
+    async def gather() -> list[CombineRequest]:
+        parts = proposals(history.ledger, rules, judge, run)
+        return [one async for part in parts for one in part if isinstance(one, CombineRequest)]
+
+    return run, asyncio.run(gather())
+
+
+def faces(history: History, joins: Sequence[CombineRequest]) -> dict[str, str]:
+    """The memories after these joins, as `shows` writes them."""
+    for one in joins:
+        join = Combine(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            a=one.a,
+            b=one.b,
+            decision=one.decision,
+            face=one.face,
+            evidence=one.evidence,
+        )
+        history.carry_out(join)
+    return history.faces()
+
+
+def year(number: int) -> dict[str, str]:
+    return {"occurred_at": f"{number}-05-01T00:00:00Z"}
+
+
+def test_the_newest_by_its_moment_speaks_for_a_cluster_of_certain_pairs() -> None:
+    history = given(
+        at("a", "Ada sails on the lake", 0, None, **year(2022)),
+        at("b", "Ada sails on that lake", CERTAIN, None, **year(2024)),
+        at("c", "Ada sails on her lake", 2 * CERTAIN, None, **year(2021)),
+        policy=STILL,
+    )
+    _, joins = run_of(history, Composes())
+    assert [one.decision for one in joins] == ["superseded", "superseded"]
+    assert faces(history, joins) == {"Ada sails on that lake": "a b c"}
+
+
+def test_without_times_of_their_own_the_last_to_arrive_speaks() -> None:
+    history = given(
+        at("a", "Ada sails on the lake", 0),
+        at("b", "Ada sails on that lake", CERTAIN),
+        at("c", "Ada sails on her lake", 2 * CERTAIN),
+        policy=STILL,
+    )
+    _, joins = run_of(history, Composes())
+    assert faces(history, joins) == {"Ada sails on her lake": "a b c"}
+
+
+def test_a_text_is_composed_of_a_cluster_in_the_order_of_its_moments() -> None:
+    history = given(
+        at("a", "Ada sails", 0, None, **year(2023)),
+        at("b", "Ada has a boat", GRAY, None, **year(2021)),
+        policy=STILL,
+    )
+    judge = Composes()
+    _, [join] = run_of(history, judge)
+    assert judge.given == [["Ada has a boat", "Ada sails"]]
+    assert (join.face, join.composed) == ("text", "Ada has a boat + Ada sails")
+    assert join.sources == (history.id("b"), history.id("a"))
+
+
+def test_the_sources_of_a_face_take_their_places_in_time() -> None:
+    history = given(
+        at("a", "Ada sails", 0, None, **year(2023)),
+        at("b", "Ada has a boat", 1, None, **year(2021)),
+        at("c", "Ada rows", GRAY, None, **year(2022)),
+        policy=STILL,
+    )
+    made = Composition(
+        content=content("Ada sails her boat", (1.0, 0.0)),
+        sources=(history.id("b"), history.id("a")),
+    )
+    history.carry_out(
+        Combine(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            a=history.id("a"),
+            b=history.id("b"),
+            decision="llm_merge",
+            face="text",
+            composition=made,
+            evidence=Evidence(policy=RULES.hash),
+        )
+    )
+    judge = Composes()
+    _, [join] = run_of(history, judge)
+    assert judge.given == [["Ada rows", "Ada sails her boat"]]
+    assert [history.name(one) for one in join.sources] == ["b", "c", "a"]
+
+
+def clusters_of(*numbers: int) -> History:
+    """Clusters of two that are gray to each other, far from the others: 40 degrees apart."""
+    steps = []
+    for number in numbers:
+        steps += [
+            at(f"{number}a", f"Ada likes thing {number}", 100 * number),
+            at(f"{number}b", f"thing {number} pleases Ada", 100 * number + GRAY),
+        ]
+    return given(*steps, policy=STILL)
+
+
+def test_in_an_outage_one_cluster_is_asked_about_and_the_others_wait() -> None:
+    history, judge = clusters_of(0, 1, 2), Composes("unavailable")
+    run, joins = run_of(history, judge)
+    assert len(judge.given) == 1
+    assert [one.decision for one in joins] == ["fallback_supersede"], (
+        "as published: its call failed"
+    )
+    assert (run.unanswered, run.left + run.unanswered) == (1, 2)
+
+
+def test_the_next_owner_is_not_asked_about_either() -> None:
+    judge = Composes("unavailable")
+    run, _ = run_of(clusters_of(0), judge)
+    again, joins = run_of(clusters_of(0, 1), judge, run)
+    assert len(judge.given) == 1
+    assert joins == []
+    assert again.left + again.unanswered == 2
+
+
+@pytest.mark.parametrize("unavailable", ["keep", "reject", "supersede"])
+def test_a_cue_keeps_a_cluster_apart_whatever_the_fallback(unavailable: str) -> None:
+    rules = RULES.model_copy(
+        update={"judge": RULES.judge.model_copy(update={"unavailable": unavailable})}
+    )
+    history = given(at("a", "Ada has 2 cats", 0), at("b", "Ada has 3 cats", GRAY), policy=STILL)
+    run, joins = run_of(history, Composes("unavailable"), rules=rules)
+    assert joins == []
+    assert run.left + run.unanswered == 1

@@ -13,6 +13,7 @@ import orjson
 
 from contracts.errors import StoreError, UsageError
 from contracts.identity import digest
+from projections import comments
 from projections.files import checksum, remove, sync
 from projections.segments import SegmentWriter, listed
 from projections.source import Effect, no_effect
@@ -20,6 +21,8 @@ from projections.views import FILE, MOVED, place_of, quoted, views
 
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""
+STAMPED = "; version "
+"""Before the stamp, at the end of the comment on `log_position`."""
 RECORD = "views.json"
 """What was last written as `palimpsest.duckdb`, for starts to come."""
 MEMORY = "1GB"
@@ -99,7 +102,7 @@ def _write_empty_tables(folder: Path, effect: Effect) -> None:
 
 def _stamp(wanted: dict[str, str]) -> str:
     """What tells these views from those of another place or version."""
-    return digest(repr(sorted(wanted.items())).encode())
+    return digest(repr([sorted(wanted.items()), comments.known()]).encode())
 
 
 def _written(folder: Path) -> str | None:
@@ -113,7 +116,7 @@ def _written(folder: Path) -> str | None:
             ).fetchone()
     except duckdb.Error:
         return None
-    return found[0] if found else None
+    return str(found[0]).rpartition(STAMPED)[2] if found else None
 
 
 def _write(folder: Path, wanted: dict[str, str], effect: Effect) -> None:
@@ -134,11 +137,24 @@ def _write(folder: Path, wanted: dict[str, str], effect: Effect) -> None:
 def _write_views(file: Path, wanted: dict[str, str]) -> None:
     with duckdb.connect(config=_LIMITS) as database:
         options = f"(STORAGE_VERSION {quoted(STORAGE)})"
-        database.execute(f"ATTACH {quoted(str(file))} AS store {options}; USE store")
+        # In one transaction: comments one by one took four times as long.
+        database.execute(f"ATTACH {quoted(str(file))} AS store {options}; USE store; BEGIN")
         for name, select in wanted.items():
             database.execute(f"CREATE VIEW {name} AS {select}")
-        database.execute(f"COMMENT ON VIEW log_position IS {quoted(_stamp(wanted))}")
-        database.execute("USE memory; CHECKPOINT store; DETACH store")
+        for name in wanted:
+            database.execute(_comments(database, name))
+        stamped = f"{comments.VIEWS['log_position']}{STAMPED}{_stamp(wanted)}"
+        database.execute(f"COMMENT ON VIEW log_position IS {quoted(stamped)}")
+        database.execute("COMMIT; USE memory; CHECKPOINT store; DETACH store")
+
+
+def _comments(database: duckdb.DuckDBPyConnection, view: str) -> str:
+    """The statements that comment on a view and on each of its columns."""
+    said = [f"COMMENT ON VIEW {view} IS {quoted(comments.VIEWS[view])}"]
+    for column, *_ in database.execute(f"DESCRIBE {view}").fetchall():
+        comment = quoted(comments.comment_of(view, column))
+        said.append(f'COMMENT ON COLUMN {view}."{column}" IS {comment}')
+    return "; ".join(said)
 
 
 def _only_reads(text: str) -> None:

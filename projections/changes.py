@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
 from contracts.events import (
     AnyEvent,
-    Composed,
-    Confirmed,
     Decided,
-    Invalid,
     Joined,
-    PolicySet,
     Redecided,
-    Refused,
-    Reversed,
-    Separated,
+    Reinstated,
     Settled,
 )
 from projections.models import Models
@@ -30,7 +21,9 @@ from projections.rows import (
     MemoryState,
     ReviewState,
     Rows,
+    as_json,
 )
+from projections.totals import Total
 from streams.core.ledger import Entry, Memory
 from streams.core.touched import Touched
 
@@ -39,48 +32,11 @@ MANY_MEMBERS = 64
 MOST_SUMS = 20_000
 
 
-@dataclass(slots=True)
-class _Sum:
-    """What the first `counted` members of a memory add up to."""
-
-    counted: int = 0
-    living: int = 0
-    pending: int = 0
-    accesses: int = 0
-    last_accessed: datetime | None = None
-    occurred_at: datetime | None = None
-    topics: dict[str, None] = field(default_factory=dict)
-
-    def add(self, members: Iterable[Entry]) -> None:
-        """Count more members, in order."""
-        for entry in members:
-            self.counted += 1
-            if entry.accesses:
-                self.accesses += entry.accesses
-                self.last_accessed = _later(self.last_accessed, entry.last_accessed)
-            if entry.living:
-                fields = entry.fields
-                self.living += 1
-                self.pending += entry.pending
-                self.occurred_at = _later(self.occurred_at, fields.occurred_at)
-                for topic in fields.topics:
-                    self.topics[topic] = None
-
-    @property
-    def status(self) -> Literal["living", "pending"]:
-        """`pending` while every living member waits for the judge."""
-        return "pending" if self.pending == self.living else "living"
-
-
-def _later(a: datetime | None, b: datetime | None) -> datetime | None:
-    return b if a is None or (b is not None and b > a) else a
-
-
 class Changes:
     """Collects what events touch. Of one thread: the one that folds the ledgers."""
 
     def __init__(self) -> None:
-        self._sums: dict[str, _Sum] = {}
+        self._sums: dict[str, Total] = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -98,23 +54,10 @@ class Changes:
 
         A redelivered event touched nothing, and leaves no second row.
         """
-        self._upto = position
+        again, self._upto = position <= self._upto, position
         self._models.note(position, event)
-        match event:
-            case Decided() if event.subject in touched.entries:
-                self._facts.append(Fact(position, event, None))
-                self._new.add(event.subject)
-            case Settled() | Joined() | Redecided() if touched.memories:
-                entry = touched.entries.get(event.data.candidate_id) or _newer(event, touched)
-                self._facts.append(Fact(position, event, entry))
-            case Invalid() | PolicySet():
-                self._facts.append(Fact(position, event, None))
-            case Refused() | Separated() | Confirmed() | Reversed() if event.data.verdicts:
-                self._facts.append(Fact(position, event, None))
-            case Composed() if event.data.evidence.verdicts and touched.memories:
-                self._facts.append(Fact(position, event, None))
-            case _:
-                pass
+        if not again:
+            self._note(Fact(position, event, _about(event, touched), touched.compared))
         for entry in touched.entries.values():
             self._entries[entry.id] = (position, entry)
             if not _repeats(event) or entry.distinct.representative is entry:
@@ -127,7 +70,13 @@ class Changes:
             if not isinstance(event, Decided):
                 self._sums.pop(memory_id, None)
         for decision_id, review in touched.reviews.items():
-            self._reviews[decision_id] = ReviewState(position, decision_id, review)
+            said = "reinstated" if isinstance(event, Reinstated) else review
+            self._reviews[decision_id] = ReviewState(position, decision_id, said)
+
+    def _note(self, fact: Fact) -> None:
+        self._facts.append(fact)
+        if isinstance(fact.event, Decided):
+            self._new.add(fact.event.subject)
 
     def take(self) -> Rows | None:
         """The rows as they are now, before the ledgers move on; None where nothing was added."""
@@ -170,20 +119,20 @@ class Changes:
             created_at=first.decided_at,
             updated_at=time,
             occurred_at=total.occurred_at,
+            intensity=total.intensity,
+            metadata=as_json(total.metadata),
         )
 
-    def _sum(self, memory: Memory) -> _Sum:
+    def _sum(self, memory: Memory) -> Total:
         """Of a large memory that only grew since it was summed, only the newcomers are counted."""
         members = memory.members
         if len(members) < MANY_MEMBERS:
-            total = _Sum()
-            total.add(members)
-            return total
+            return Total.of(memory)
         kept = self._sums.get(memory.id)
         if kept is None:
             if len(self._sums) >= MOST_SUMS:
                 self._sums.clear()
-            kept = self._sums[memory.id] = _Sum()
+            kept = self._sums[memory.id] = Total()
         kept.add(members[kept.counted :])
         return kept
 
@@ -197,9 +146,12 @@ def _repeats(event: AnyEvent) -> bool:
     )
 
 
-def _newer(event: Settled | Joined | Redecided, touched: Touched) -> Entry | None:
+def _about(event: AnyEvent, touched: Touched) -> Entry | None:
+    """The candidate of a later decision: what it says of itself belongs to the decision's row."""
+    if not isinstance(event, Settled | Joined | Redecided):
+        return None
     edge = touched.edges.get(event.id)
-    return edge.newer if edge is not None else None
+    return edge.newer if edge is not None else touched.entries.get(event.data.candidate_id)
 
 
 def _candidate(position: int, entry: Entry) -> CandidateState:

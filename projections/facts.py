@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -15,6 +16,7 @@ from contracts.events import (
     Join,
     Joined,
     Redecided,
+    RedecidedData,
     Refused,
     Reversed,
     Separated,
@@ -22,7 +24,8 @@ from contracts.events import (
 )
 from contracts.evidence import Evidence, Neighbour, Verdict
 from contracts.model import Model, unchecked
-from projections.rows import Fact
+from projections.rows import NOBODY_ELSE, Fact
+from streams.core.compared import Spoke
 
 Said = TypeVar("Said", bound=Model)
 
@@ -64,6 +67,10 @@ class DecisionRow(NamedTuple):
     actor: str | None = None
     because: str | None = None
     invalid: InvalidData = NO_INVALID
+    event: str = "decided"
+    cause: str | None = None
+    consequence_of: str | None = None
+    spoken: Mapping[str, Spoke] = NOBODY_ELSE
 
 
 def decision_row(fact: Fact) -> DecisionRow | None:
@@ -71,7 +78,7 @@ def decision_row(fact: Fact) -> DecisionRow | None:
     event = fact.event
     match event:
         case Decided():
-            return _first(fact.position, event)
+            return _first(fact, event)
         case Settled() | Joined() | Redecided():
             return _later(fact, event)
         case Invalid():
@@ -80,10 +87,10 @@ def decision_row(fact: Fact) -> DecisionRow | None:
             return None
 
 
-def _first(position: int, event: Decided) -> DecisionRow:
+def _first(fact: Fact, event: Decided) -> DecisionRow:
     data = event.data
     return DecisionRow(
-        position,
+        fact.position,
         event.id,
         data.decision,
         event.time,
@@ -96,6 +103,7 @@ def _first(position: int, event: Decided) -> DecisionRow:
         data.evidence,
         _verdict(data.evidence, data.join),
         "rule",
+        spoken=fact.spoken,
     )
 
 
@@ -118,6 +126,10 @@ def _later(fact: Fact, event: Settled | Joined | Redecided) -> DecisionRow:
         rank=data.rank,
         actor=data.actor,
         because=data.because,
+        event=event.type.split(".")[1],
+        cause=getattr(data, "cause", None),
+        consequence_of=data.consequence_of if isinstance(data, RedecidedData) else None,
+        spoken=fact.spoken,
     )
 
 
@@ -131,6 +143,7 @@ def _invalid_row(position: int, event: Invalid) -> DecisionRow:
         candidate_id=None,
         source=event.data.origin,
         invalid=event.data,
+        event="invalid",
     )
 
 

@@ -5,21 +5,32 @@ Rows are named tuples: as immutable as frozen dataclasses, and made in a third o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from contracts.events import AnyEvent, Vector
 from projections.models import Models
-from streams.core.ledger import Entry, Review
+from streams.core.compared import Spoke
+from streams.core.ledger import Entry
+
+NOBODY_ELSE: Mapping[str, Spoke] = MappingProxyType({})
 
 
 class Fact(NamedTuple):
-    """An event that is a row of its own, for ever; `entry` is the candidate that it is about."""
+    """An event that is a row of its own, for ever; `entry` is the candidate that it is about.
+
+    `spoken` says who spoke for the candidates that it compared, where they did not themselves.
+    """
 
     position: int
     event: AnyEvent
     entry: Entry | None
+    spoken: Mapping[str, Spoke] = NOBODY_ELSE
 
 
 class CandidateState(NamedTuple):
@@ -64,6 +75,13 @@ class MemoryState(NamedTuple):
     created_at: datetime
     updated_at: datetime
     occurred_at: datetime | None
+    intensity: float | None
+    metadata: str | None
+
+
+def as_json(value: Mapping[str, Any]) -> str | None:
+    """An object as the text of a column; None for an empty one."""
+    return orjson.dumps(value).decode() if value else None
 
 
 class Gone(NamedTuple):
@@ -78,7 +96,7 @@ class ReviewState(NamedTuple):
 
     position: int
     decision_id: str
-    review: Review | None
+    review: Literal["confirmed", "reversed", "reinstated"] | None
 
 
 @dataclass(slots=True)

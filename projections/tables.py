@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
 import pyarrow as pa
 
 from contracts.events import Decided, PolicySet
@@ -21,9 +21,11 @@ from projections.columns import (
     Table,
 )
 from projections.facts import decision_row, score, verdict_rows
-from projections.rows import Gone, MemoryState, Rows
+from projections.rows import Gone, MemoryState, Rows, as_json
+from projections.words import text_row, word_row
+from streams.core.compared import Spoke
 
-LAYOUT = 2
+LAYOUT = 3
 """Raised when a column changes: segments of another layout are made anew from the log."""
 
 
@@ -33,10 +35,13 @@ def _column(
     return Column(name, kind, path or name, shape)
 
 
-def _json(value: Any) -> str | None:
-    return orjson.dumps(value).decode() if value else None
+def _spoken(spoken: Mapping[str, Spoke]) -> Sequence[dict[str, Any]]:
+    return [{"candidate_id": one, **spoke._asdict()} for one, spoke in spoken.items()]
 
 
+_SPOKE = pa.struct([("candidate_id", TEXT), ("speaker", TEXT), ("hash", TEXT), ("certain", YES_NO)])
+SPOKEN = _column("spoken", pa.list_(_SPOKE), shape=_spoken)
+"""Whose text stood for which of the compared candidates, where it was another's."""
 DECISIONS = Table(
     "decisions",
     ("position",),
@@ -68,9 +73,56 @@ DECISIONS = Table(
         _column("reason", TEXT, "invalid.reason"),
         _column("detail", TEXT, "invalid.detail"),
         _column("digest", TEXT, "invalid.digest"),
+        _column("event", TEXT),
+        _column("cause", TEXT),
+        _column("consequence_of", TEXT),
+        SPOKEN,
     ),
 )
-
+WORDS = Table(
+    "words",
+    ("position",),
+    (
+        _column("position", WHOLE),
+        _column("event_id", TEXT),
+        _column("event", TEXT),
+        _column("decided_at", MOMENT),
+        _column("owner_id", TEXT),
+        _column("candidate_id", TEXT),
+        _column("other_id", TEXT),
+        _column("decision_id", TEXT),
+        _column("session_id", TEXT),
+        _column("separates", YES_NO),
+        _column("rank", TEXT),
+        _column("actor", TEXT),
+        _column("because", TEXT),
+        _column("cause", TEXT),
+        _column("consequence_of", TEXT),
+        _column("command", TEXT),
+        _column("reason", TEXT),
+        _column("detail", TEXT),
+        _column("policy", TEXT),
+        _column("similarity", REAL),
+        _column("llm_answer", TEXT, "verdict.answer"),
+        _column("llm_reasoning", TEXT, "verdict.reasoning"),
+        SPOKEN,
+    ),
+)
+"""Events that are no decisions."""
+COMPOSITIONS = Table(
+    "compositions",
+    ("position",),
+    (
+        _column("position", WHOLE),
+        _column("event_id", TEXT),
+        _column("decision_id", TEXT),
+        _column("owner_id", TEXT),
+        _column("text", TEXT, "composition.content.text"),
+        _column("sources", TEXTS, "composition.sources"),
+        _column("composed_at", MOMENT),
+        _column("hash", TEXT, "composition.content.hash"),
+    ),
+)
 
 CANDIDATES = Table(
     "candidates",
@@ -90,7 +142,7 @@ CANDIDATES = Table(
         _column("importance", REAL, "entry.fields.importance"),
         _column("intensity", REAL, "entry.fields.intensity"),
         _column("topics", TEXTS, "entry.fields.topics"),
-        _column("metadata", TEXT, "entry.fields.metadata", _json),
+        _column("metadata", TEXT, "entry.fields.metadata", as_json),
         _column("occurred_at", MOMENT, "entry.fields.occurred_at"),
         _column("decided_at", MOMENT, "entry.decided_at"),
         _column("decision_id", TEXT, "entry.decision_id"),
@@ -118,6 +170,8 @@ MEMORY_COLUMNS = (
     ("created_at", MOMENT),
     ("updated_at", MOMENT),
     ("occurred_at", MOMENT),
+    ("intensity", REAL),
+    ("metadata", TEXT),
 )
 """What both projections say about a memory, beside its id and position."""
 
@@ -170,12 +224,13 @@ POLICIES = Table(
         _column("position", WHOLE),
         _column("policy", TEXT, "event.data.hash"),
         _column("name", TEXT, "event.data.policy", lambda policy: policy.get("name")),
-        _column("rules", TEXT, "event.data.policy", _json),
+        _column("rules", TEXT, "event.data.policy", as_json),
         _column("actor", TEXT, "event.data.actor"),
         _column("set_at", MOMENT, "event.time"),
+        _column("search", TEXT, "event.data.policy", lambda policy: policy.get("search")),
     ),
 )
-TABLES = (DECISIONS, CANDIDATES, MEMORIES, REVIEWS, VERDICTS, POLICIES)
+TABLES = (DECISIONS, WORDS, COMPOSITIONS, CANDIDATES, MEMORIES, REVIEWS, VERDICTS, POLICIES)
 
 
 _NOTHING: dict[str, Any] = dict.fromkeys(MemoryState._fields)
@@ -192,6 +247,8 @@ def rows_by_table(rows: Rows) -> dict[str, list[Any]]:
     others = [fact for fact in rows.facts if not isinstance(fact.event, Decided)]
     return {
         "decisions": decisions,
+        "words": [word for fact in others if (word := word_row(fact)) is not None],
+        "compositions": [text for fact in rows.facts if (text := text_row(fact)) is not None],
         "candidates": list(rows.candidates.values()),
         "memories": [_buried(m) if isinstance(m, Gone) else m for m in rows.memories.values()],
         "reviews": list(rows.reviews.values()),

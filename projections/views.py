@@ -12,9 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from projections.audit import COMPARED, REVIEW_QUEUE, SEPARATIONS, TIMELINE
 from projections.columns import Table
 from projections.segments import FOLDER, POSITION
-from projections.tables import CANDIDATES, DECISIONS, MEMORIES, POLICIES, REVIEWS, VERDICTS
+from projections.tables import (
+    CANDIDATES,
+    COMPOSITIONS,
+    DECISIONS,
+    MEMORIES,
+    POLICIES,
+    REVIEWS,
+    VERDICTS,
+    WORDS,
+)
 
 FILE = "palimpsest.duckdb"
 MOVED = (
@@ -79,6 +89,17 @@ def current(place: Place, table: Table) -> str:
     return f"SELECT * EXCLUDE (living) FROM ({rows}) WHERE living"
 
 
+_PARTS = {
+    "d": DECISIONS,
+    "c": CANDIDATES,
+    "r": REVIEWS,
+    "v": VERDICTS,
+    "w": WORDS,
+    "t": COMPOSITIONS,
+    "p": POLICIES,
+}
+"""The tables by the letter that the queries below know them by."""
+
 _DECISIONS = """
 SELECT d.decision_id, d.candidate_id, d.joined_to, c.memory_id, d.owner_id, d.namespace, d.decision,
        d.similarity,
@@ -87,47 +108,9 @@ SELECT d.decision_id, d.candidate_id, d.joined_to, c.memory_id, d.owner_id, d.na
        d.decided_at, d.position, coalesce(r.review_status, 'unreviewed') AS review_status,
        d.policy, d."check", d.cues, d.face_rule, d.rank, d.nearest_id, d.nearest_similarity,
        d.asked, d.neighbours, d.llm_answer, d.llm_reasoning, d.actor, d.because, d.source,
-       d.session_id, d.reason, d.detail, d.digest
+       d.session_id, d.reason, d.detail, d.digest, d.event, d.cause, d.consequence_of
 FROM d LEFT JOIN c ON c.candidate_id = d.candidate_id
        LEFT JOIN r ON r.decision_id = d.decision_id
-"""
-
-_COMPARED = """
-SELECT n.text AS new_text, x.existing_id, o.text AS existing_text,
-       coalesce(x.similarity, f.cosine, f.jaccard, x.nearest_similarity) AS similarity, x.decision,
-       x.llm_reasoning, coalesce(r.review_status, 'unreviewed') AS review_status, x.owner_id,
-       x.namespace, x.decided_at, x.decision_id, x.candidate_id, n.memory_id,
-       x.joined_to IS NOT NULL AS joined, x.llm_answer, x.policy, x."check", x.cues, x.rank,
-       x.source, x.session_id, x.position
-FROM (SELECT *, coalesce(joined_to, nearest_id) AS existing_id FROM d) x
-     LEFT JOIN (SELECT candidate_id, unnest(neighbours, recursive := false) AS neighbour
-                FROM d WHERE decision = 'pending') p
-       ON p.candidate_id = x.candidate_id AND p.neighbour.candidate_id = x.existing_id
-     CROSS JOIN LATERAL (SELECT p.neighbour.cosine AS cosine, p.neighbour.jaccard AS jaccard) f
-     JOIN c n ON n.candidate_id = x.candidate_id
-     LEFT JOIN c o ON o.candidate_id = x.existing_id
-     LEFT JOIN r ON r.decision_id = x.decision_id
-WHERE x.existing_id IS NOT NULL
-"""
-
-_REVIEW_QUEUE = """
-SELECT 'pending' AS waits_as, n.text AS new_text, o.candidate_id AS existing_id,
-       o.text AS existing_text, q.neighbour.cosine AS similarity, q.neighbour.cues AS cues,
-       q.decision, q.owner_id, q.namespace, q.decided_at, q.decision_id, q.candidate_id, q.position
-FROM (SELECT *, unnest(neighbours, recursive := false) AS neighbour
-      FROM d WHERE decision = 'pending') q
-     JOIN c n ON n.candidate_id = q.candidate_id AND n.pending AND n.living
-     LEFT JOIN c o ON o.candidate_id = q.neighbour.candidate_id
-WHERE list_contains(q.asked, q.neighbour.candidate_id)
-UNION ALL
-SELECT 'unreviewed', n.text, o.candidate_id, o.text, d.similarity, d.cues, d.decision, d.owner_id,
-       d.namespace, d.decided_at, d.decision_id, d.candidate_id, d.position
-FROM d JOIN c n ON n.candidate_id = d.candidate_id
-     LEFT JOIN c o ON o.candidate_id = d.joined_to
-     LEFT JOIN r ON r.decision_id = d.decision_id
-WHERE d.joined_to IS NOT NULL AND d.rank IN ('rule', 'judge') AND r.review_status IS NULL
-      AND d.decision NOT IN ('hash_exact', 'recent_capture')
-ORDER BY waits_as, similarity, position
 """
 
 _POLICY_OUTCOMES = """
@@ -164,25 +147,29 @@ FROM d GROUP BY ALL
 
 def views(place: Place) -> dict[str, str]:
     """The query of each view, by name."""
-    parts = {"d": DECISIONS, "c": CANDIDATES, "r": REVIEWS, "v": VERDICTS}
 
     def over(names: str, select: str) -> str:
-        tables = ", ".join(f"{name} AS ({current(place, parts[name])})" for name in names)
+        tables = ", ".join(f"{name} AS ({current(place, _PARTS[name])})" for name in names)
         return f"WITH horizon AS MATERIALIZED ({place.horizon()}), {tables} {select}"
 
-    def alone(table: Table) -> str:
-        return f"WITH horizon AS MATERIALIZED ({place.horizon()}) {current(place, table)}"
+    def alone(table: Table, hidden: str = "") -> str:
+        rows = current(place, table)
+        shown = f"SELECT * EXCLUDE ({hidden}) FROM ({rows})" if hidden else rows
+        return f"WITH horizon AS MATERIALIZED ({place.horizon()}) {shown}"
 
     return {
         "log_position": place.horizon(),
         "candidates": alone(CANDIDATES),
         "memories": alone(MEMORIES),
+        "compositions": alone(COMPOSITIONS, "hash"),
         "policies": alone(POLICIES),
         "verdicts": alone(VERDICTS),
         "decisions": over("dcr", _DECISIONS),
+        "events": over("dwc", TIMELINE),
         "joins": over("dcr", f"SELECT * FROM ({_DECISIONS}) WHERE joined_to IS NOT NULL"),
-        "dedup_log": over("dcr", _COMPARED),
-        "review_queue": over("dcr", _REVIEW_QUEUE),
+        "separations": over("dcwv", SEPARATIONS),
+        "dedup_log": over("dcrwtp", COMPARED),
+        "review_queue": over("dcrwtpv", REVIEW_QUEUE),
         "daily": over("d", _DAILY),
         "policy_outcomes": over("dr", _POLICY_OUTCOMES),
         "removal_rate": over("c", _REMOVAL_RATE),

@@ -35,6 +35,7 @@ from contracts.events import (
 )
 from contracts.evidence import Evidence, Neighbour
 from streams.core.candidates import accessed, embedded, erased, live
+from streams.core.compared import compared
 from streams.core.graph import begin, cut, refold, unite
 from streams.core.indexes import (
     add_text,
@@ -66,6 +67,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     ledger.events.add(event.id)
     ledger.seen += 1
     ledger.last_time = ledger.at(event.time)
+    touched.compared = compared(ledger, event)
     match event:
         case Decided():
             _decided(ledger, event, touched)

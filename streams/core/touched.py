@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streams.core.compared import Spoke
 from streams.core.ledger import Edge, Entry, Memory, Review
 
 
@@ -11,7 +13,8 @@ from streams.core.ledger import Edge, Entry, Memory, Review
 class Touched:
     """What an event changed, by id; a memory or review that is no more is None.
 
-    `texts` are joins whose text has to be composed anew, or (False) no more.
+    `texts` are joins whose text has to be composed anew, or (False) no more. `compared` says whose
+    text stood for a candidate that was compared, where that was not its own.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -19,6 +22,7 @@ class Touched:
     edges: dict[str, Edge] = field(default_factory=dict)
     reviews: dict[str, Review | None] = field(default_factory=dict)
     texts: dict[str, bool] = field(default_factory=dict)
+    compared: Mapping[str, Spoke] = field(default_factory=dict)
 
     def memory(self, memory: Memory) -> None:
         """Note a memory that is new or has changed."""

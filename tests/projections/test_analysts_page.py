@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from projections.analysts import query
+from projections.analysts import STAMPED, query
 from projections.projector import Projector
 from tests.projections.histories import History
 
@@ -29,17 +29,19 @@ def test_a_query_of_the_page_finds_something(folder: Path, text: str) -> None:
     assert query(folder, text)
 
 
-def test_every_view_and_column_is_on_the_page(folder: Path) -> None:
-    rows = query(
-        folder,
-        "SELECT table_name, list(column_name) AS columns FROM information_schema.columns"
-        " WHERE table_schema = 'main' GROUP BY table_name",
-    )
-    for row in rows:
-        line = next(
-            line for line in PAGE.splitlines() if line.startswith(f"| `{row['table_name']}`")
+def test_every_view_and_column_is_on_the_page_and_has_its_comment(folder: Path) -> None:
+    views = query(folder, "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal")
+    assert len(views) == len(re.findall(r"^\| `", PAGE, re.MULTILINE))
+    for view in views:
+        name, said = view["view_name"], view["comment"].partition(STAMPED)[0]
+        assert f"\n| `{name}` | {said} |\n" in PAGE
+        columns = query(
+            folder,
+            "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = ?"
+            " ORDER BY column_index",
+            [name],
         )
-        said = set(re.findall(r"\w+", line.split("|")[-2]))
-        if row["table_name"] != "joins":
-            assert set(row["columns"]) <= said, set(row["columns"]) - said
-    assert len(rows) == len(re.findall(r"^\| `", PAGE, re.MULTILINE))
+        listed = "".join(f"- `{one['column_name']}`: {one['comment']}\n" for one in columns)
+        section = f"### `{name}`\n\n{listed}\n"
+        assert section in PAGE or name == "joins"
+        assert all(one["comment"] for one in columns)

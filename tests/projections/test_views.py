@@ -247,11 +247,11 @@ def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Projections whose last segment is a commit that changes what every view shows."""
     folder = tmp_path_factory.mktemp("written")
-    history = History(3).steps(24)
+    history = History(3).steps(60)
     history.take()
     show(folder, history)
     history.nobody()
-    show(folder, history.steps(24))
+    show(folder, history.steps(60))
     return folder.resolve()
 
 

@@ -1,0 +1,183 @@
+# Texts of queries are put together of names in this module, never of input.
+# ruff: noqa: S608
+"""Queries of the views that say who said what of whom: `d`, `c`, … are `projections.views`' tables.
+
+Every view of words and pairs follows from the events alone, by rules of its own: the tests compare
+it with the ledgers.
+"""
+
+from __future__ import annotations
+
+_RANK = "list_position(['rule', 'judge', 'review', 'person'], {})"
+
+_QUESTIONS = """
+SELECT candidate_id, position, decision_id,
+       unnest(neighbours, recursive := false) AS neighbour, asked
+FROM d WHERE decision = 'pending'
+"""
+"""Every neighbour of every question to the judge."""
+
+_STATEMENTS = """
+SELECT position, 0 AS ordinal, event_id, event, decision_id, owner_id, candidate_id, other_id,
+       true AS separates, rank, actor, because, cause, llm_reasoning, decided_at
+FROM w WHERE event = 'separated' OR (event = 'reversed' AND separates)
+UNION ALL
+SELECT v.position, v.ordinal, v.event_id, d.event, d.decision_id, v.owner_id, v.candidate_id,
+       v.neighbour_id, true, d.rank, d.actor, d.because, d.cause, v.reasoning, d.decided_at
+FROM v JOIN d ON d.position = v.position
+WHERE d.event = 'settled' AND v.answer = 'different'
+UNION ALL
+SELECT position, 0, decision_id, event, decision_id, owner_id, candidate_id, joined_to, false,
+       rank, actor, because, cause, NULL, decided_at
+FROM d WHERE event = 'joined'
+UNION ALL
+SELECT w.position, 0, w.event_id, w.event, w.decision_id, w.owner_id, d.candidate_id, d.joined_to,
+       false, w.rank, w.actor, w.because, w.cause, NULL, w.decided_at
+FROM w JOIN d ON d.decision_id = w.decision_id WHERE w.event = 'reinstated'
+"""
+"""What was said of pairs: that they are two, or (not `separates`) that they are one."""
+
+SEPARATIONS = f"""
+SELECT s.candidate_id, s.other_id, s.owner_id, c.namespace,
+       row_number() OVER (
+           PARTITION BY least(s.candidate_id, s.other_id), greatest(s.candidate_id, s.other_id)
+           ORDER BY {_RANK.format("s.rank")} DESC, s.position DESC, s.ordinal DESC) = 1 AS standing,
+       s.event, s.event_id, s.decision_id, s.rank, s.actor, s.because, s.cause, s.llm_reasoning,
+       s.decided_at, s.position
+FROM ({_STATEMENTS}) s LEFT JOIN c ON c.candidate_id = s.candidate_id
+QUALIFY s.separates
+"""
+
+_EVENTS = """
+SELECT position, decision_id AS event_id, event, decision, decided_at, owner_id, namespace,
+       candidate_id, joined_to AS other_id, decision_id, consequence_of AS about, similarity, rank,
+       actor, because, cause, consequence_of, NULL AS command, reason, detail, session_id, policy,
+       llm_answer, llm_reasoning,
+       CASE event WHEN 'settled' THEN 'question' WHEN 'redecided' THEN 'reversed' END AS kind
+FROM d
+UNION ALL
+SELECT w.position, w.event_id, w.event, NULL, w.decided_at, w.owner_id,
+       coalesce(c.namespace, d.namespace), coalesce(w.candidate_id, d.candidate_id),
+       coalesce(w.other_id, d.joined_to), w.decision_id, w.decision_id, w.similarity, w.rank,
+       w.actor, w.because, w.cause, w.consequence_of, w.command, w.reason, w.detail, w.session_id,
+       w.policy, w.llm_answer, w.llm_reasoning,
+       CASE w.event WHEN 'reinstated' THEN 'reversed' WHEN 'restored' THEN 'retracted'
+                    WHEN 'separated' THEN 'pair' WHEN 'refused' THEN 'question' END
+FROM w LEFT JOIN c ON c.candidate_id = w.candidate_id
+       LEFT JOIN d ON d.decision_id = w.decision_id
+"""
+"""Every event; `kind` says what it answers, where that is not the decision that it is about."""
+
+_ANSWERED = """
+SELECT 'question' AS kind, candidate_id AS key, position, decision_id AS event_id
+FROM d WHERE decision = 'pending'
+UNION ALL
+SELECT 'pair', candidate_id || ' ' || asked, position, decision_id
+FROM (SELECT candidate_id, unnest(asked) AS asked, position, decision_id
+      FROM d WHERE decision = 'pending')
+UNION ALL
+SELECT event, CASE event WHEN 'reversed' THEN decision_id ELSE candidate_id END, position, event_id
+FROM w WHERE event IN ('reversed', 'retracted')
+"""
+"""What later events answer, by what these know of it."""
+
+TIMELINE = f"""
+SELECT e.position, e.event_id, e.event, e.decision, e.decided_at, e.owner_id, e.namespace,
+       e.candidate_id, e.other_id, e.decision_id,
+       coalesce(a.event_id, e.about,
+                CASE WHEN e.decision IS NULL THEN c.decision_id END) AS answers,
+       e.similarity, e.rank, e.actor, e.because, e.cause, e.consequence_of, e.command, e.reason,
+       e.detail, e.session_id, e.policy, e.llm_answer, e.llm_reasoning
+FROM (SELECT *, CASE kind WHEN 'pair' THEN candidate_id || ' ' || other_id
+                          WHEN 'reversed' THEN about ELSE candidate_id END AS key
+      FROM ({_EVENTS})) e
+     ASOF LEFT JOIN ({_ANSWERED}) a
+       ON a.kind = e.kind AND a.key = e.key AND a.position < e.position
+     LEFT JOIN c ON c.candidate_id = e.candidate_id AND e.event <> 'separated'
+"""
+
+_SEARCH = "SELECT policy, any_value(search) AS search FROM p GROUP BY policy"
+_TEXTS = f"""
+SELECT x.position, x.candidate_id,
+       coalesce(t.text, CASE WHEN x.hash IS NULL THEN c.text END) AS text
+FROM (SELECT s.position, s.spoke.candidate_id AS candidate_id, s.spoke.speaker AS speaker,
+             s.spoke.hash AS hash, s.owner_id
+      FROM (SELECT position, owner_id, policy, unnest(spoken, recursive := false) AS spoke FROM d
+            UNION ALL
+            SELECT position, owner_id, NULL, unnest(spoken, recursive := false) FROM w) s
+           LEFT JOIN ({_SEARCH}) p ON p.policy = s.policy
+      WHERE s.spoke.certain OR p.search = 'memories') x
+     LEFT JOIN c ON c.candidate_id = x.speaker
+     ASOF LEFT JOIN t ON t.owner_id = x.owner_id AND t.hash = x.hash AND t.position <= x.position
+"""
+"""Texts that were compared in the place of a candidate's own: by the event and the candidate."""
+
+_LOGGED = """
+SELECT position, decision_id, decision, owner_id, namespace, candidate_id,
+       coalesce(joined_to, nearest_id) AS existing_id, similarity, nearest_similarity,
+       llm_answer, llm_reasoning, rank, actor, because, decided_at, decision_id AS reviewed,
+       joined_to IS NOT NULL AS joined, policy, "check", cues, source, session_id, event
+FROM d
+UNION ALL
+SELECT w.position, w.event_id, w.event, w.owner_id, NULL, coalesce(w.candidate_id, d.candidate_id),
+       coalesce(w.other_id, d.joined_to), coalesce(w.similarity, d.similarity), NULL,
+       w.llm_answer, w.llm_reasoning, w.rank, w.actor, w.because, w.decided_at, NULL,
+       w.event = 'reinstated', NULL, NULL, NULL, NULL, NULL, w.event
+FROM w LEFT JOIN d ON d.decision_id = w.decision_id
+WHERE w.event IN ('separated', 'reversed', 'reinstated')
+"""
+"""Decisions, and what was later said of pairs, in the same columns."""
+
+COMPARED = f"""
+SELECT coalesce(tn.text, n.text) AS new_text, x.existing_id,
+       coalesce(tx.text, o.text) AS existing_text,
+       coalesce(x.similarity, q.neighbour.cosine, q.neighbour.jaccard, x.nearest_similarity)
+           AS similarity,
+       x.decision, x.llm_reasoning,
+       CASE WHEN x.reviewed IS NOT NULL THEN coalesce(r.review_status, 'unreviewed') END
+           AS review_status,
+       x.owner_id, n.namespace, x.decided_at, x.decision_id, x.candidate_id, n.memory_id, x.joined,
+       x.llm_answer, x.policy, x."check", x.cues, x.rank, x.actor, x.because, n.source,
+       n.session_id, x.position
+FROM (SELECT x.* REPLACE (coalesce(x.existing_id, k.asked[1]) AS existing_id)
+      FROM ({_LOGGED}) x
+           ASOF LEFT JOIN (SELECT candidate_id, position, asked FROM d WHERE decision = 'pending') k
+             ON k.candidate_id = CASE WHEN x.event = 'settled' THEN x.candidate_id END
+                AND k.position < x.position) x
+     ASOF LEFT JOIN (SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS})) q
+       ON q.candidate_id = x.candidate_id AND q.other = x.existing_id AND q.position <= x.position
+     JOIN c n ON n.candidate_id = x.candidate_id
+     LEFT JOIN c o ON o.candidate_id = x.existing_id
+     LEFT JOIN ({_TEXTS}) tx ON tx.position = x.position AND tx.candidate_id = x.existing_id
+     LEFT JOIN ({_TEXTS}) tn ON tn.position = x.position AND tn.candidate_id = x.candidate_id
+     LEFT JOIN r ON r.decision_id = x.reviewed
+WHERE x.existing_id IS NOT NULL
+"""
+
+REVIEW_QUEUE = f"""
+SELECT 'pending' AS waits_as, n.text AS new_text, o.candidate_id AS existing_id,
+       coalesce(t.text, o.text) AS existing_text, q.neighbour.cosine AS similarity,
+       q.neighbour.cues AS cues, 'pending' AS decision, n.owner_id, n.namespace,
+       d.decided_at, q.decision_id, q.candidate_id, q.position
+FROM (SELECT * FROM ({_QUESTIONS})
+      QUALIFY position = max(position) OVER (PARTITION BY candidate_id)) q
+     JOIN d ON d.position = q.position
+     JOIN c n ON n.candidate_id = q.candidate_id AND n.pending AND n.living
+     JOIN c o ON o.candidate_id = q.neighbour.candidate_id AND o.living
+     LEFT JOIN ({_TEXTS}) t
+       ON t.position = q.position AND t.candidate_id = q.neighbour.candidate_id
+     LEFT JOIN (SELECT * FROM ({SEPARATIONS}) WHERE standing) s
+       ON least(s.candidate_id, s.other_id) = least(n.candidate_id, o.candidate_id)
+          AND greatest(s.candidate_id, s.other_id) = greatest(n.candidate_id, o.candidate_id)
+WHERE list_contains(q.asked, q.neighbour.candidate_id) AND s.position IS NULL
+UNION ALL
+SELECT 'unreviewed', n.text, o.candidate_id, coalesce(t.text, o.text), d.similarity, d.cues,
+       d.decision, d.owner_id, d.namespace, d.decided_at, d.decision_id, d.candidate_id, d.position
+FROM d JOIN c n ON n.candidate_id = d.candidate_id AND n.living
+     JOIN c o ON o.candidate_id = d.joined_to AND o.living
+     LEFT JOIN ({_TEXTS}) t ON t.position = d.position AND t.candidate_id = d.joined_to
+     LEFT JOIN r ON r.decision_id = d.decision_id
+WHERE d.rank IN ('rule', 'judge') AND r.review_status IS NULL
+      AND d.decision NOT IN ('hash_exact', 'recent_capture')
+ORDER BY waits_as, similarity, position
+"""

@@ -1,0 +1,73 @@
+"""What the members of a memory add up to, the same in every projection and as of any position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from streams.core.ledger import Entry, Memory
+from streams.core.moment import by_moment
+
+
+@dataclass(slots=True)
+class Total:
+    """What the first `counted` members of a memory add up to.
+
+    Living members count: `metadata` is that of the one that happened last, `intensity` the highest,
+    `topics` are all of theirs, `occurred_at` is the latest. Accesses count of every member.
+    """
+
+    counted: int = 0
+    living: int = 0
+    pending: int = 0
+    accesses: int = 0
+    last_accessed: datetime | None = None
+    occurred_at: datetime | None = None
+    intensity: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    newest: tuple[datetime, int] | None = None
+    topics: dict[str, None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, memory: Memory) -> Total:
+        """What a memory's members add up to; where none of them is living, all count."""
+        total = cls()
+        total.add(memory.members)
+        if not total.living:
+            for entry in memory.members:
+                total.count(entry)
+        return total
+
+    def add(self, members: Iterable[Entry]) -> None:
+        """Count more members, in order."""
+        for entry in members:
+            self.counted += 1
+            if entry.accesses:
+                self.accesses += entry.accesses
+                self.last_accessed = _later(self.last_accessed, entry.last_accessed)
+            if entry.living:
+                self.living += 1
+                self.pending += entry.pending
+                self.count(entry)
+
+    def count(self, entry: Entry) -> None:
+        """Take in what a member says of itself."""
+        fields = entry.fields
+        self.occurred_at = _later(self.occurred_at, fields.occurred_at)
+        if self.newest is None or by_moment(entry) > self.newest:
+            self.newest, self.metadata = by_moment(entry), fields.metadata
+        if fields.intensity is not None:
+            self.intensity = max(fields.intensity, self.intensity or 0.0)
+        for topic in fields.topics:
+            self.topics[topic] = None
+
+    @property
+    def status(self) -> Literal["living", "pending"]:
+        """`pending` while every living member waits for the judge."""
+        return "pending" if self.pending == self.living else "living"
+
+
+def _later(a: datetime | None, b: datetime | None) -> datetime | None:
+    return b if a is None or (b is not None and b > a) else a

@@ -1,0 +1,121 @@
+"""What was said of decisions, candidates and sessions, and composed texts, as rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from contracts.events import (
+    AnyEvent,
+    Composed,
+    Composition,
+    Decided,
+    Invalid,
+    Joined,
+    Redecided,
+    Settled,
+)
+from contracts.evidence import Verdict
+from projections.facts import NO_VERDICT
+from projections.rows import Fact
+from streams.core.compared import Spoke
+
+
+class WordRow(NamedTuple):
+    """An event that is no decision: who said what, of whom, when and why.
+
+    `other_id` is the other candidate of a pair, `decision_id` the decision that it is about.
+    """
+
+    position: int
+    event_id: str
+    event: str
+    decided_at: datetime
+    owner_id: str | None
+    candidate_id: str | None
+    other_id: str | None
+    decision_id: str | None
+    session_id: str | None
+    separates: bool | None
+    rank: str | None
+    actor: str | None
+    because: str | None
+    cause: str | None
+    consequence_of: str | None
+    command: str | None
+    reason: str | None
+    detail: str | None
+    policy: str | None
+    similarity: float | None
+    verdict: Verdict
+    spoken: Mapping[str, Spoke]
+
+
+def kind_of(event: AnyEvent) -> str:
+    """The event's name in the tables: the middle of its type."""
+    return event.type.split(".")[1]
+
+
+def word_row(fact: Fact) -> WordRow | None:
+    """The row of an event; None for a decision, which has a table of its own."""
+    event = fact.event
+    if isinstance(event, Decided | Settled | Joined | Redecided | Invalid):
+        return None
+
+    def said(name: str) -> Any:
+        return getattr(event.data, name, None)
+
+    verdicts = said("verdicts") or ()
+    if isinstance(event, Composed):
+        verdicts = event.data.evidence.verdicts
+    return WordRow(
+        position=fact.position,
+        event_id=event.id,
+        event=kind_of(event),
+        decided_at=event.time,
+        owner_id=event.owner_id or None,
+        candidate_id=said("candidate_id"),
+        other_id=said("other_id") or said("joined_to"),
+        decision_id=said("decision_id"),
+        session_id=said("session_id"),
+        separates=said("separates"),
+        rank=said("rank"),
+        actor=said("actor"),
+        because=said("because"),
+        cause=said("cause"),
+        consequence_of=said("consequence_of"),
+        command=said("command"),
+        reason=said("reason"),
+        detail=said("detail"),
+        policy=said("hash"),
+        similarity=said("similarity"),
+        verdict=verdicts[0] if verdicts else NO_VERDICT,
+        spoken=fact.spoken,
+    )
+
+
+class TextRow(NamedTuple):
+    """A composed text: by which event, for which join, of which candidates."""
+
+    position: int
+    event_id: str
+    decision_id: str
+    owner_id: str
+    composed_at: datetime
+    composition: Composition
+
+
+def text_row(fact: Fact) -> TextRow | None:
+    """The composed text that came with an event, if one did."""
+    event = fact.event
+    match event:
+        case Composed():
+            composition, decision_id = event.data.composition, event.data.decision_id
+        case Decided() | Settled() | Joined() | Redecided():
+            if event.data.composition is None:
+                return None
+            composition, decision_id = event.data.composition, event.id
+        case _:
+            return None
+    return TextRow(fact.position, event.id, decision_id, event.owner_id, event.time, composition)

@@ -1,0 +1,105 @@
+"""Whose text stood for a candidate when an event compared it: projections show just that text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from contracts.events import (
+    AnyEvent,
+    Decided,
+    Join,
+    Joined,
+    Redecided,
+    Separated,
+    Settled,
+)
+from contracts.evidence import Evidence, Verdict
+from streams.core.ledger import Entry, Ledger
+
+
+class Spoke(NamedTuple):
+    """Who spoke for a candidate's memory before an event; `hash` is that of a composed text.
+
+    `certain`: this text was compared, whatever the policy searched. Else it was under
+    `search: memories` alone, and the candidate's own text under `search: candidates`.
+    """
+
+    speaker: str
+    hash: str | None
+    certain: bool
+
+
+def compared(ledger: Ledger, event: AnyEvent) -> dict[str, Spoke]:
+    """By candidate, who spoke for it; those that spoke for themselves are left out.
+
+    To be asked before the event is folded. Verdicts that name their speaker are taken at their
+    word; for others it is the face at that position.
+    """
+    match event:
+        case Decided():
+            data = event.data
+            if data.join is not None and data.join.face == "repeat":
+                return _repeated(ledger, data.join, data.content.hash)
+            return _looked_at(ledger, data.evidence, data.join)
+        case Settled() | Redecided():
+            return _looked_at(ledger, event.data.evidence, event.data.join)
+        case Joined() if event.data.evidence is not None:
+            return _faces(ledger, (event.data.candidate_id, event.data.join.to))
+        case Separated() if event.data.verdicts:
+            return _faces(ledger, (event.data.candidate_id, event.data.other_id))
+        case _:
+            return {}
+
+
+def _repeated(ledger: Ledger, join: Join, text_hash: str) -> dict[str, Spoke]:
+    """An exact repeat of a composed text joins one of its sources."""
+    older = ledger.entries[join.to]
+    return {} if older.distinct.hash == text_hash else {older.id: Spoke(older.id, text_hash, True)}
+
+
+def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[str, Spoke]:
+    ids = dict.fromkeys(evidence.asked)
+    ids.update(dict.fromkeys(n.candidate_id for n in evidence.neighbours[:1]))
+    ids.update(dict.fromkeys(verdict.neighbour_id for verdict in evidence.verdicts))
+    if join is not None:
+        ids[join.to] = None
+    found: dict[str, Spoke] = {}
+    for entry in _known(ledger, ids):
+        face = entry.memory.face
+        if face.composition is not None:
+            found[entry.id] = Spoke(face.speaker.id, face.composition.content.hash, False)
+        elif face.speaker is not entry:
+            found[entry.id] = Spoke(face.speaker.id, None, False)
+    for verdict in evidence.verdicts:
+        spoke = _said(ledger, verdict)
+        if spoke is not None:
+            found[verdict.neighbour_id] = spoke
+    return found
+
+
+def _said(ledger: Ledger, verdict: Verdict) -> Spoke | None:
+    """Who spoke by the verdict's own word: a candidate, or the decision that composed."""
+    if verdict.speaker is None:
+        return None
+    edge = ledger.edges.get(verdict.speaker)
+    if edge is None:
+        return Spoke(verdict.speaker, None, True)
+    return Spoke(verdict.neighbour_id, edge.texts[-1].content.hash, True) if edge.texts else None
+
+
+def _faces(ledger: Ledger, ids: Iterable[str]) -> dict[str, Spoke]:
+    """A batch run compares faces, and names each by its speaker.
+
+    Who does not speak any more was displaced by another join of the run, and had its own text.
+    """
+    return {
+        entry.id: Spoke(entry.id, composition.content.hash, True)
+        for entry in _known(ledger, ids)
+        if (composition := entry.memory.face.composition) is not None
+        and entry.memory.face.speaker is entry
+    }
+
+
+def _known(ledger: Ledger, ids: Iterable[str]) -> list[Entry]:
+    return [entry for one in ids if (entry := ledger.entries.get(one)) is not None]

@@ -1,0 +1,375 @@
+"""Every word on a pair, a decision or a candidate is in the tables: who, when, why, on what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.commands import (
+    Combine,
+    Compose,
+    Confirm,
+    Merge,
+    Reinstate,
+    Restore,
+    Retract,
+    Separate,
+    Settle,
+    Unmerge,
+)
+from contracts.events import Composition
+from contracts.evidence import Answer, Evidence, Neighbour, Verdict
+from projections.analysts import query
+from projections.projector import Projector
+from tests.projections.histories import STANDARD, History, content_of
+
+OWNER = "ada"
+FACES = STANDARD.model_copy(update={"name": "faces", "search": "memories"})
+
+
+class Told(History):
+    """A history by hand, of one owner, with words on it."""
+
+    def say(self, text: str, *near: tuple[str, float], **extra: Any) -> str:
+        return self.admit(OWNER, text, *near, **extra)
+
+    def decision(self, candidate: str) -> str:
+        return self.ledgers[OWNER].entries[candidate].decision_id
+
+    def words(self, actor: str = "kim", because: str | None = "so") -> dict[str, Any]:
+        return {
+            "command_id": self.fresh(),
+            "owner_id": OWNER,
+            "actor": actor,
+            "because": because,
+        }
+
+    def answer(
+        self, candidate: str, neighbour: str, answer: Answer, text: str = "", *sources: str
+    ) -> str:
+        """The judge's answer; the id of the event."""
+        composition = None
+        if text:
+            made_of = sources or (neighbour, candidate)
+            composition = Composition(content=content_of(text), sources=made_of)
+        settle = Settle(
+            command_id=self.fresh(),
+            owner_id=OWNER,
+            candidate_id=candidate,
+            verdicts=(verdict(neighbour, answer),),
+            composition=composition,
+        )
+        return self.run(settle)[0].id
+
+
+def verdict(neighbour: str, answer: Answer) -> Verdict:
+    return Verdict(neighbour_id=neighbour, answer=answer, reasoning="as it reads", calls=1.0)
+
+
+def show(folder: Path, history: History) -> None:
+    projector = Projector(folder, history.log)
+    projector.start()
+    projector.close()
+
+
+def rows(folder: Path, text: str) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in query(folder, text)]
+
+
+@pytest.fixture
+def ada() -> Told:
+    return Told()
+
+
+def test_a_word_on_a_join_answers_it(tmp_path: Path, ada: Told) -> None:
+    a, b = ada.say("She keeps a kettle."), ada.say("A kettle is hers.")
+    joined = ada.run(Merge(a=a, b=b, **ada.words()))[0].id
+    confirmed = ada.run(Confirm(decision_id=joined, **ada.words("lee")))[0].id
+    reversal = ada.run(Unmerge(decision_id=joined, **ada.words("max", "two kettles")))[0].id
+    back = ada.run(Reinstate(decision_id=joined, **ada.words("kim", "one after all")))[0].id
+    show(tmp_path, ada)
+    told = "event, event_id, decision_id, answers, candidate_id, other_id, actor, because, rank"
+    assert rows(tmp_path, f"SELECT {told} FROM events WHERE position > 2 ORDER BY position") == [
+        ("joined", joined, joined, None, b, a, "kim", "so", "person"),
+        ("confirmed", confirmed, joined, joined, b, a, "lee", "so", "person"),
+        ("reversed", reversal, joined, joined, b, a, "max", "two kettles", "person"),
+        ("reinstated", back, joined, reversal, b, a, "kim", "one after all", "person"),
+    ]
+    [[review]] = rows(tmp_path, "SELECT review_status FROM joins")
+    assert review == "reinstated"
+    log = "SELECT decision, decision_id, existing_text, actor FROM dedup_log ORDER BY position"
+    assert rows(tmp_path, log) == [
+        ("manual_join", joined, "She keeps a kettle.", "kim"),
+        ("reversed", reversal, "She keeps a kettle.", "max"),
+        ("reinstated", back, "She keeps a kettle.", "kim"),
+    ]
+    assert rows(tmp_path, "SELECT event_id, standing FROM separations") == [(reversal, False)]
+
+
+def test_a_settlement_answers_its_question(tmp_path: Path, ada: Told) -> None:
+    a = ada.say("The orchard is sold.")
+    b = ada.say("They sold the orchard to a cousin.", (a, 0.81))
+    settled = ada.answer(b, a, "different")
+    late = ada.answer(b, a, "same")
+    show(tmp_path, ada)
+    wanted = "SELECT event, event_id, answers, reason, llm_answer FROM events WHERE position > 2"
+    assert rows(tmp_path, f"{wanted} ORDER BY position") == [
+        ("settled", settled, ada.decision(b), None, "different"),
+        ("refused", late, ada.decision(b), "not_pending", "same"),
+    ]
+    [separation] = query(tmp_path, "FROM separations")
+    assert (separation["candidate_id"], separation["other_id"]) == (b, a)
+    assert (separation["standing"], separation["rank"], separation["event"]) == (
+        True,
+        "judge",
+        "settled",
+    )
+    assert separation["llm_reasoning"] == "as it reads"
+
+
+def test_what_a_person_separates(tmp_path: Path, ada: Told) -> None:
+    a = ada.say("The orchard is sold.")
+    b = ada.say("They sold the orchard to a cousin.", (a, 0.81))
+    parted, kept = (e.id for e in ada.run(Separate(a=a, b=b, **ada.words(because="another"))))
+    show(tmp_path, ada)
+    log = (
+        "SELECT decision_id, decision, existing_id, similarity, actor, because"
+        " FROM dedup_log WHERE decision <> 'pending' ORDER BY position"
+    )
+    assert rows(tmp_path, log) == [
+        (parted, "separated", a, 0.81, "kim", "another"),
+        (kept, "llm_keep", a, 0.81, "kim", "another"),
+    ]
+    [[answers]] = rows(tmp_path, "SELECT answers FROM events WHERE event = 'separated'")
+    assert answers == ada.decision(b)
+    assert rows(tmp_path, "SELECT actor, because, standing FROM separations") == [
+        ("kim", "another", True)
+    ]
+
+
+def test_retractions_and_refusals(tmp_path: Path, ada: Told) -> None:
+    a = ada.say("The tunnel floods in March.")
+    gone = ada.run(Retract(candidate_id=a, **ada.words("lee", "wrong tunnel")))[0].id
+    refused = ada.run(Retract(candidate_id=a, **ada.words("max")))[0].id
+    back = ada.run(Restore(candidate_id=a, **ada.words("kim")))[0].id
+    show(tmp_path, ada)
+    told = "event, event_id, answers, actor, because, command, reason, namespace"
+    assert rows(tmp_path, f"SELECT {told} FROM events WHERE position > 1 ORDER BY position") == [
+        ("retracted", gone, ada.decision(a), "lee", "wrong tunnel", None, None, "default"),
+        (
+            "refused",
+            refused,
+            ada.decision(a),
+            "max",
+            "so",
+            "retract",
+            "retracted_already",
+            "default",
+        ),
+        ("restored", back, gone, "kim", "so", None, None, "default"),
+    ]
+
+
+def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: Told) -> None:
+    a, b = ada.say("The ferry leaves at noon."), ada.say("At noon a ferry leaves.")
+    words = ada.words("janitor", "dedupe")
+    [kept] = ada.run(Separate(a=a, b=b, rank="judge", verdicts=(verdict(a, "different"),), **words))
+    show(tmp_path, ada)
+    [row] = query(tmp_path, "FROM dedup_log")
+    assert (row["decision"], row["decision_id"], row["rank"]) == ("separated", kept.id, "judge")
+    assert (row["existing_text"], row["llm_answer"]) == ("The ferry leaves at noon.", "different")
+    assert (row["llm_reasoning"], row["joined"]) == ("as it reads", False)
+    assert row["review_status"] is None
+
+
+def faces(ada: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the policy in force compare with faces, and the log say so."""
+    monkeypatch.setattr("tests.projections.histories.STANDARD", FACES)
+    ada.nobody()
+
+
+def composed(ada: Told) -> tuple[str, str, str]:
+    """Two candidates of one composed text, and the text."""
+    a = ada.say("Alice is a nurse.")
+    b = ada.say("Alice works at night.", (a, 0.8))
+    text = "Alice is a nurse who works at night."
+    ada.answer(b, a, "compose", text)
+    return a, b, text
+
+
+def test_the_existing_text_is_the_composed_one(
+    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under `search: memories`, whatever becomes of the memory later."""
+    faces(ada, monkeypatch)
+    a, b, text = composed(ada)
+    c = ada.say("Alice is a night nurse.", (b, 0.85))
+    show(tmp_path, ada)
+    waits = "SELECT existing_id, existing_text FROM review_queue WHERE waits_as = 'pending'"
+    assert rows(tmp_path, waits) == [(b, text)]
+    ada.answer(c, b, "update")
+    ada.run(Retract(candidate_id=b, **ada.words()))
+    show(tmp_path, ada)
+    log = "SELECT decision, existing_id, existing_text, similarity FROM dedup_log"
+    assert rows(tmp_path, f"{log} WHERE candidate_id = '{c}' ORDER BY position") == [
+        ("pending", b, text, 0.85),
+        ("superseded", b, text, 0.85),
+    ]
+    assert rows(tmp_path, f"{log} WHERE candidate_id = '{b}' ORDER BY position") == [
+        ("pending", a, "Alice is a nurse.", 0.8),
+        ("llm_merge", a, "Alice is a nurse.", 0.8),
+    ]
+
+
+def test_the_existing_text_is_the_face_of_another(
+    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faces(ada, monkeypatch)
+    a = ada.say("She lives in Rome.")
+    b = ada.say("Her home is in Rome.", (a, 0.8))
+    c = ada.say("She moved to Berlin.", (a, 0.75))
+    ada.answer(c, a, "update")
+    ada.answer(b, a, "same")
+    show(tmp_path, ada)
+    log = "SELECT existing_id, existing_text FROM dedup_log WHERE decision = 'llm_reject'"
+    assert rows(tmp_path, log) == [(a, "She moved to Berlin.")]
+
+
+def test_candidates_are_compared_with_what_they_say(tmp_path: Path, ada: Told) -> None:
+    """Under `search: candidates`, whatever speaks for their memory."""
+    ada.nobody()
+    _, b, _ = composed(ada)
+    ada.say("Alice is a night nurse.", (b, 0.85))
+    show(tmp_path, ada)
+    waits = "SELECT existing_text FROM review_queue WHERE waits_as = 'pending'"
+    assert rows(tmp_path, waits) == [("Alice works at night.",)]
+
+
+def test_a_repeat_of_a_composed_text_was_compared_with_that(tmp_path: Path, ada: Told) -> None:
+    _, b, text = composed(ada)
+    ada.say(text.upper())
+    show(tmp_path, ada)
+    log = "SELECT existing_id, existing_text FROM dedup_log WHERE decision = 'hash_exact'"
+    assert rows(tmp_path, log) == [(b, text)]
+
+
+def test_a_batch_run_compares_faces(tmp_path: Path, ada: Told) -> None:
+    a, b, text = composed(ada)
+    c = ada.say("Alice is a night nurse.")
+    evidence = Evidence(
+        policy=STANDARD.hash,
+        check="dedupe",
+        neighbours=(Neighbour(candidate_id=b, cosine=0.97),),
+        asked=(b,),
+        verdicts=(verdict(b, "same"),),
+    )
+    combine = Combine(
+        a=b, b=c, decision="llm_reject", face="keep", evidence=evidence, **ada.words()
+    )
+    ada.run(combine)
+    show(tmp_path, ada)
+    log = "SELECT new_text, existing_text, similarity FROM dedup_log WHERE candidate_id = ?"
+    [row] = query(tmp_path, log, [c])
+    assert tuple(row.values()) == ("Alice is a night nurse.", text, 0.97)
+    assert rows(tmp_path, "SELECT text, sources FROM compositions") == [(text, [a, b])]
+
+
+def test_a_text_composed_anew_is_a_row(tmp_path: Path, ada: Told) -> None:
+    a, b, _ = composed(ada)
+    c = ada.say("Alice is on the ward.", (b, 0.8))
+    ada.answer(c, b, "compose", "Alice works at night on the ward.", a, b, c)
+    ada.run(Retract(candidate_id=b, **ada.words()))
+    [join] = ada.ledgers[OWNER].composing
+    anew = Composition(content=content_of("Alice, nurse, is on the ward."), sources=(a, c))
+    [event] = ada.run(Compose(decision_id=join, composition=anew, **ada.words()))
+    show(tmp_path, ada)
+    wanted = f"SELECT decision_id, text FROM compositions WHERE event_id = '{event.id}'"
+    assert rows(tmp_path, wanted) == [(join, "Alice, nurse, is on the ward.")]
+    [[answers]] = rows(tmp_path, f"SELECT answers FROM events WHERE event_id = '{event.id}'")
+    assert answers == join
+
+
+def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: Told) -> None:
+    """Nothing retracted, nothing reinstated by a person, no question that another replaced."""
+    a, x = ada.say("The ferry leaves at noon."), ada.say("A lantern hangs high up.")
+    b = ada.say("The ferry leaves at noon", (a, 0.99))
+    y = ada.say("A lantern hangs high up", (x, 0.99))
+    c = ada.say("The ferry goes at noon.", (a, 0.8), (x, 0.75))
+    show(tmp_path, ada)
+    queue = "SELECT candidate_id, existing_id FROM review_queue ORDER BY position, existing_id"
+    assert set(rows(tmp_path, queue)) == {(b, a), (y, x), (c, a), (c, x)}
+    ada.run(Retract(candidate_id=x, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, queue) == [(b, a), (c, a)]
+    join = ada.decision(b)
+    ada.run(Unmerge(decision_id=join, **ada.words()))
+    ada.run(Reinstate(decision_id=join, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, queue) == [(c, a)]
+
+
+def test_a_pair_that_a_person_separated_is_not_in_the_queue(tmp_path: Path, ada: Told) -> None:
+    a, x = ada.say("The ferry leaves at noon."), ada.say("A lantern hangs high up.")
+    ada.say("The ferry has a lantern.", (a, 0.8), (x, 0.75))
+    [b] = (entry.id for entry in ada.ledgers[OWNER].entries.values() if entry.pending)
+    ada.run(Separate(a=a, b=b, **ada.words()))
+    show(tmp_path, ada)
+    queue = "SELECT candidate_id, existing_id FROM review_queue"
+    assert rows(tmp_path, queue) == [(b, x)]
+
+
+# -- over random histories -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=[11, 12])
+def random(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    history = History(request.param).steps(260)
+    folder = tmp_path_factory.mktemp("random")
+    show(folder, history)
+    return folder, history
+
+
+def test_every_event_is_a_row(random: tuple[Path, History]) -> None:
+    folder, history = random
+    found = query(folder, "FROM events ORDER BY position")
+    logged = [(one.position, one.event.id, one.event.type) for one in history.log.events]
+    assert [(r["position"], r["event_id"], f"palimpsest.{r['event']}.v1") for r in found] == logged
+    position = {row["event_id"]: row["position"] for row in found}
+    answers = [row for row in found if row["answers"] is not None]
+    assert all(position[row["answers"]] < row["position"] for row in answers)
+    assert {row["event"] for row in answers} >= {"reversed", "confirmed", "retracted", "settled"}
+    said = {"reversed", "reinstated", "confirmed", "retracted", "restored"}
+    words = [row for row in found if row["event"] in said]
+    assert all(row["answers"] and row["actor"] == "kim" for row in words)
+
+
+def test_standing_separations_are_those_of_the_ledgers(random: tuple[Path, History]) -> None:
+    folder, history = random
+    standing = "SELECT candidate_id, other_id, rank FROM separations WHERE standing"
+    found = [(frozenset(pair), rank) for *pair, rank in rows(folder, standing)]
+    assert len(found) == len(set(found)) > 3
+    assert set(found) == set(_separated(history))
+
+
+def _separated(history: History) -> Iterator[tuple[frozenset[str], str]]:
+    for ledger in history.ledgers.values():
+        for a, others in ledger.statements.items():
+            for b, statement in others.items():
+                if statement.separated:
+                    yield frozenset((a, b)), statement.rank
+
+
+def test_what_was_compared_is_a_row_each(random: tuple[Path, History]) -> None:
+    folder, _ = random
+    found = rows(folder, "SELECT decision_id FROM dedup_log")
+    assert len(found) == len(set(found))
+    wanted = (
+        "SELECT decision_id FROM decisions WHERE joined_to IS NOT NULL OR nearest_id IS NOT NULL"
+        " OR decision = 'llm_keep' UNION ALL"
+        " SELECT event_id FROM events WHERE event IN ('separated', 'reversed', 'reinstated')"
+    )
+    assert set(found) == set(rows(folder, wanted))
+    assert not rows(folder, "FROM dedup_log WHERE existing_text IS NULL OR new_text IS NULL")

@@ -144,6 +144,17 @@ class ReverseRequest(Request):
     dry_run: bool = False
 
 
+class ReinstateManyRequest(Request):
+    """`palimpsest reinstate --source X …`: take reversals back in bulk, as `ReinstateRequest` does.
+
+    The selection means joins as that of `ReverseRequest` does, so the same one brings them back.
+    """
+
+    request: Literal["reinstate_many"] = "reinstate_many"
+    selection: JoinSelection
+    dry_run: bool = False
+
+
 class RetractRequest(Request):
     """`palimpsest retract`: candidates leave life and search, their joins stay."""
 
@@ -217,6 +228,7 @@ AnyRequest = Annotated[
     | ReinstateRequest
     | UnmergeRequest
     | ReverseRequest
+    | ReinstateManyRequest
     | RetractRequest
     | RestoreRequest
     | SettleRequest

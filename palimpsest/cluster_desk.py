@@ -27,6 +27,7 @@ from contracts.requests import (
     ConfirmRequest,
     MergeRequest,
     PolicyRequest,
+    ReinstateManyRequest,
     ReinstateRequest,
     SeparateRequest,
     SessionRequest,
@@ -37,6 +38,7 @@ from palimpsest.interrupts import between_windows
 from palimpsest.paths import LOG_FILE
 from palimpsest.viewing import decision_id_of_or_none
 from streams.cluster.connection import Connection
+from streams.core.expand import reinstate_one
 from streams.embedded.desk import Answer
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
@@ -54,6 +56,7 @@ FOLLOWING_SECONDS = 10.0
 """How long is waited until the store shows what the cluster has done."""
 POLL_SECONDS = 0.05
 IN_BULK = ("reversed", "retracted", "restored")
+"""What answers name that was done one command each, of the request's own id and the target's."""
 
 
 class ClusterDesk(FrontDesk):
@@ -241,6 +244,9 @@ def events_of(request: AnyRequest, answer: Answer) -> list[str]:
     """The ids of the events by which a request was carried out: they follow from its own."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]
+    if isinstance(request, ReinstateManyRequest):
+        each = (reinstate_one(request, one) for one in answer["reinstated"])
+        return [event for one in each for event in events_of(one, {})]
     targets = [*_targets(request), *(one for name in IN_BULK for one in answer.get(name, ()))]
     events = [event_id(event_id(request.request_id, target), "0") for target in targets]
     return [*events, *answer.get("carried_out", ())]

@@ -70,6 +70,11 @@ class Output:
         self._end_progress()
         self._err.print(Text(text))
 
+    def show(self, drawn: RenderableType) -> None:
+        """Draw something beside the answer, such as what a person is asked about."""
+        self._end_progress()
+        self._err.print(drawn)
+
     def problem(self, text: str) -> None:
         """Say what went wrong."""
         self._end_progress()

@@ -17,6 +17,7 @@ from contracts.requests import (
     JoinSelection,
     MergeRequest,
     PolicyRequest,
+    ReinstateManyRequest,
     ReinstateRequest,
     RestoreRequest,
     RetractRequest,
@@ -194,31 +195,39 @@ class Palimpsest(Batches):
         )
         return self._do(request, dry_run)
 
-    def reinstate(self, decision_id: str, **said: Unpack[Said]) -> Answer:
+    def reinstate(self, decision_id: str, *, dry_run: bool = False, **said: Unpack[Said]) -> Answer:
         """Take a reversal back."""
-        return self._desk.ask(
-            ReinstateRequest(request_id=_fresh(), decision_id=decision_id, **said)
+        request = ReinstateRequest(request_id=_fresh(), decision_id=decision_id, **said)
+        return self._do(request, dry_run)
+
+    def reinstate_many(
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Take back the reversal of every join that a selection means; `dry_run` names them."""
+        request = ReinstateManyRequest(
+            request_id=_fresh(), selection=selection, dry_run=dry_run, **said
         )
+        return self._do(request, dry_run)
 
     def reverse(
         self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
     ) -> Answer:
-        """Un-merge every join that a selection means; exact repeats apart."""
-        request = ReverseRequest(request_id=_fresh(), selection=selection, **said)
+        """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
+        request = ReverseRequest(request_id=_fresh(), selection=selection, dry_run=dry_run, **said)
         return self._do(request, dry_run)
 
     def retract(
         self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
     ) -> Answer:
         """Take candidates out of life and search, reversibly; their joins stay."""
-        request = RetractRequest(request_id=_fresh(), selection=selection, **said)
+        request = RetractRequest(request_id=_fresh(), selection=selection, dry_run=dry_run, **said)
         return self._do(request, dry_run)
 
     def restore(
         self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
     ) -> Answer:
         """Bring retracted candidates back."""
-        request = RestoreRequest(request_id=_fresh(), selection=selection, **said)
+        request = RestoreRequest(request_id=_fresh(), selection=selection, dry_run=dry_run, **said)
         return self._do(request, dry_run)
 
     def _do(self, request: AnyRequest, dry_run: bool) -> Answer:

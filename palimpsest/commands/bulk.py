@@ -1,4 +1,4 @@
-"""Many at once: `reverse`, `retract`, `restore`; counted first (design section 9)."""
+"""Many at once: `reverse`, `reinstate`, `retract`, `restore`; shown first (design section 9)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from palimpsest.commands import completing, drawing
+from contracts.errors import UsageError
+from palimpsest.commands import completing, drawing, trees
 from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation, moment
+from palimpsest.commands.shell import FAILED
 
 if TYPE_CHECKING:
     from contracts.requests import JoinSelection, Selection
@@ -30,7 +32,13 @@ Kind = Annotated[
     typer.Option(metavar="KIND", help="Decided in this way.", autocompletion=completing.kinds),
 ]
 Candidate = Annotated[str | None, typer.Option(metavar="C", help="This candidate alone.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask on a terminal.")]
+Policy = Annotated[str | None, typer.Option(metavar="HASH", help="Joined under this policy.")]
+Below = Annotated[
+    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Of a lower similarity.")
+]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Do not ask; needed where no terminal is, for more than one.")
+]
 
 Act = Callable[..., dict[str, Any]]
 
@@ -44,12 +52,8 @@ def reverse(
     until: Until = None,
     decision: Kind = None,
     candidate: Candidate = None,
-    policy: Annotated[
-        str | None, typer.Option(metavar="HASH", help="Joined under this policy.")
-    ] = None,
-    below: Annotated[
-        float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Of a lower similarity.")
-    ] = None,
+    policy: Policy = None,
+    below: Below = None,
     dry_run: DryRun = False,
     yes: Yes = False,
     because: Because = None,
@@ -73,6 +77,61 @@ def reverse(
         return store.reverse(selection, because=because, **how)
 
     _carry_out(invocation(context), act, "reversed", dry_run=dry_run, yes=yes)
+
+
+@app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
+def reinstate(
+    context: typer.Context,
+    decision_id: Annotated[
+        str | None, typer.Argument(metavar="DECISION", help="The reversed join's; else options.")
+    ] = None,
+    owner: Owner = None,
+    source: Source = None,
+    since: Since = None,
+    until: Until = None,
+    decision: Kind = None,
+    candidate: Candidate = None,
+    policy: Policy = None,
+    below: Below = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    because: Because = None,
+) -> None:
+    """Take a reversal back: the join stands again. Or those of all joins that the options mean."""
+    from contracts.requests import JoinSelection
+
+    call = invocation(context)
+    given = {
+        "owner_id": owner,
+        "source": source,
+        "since": since,
+        "until": until,
+        "decision": decision,
+        "candidate_id": candidate,
+        "policy": policy,
+        "below": below,
+    }
+    if decision_id is not None:
+        if any(value is not None for value in given.values()):
+            raise typer.BadParameter("name a decision, or say by options which; not both")
+        _reinstate_one(call, decision_id, dry_run=dry_run, because=because)
+        return
+    selection = _selection(JoinSelection, **given)
+
+    def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
+        return store.reinstate_many(selection, because=because, **how)
+
+    _carry_out(call, act, "reinstated", dry_run=dry_run, yes=yes)
+
+
+def _reinstate_one(
+    call: Invocation, decision_id: str, *, dry_run: bool, because: str | None
+) -> None:
+    with call.store() as store:
+        actor = call.settings.actor
+        answer = store.reinstate(decision_id, dry_run=dry_run, actor=actor, because=because)
+    verb = "would be reinstated" if dry_run else "reinstated"
+    call.output.answer(answer, lambda: trees.changed(verb, answer))
 
 
 @app.command(epilog="Example: palimpsest retract --source broken-bot --since 2026-03-01 --dry-run")
@@ -159,12 +218,24 @@ def _selection(kind: type[Chosen], **given: Any) -> Chosen:
 
 
 def _carry_out(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:
+    """Show what would be, ask, and do it; the exit status is 1 where nothing is meant."""
     actor = call.settings.actor
     with call.store() as store:
-        if call.output.asks and not (dry_run or yes):
-            plan = act(store, dry_run=True, actor=actor)
-            call.output.remark(drawing.counted(f"would be {done}", done, plan))
-            typer.confirm("Do it?", abort=True, err=True)
-        answer = act(store, dry_run=dry_run, actor=actor)
+        plan = None if yes and not dry_run else act(store, dry_run=True, actor=actor)
+        if plan is not None and not dry_run and drawing.meant(done, plan):
+            _ask(call, done, plan)
+        answer = plan if dry_run and plan else act(store, dry_run=False, actor=actor)
     verb = f"would be {done}" if dry_run else done
     call.output.answer(answer, lambda: drawing.bulk(verb, done, answer))
+    if not drawing.meant(done, answer):
+        call.output.problem("nothing matches: see `palimpsest decisions` for what there is")
+        raise typer.Exit(FAILED)
+
+
+def _ask(call: Invocation, done: str, plan: dict[str, Any]) -> None:
+    if call.output.asks:
+        call.output.show(drawing.bulk(f"would be {done}", done, plan))
+        typer.confirm("Do it?", abort=True, err=True)
+    elif drawing.meant(done, plan) > 1:
+        would = drawing.counted(f"would be {done}", done, plan)
+        raise UsageError(f"{would}: --dry-run shows them, --yes does it")

@@ -16,6 +16,8 @@ from palimpsest.output import plain, visible
 
 SHOWN_BYTES = 4096
 """Of a dead letter; `--raw` gives all."""
+SHOWN_MANY = 20
+"""Of what a bulk request means; `--json` gives all."""
 COLUMNS = 8
 """Beyond these no terminal is wide enough for a table with ids in it."""
 
@@ -163,11 +165,21 @@ def verified(found: Mapping[str, Any]) -> RenderableType:
 
 def counted(verb: str, done: str, answer: Mapping[str, Any]) -> str:
     """How many a bulk request concerns."""
-    what = "join" if done == "reversed" else "candidate"
-    left_out = answer.get("left_out", {})
-    count, others = (len(answer[name]) + left_out.get(name, 0) for name in (done, "refused"))
+    what = "join" if done in ("reversed", "reinstated") else "candidate"
+    others = _count("refused", answer)
     refused = f"; {others} refused" if others else ""
-    return f"{_many(count, what)} of {_many(answer['owners'], 'owner')} {verb}{refused}"
+    count, owners = _many(_count(done, answer), what), _many(answer["owners"], "owner")
+    return f"{count} of {owners} {verb}{refused}"
+
+
+def meant(done: str, answer: Mapping[str, Any]) -> int:
+    """How many joins or candidates a selection means, those that are refused too."""
+    return _count(done, answer) + _count("refused", answer)
+
+
+def _count(name: str, answer: Mapping[str, Any]) -> int:
+    left_out: int = answer.get("left_out", {}).get(name, 0)
+    return len(answer[name]) + left_out
 
 
 def _many(count: int, what: str) -> str:
@@ -175,8 +187,21 @@ def _many(count: int, what: str) -> str:
 
 
 def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
-    """What a bulk request did, and what was refused."""
-    return Group(shown(counted(verb, done, answer)), *_refusals(answer))
+    """What a bulk request did or would do, and what was refused; of a dry run, to what."""
+    told = [*answer.get("joins", ()), *answer.get("candidates", ())]
+    more = len(told) - SHOWN_MANY
+    rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
+    each = (_meant_one(one) for one in told[:SHOWN_MANY])
+    return Group(shown(counted(verb, done, answer)), *each, *rest, *_refusals(answer))
+
+
+def _meant_one(one: Mapping[str, Any]) -> RenderableType:
+    """A join with its two texts, or a candidate with its own."""
+    score = "" if one.get("similarity") is None else f"  {one['similarity']:.4f}"
+    about = f"  {one['owner_id']}  {one['decision']}{score}  from {one['source']}"
+    texts = [one["text"]] if "text" in one else [one["older_text"], one["newer_text"]]
+    name = one.get("decision_id") or one["candidate_id"]
+    return Group(shown(f"{about}  {name}", "dim"), *(shown(f"    {text}") for text in texts))
 
 
 def _refusals(answer: Mapping[str, Any]) -> list[Text]:

@@ -62,15 +62,6 @@ def confirm(context: typer.Context, decision: Decision, because: Because = None)
     call.output.answer(answer, lambda: trees.changed("confirmed", answer))
 
 
-@app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
-def reinstate(context: typer.Context, decision: Decision, because: Because = None) -> None:
-    """Take a reversal back: the join stands again."""
-    call = invocation(context)
-    with call.store() as store:
-        answer = store.reinstate(decision, actor=call.settings.actor, because=because)
-    call.output.answer(answer, lambda: trees.changed("reinstated", answer))
-
-
 @app.command(
     epilog="Example: palimpsest unmerge --decision 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run"
 )

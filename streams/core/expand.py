@@ -8,6 +8,8 @@ from contracts.commands import Restore, Retract, Unmerge
 from contracts.identity import event_id
 from contracts.requests import (
     JoinSelection,
+    ReinstateManyRequest,
+    ReinstateRequest,
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
@@ -83,6 +85,41 @@ def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
     ]
     chosen.sort(key=lambda edge: (not edge.by_person, -edge.place))
     return [_unmerge(ledger, request, edge.id) for edge in chosen]
+
+
+def reversed_joins(ledger: Ledger, request: ReinstateManyRequest) -> list[Edge]:
+    """The reversed joins of an owner that a selection means, earliest first.
+
+    Those alone whose pair was separated by it: what went out as a consequence of another join comes
+    back with that. What the request did before a crash is named again.
+    """
+    chosen = [
+        edge
+        for edge in ledger.edges.values()
+        if _means_edge(request.selection, edge)
+        and (_was_taken_out(ledger, edge) or _reinstated(ledger, request, edge))
+    ]
+    return sorted(chosen, key=lambda edge: edge.place)
+
+
+def _was_taken_out(ledger: Ledger, edge: Edge) -> bool:
+    apart = ledger.separated(edge.older.id, edge.newer.id) is not None
+    return apart and not edge.standing
+
+
+def _reinstated(ledger: Ledger, request: ReinstateManyRequest, edge: Edge) -> bool:
+    one = reinstate_one(request, edge.id)
+    return event_id(_command_id(one.request_id, edge.id), "0") in ledger.events
+
+
+def reinstate_one(request: ReinstateManyRequest, decision_id: str) -> ReinstateRequest:
+    """The request about one of many joins: the same when the many are asked for again."""
+    return ReinstateRequest(
+        request_id=_command_id(request.request_id, decision_id),
+        actor=request.actor,
+        because=request.because,
+        decision_id=decision_id,
+    )
 
 
 def _means_edge(selection: JoinSelection, edge: Edge) -> bool:

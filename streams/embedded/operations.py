@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import assert_never
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
 
 from contracts.commands import (
     Access,
@@ -17,17 +17,18 @@ from contracts.commands import (
     Separate,
     Unmerge,
 )
-from contracts.events import (
-    Joined,
-)
+from contracts.errors import RefusedError
+from contracts.events import Joined
 from contracts.requests import (
     AccessRequest,
     AnyRequest,
     CombineRequest,
     ComposeRequest,
     ConfirmRequest,
+    JoinSelection,
     MergeRequest,
     PolicyRequest,
+    ReinstateManyRequest,
     ReinstateRequest,
     RestoreRequest,
     RetractRequest,
@@ -39,9 +40,11 @@ from contracts.requests import (
     UnmergeRequest,
 )
 from streams.core.expand import (
+    reinstate_one,
     restore_commands,
     retract_commands,
     reverse_commands,
+    reversed_joins,
 )
 from streams.core.ledger import Ledger
 from streams.embedded.addressing import (
@@ -60,6 +63,16 @@ BULK = 200
 """Steps of a bulk request between two commits: candidates looked at, and commands. In a memory of
 thousands of members each command takes some hundredths of a second."""
 
+BulkRequest = ReverseRequest | ReinstateManyRequest | RetractRequest | RestoreRequest
+Step = Unmerge | ReinstateRequest | Retract | Restore
+DONE = {
+    "reverse": "reversed",
+    "reinstate_many": "reinstated",
+    "retract": "retracted",
+    "restore": "restored",
+}
+"""By bulk request, the key of its answer that names what was done."""
+
 
 def carry_out(desk: Desk, request: AnyRequest) -> Answer:
     """What a request did, as plain values.
@@ -75,7 +88,7 @@ def carry_out(desk: Desk, request: AnyRequest) -> Answer:
             return _on_decision(desk, request)
         case UnmergeRequest():
             return unmerged(desk, request)
-        case ReverseRequest() | RetractRequest() | RestoreRequest():
+        case ReverseRequest() | ReinstateManyRequest() | RetractRequest() | RestoreRequest():
             return _in_bulk(desk, request)
         case SettleRequest() | ComposeRequest():
             return judged(desk, request)
@@ -115,10 +128,14 @@ def _on_decision(desk: Desk, request: ConfirmRequest | ReinstateRequest) -> Answ
     return {"decision_id": request.decision_id, "memories": changed}
 
 
-def _in_bulk(desk: Desk, request: ReverseRequest | RetractRequest | RestoreRequest) -> Answer:
-    """One command per owner and join or candidate, committed in parts; nothing is done twice."""
+def _in_bulk(desk: Desk, request: BulkRequest) -> Answer:
+    """One step per owner and join or candidate, committed in parts; nothing is done twice.
+
+    A dry run tells of each what it is: a count does not show that a selection meant the wrong ones.
+    """
     done: list[str] = []
     refused: list[dict[str, str]] = []
+    told: list[dict[str, Any]] = []
     owners = 0
     steps = 0
     for owner_id in list(_owners(desk, request.selection)):
@@ -127,14 +144,60 @@ def _in_bulk(desk: Desk, request: ReverseRequest | RetractRequest | RestoreReque
         owners += bool(commands)
         steps = _committed(desk, steps + len(ledger.entries))
         for command in commands:
-            target = command.decision_id if isinstance(command, Unmerge) else command.candidate_id
-            why = refusals(target, run(desk, command))
+            target = _target(command)
+            if request.dry_run:
+                told.append(_told(ledger, target))
+            why = _carried_out(desk, command)
             refused += why
             if not why:
                 done.append(target)
             steps = _committed(desk, steps + 1)
-    names = {"reverse": "reversed", "retract": "retracted", "restore": "restored"}
-    return {names[request.request]: done, "refused": refused, "owners": owners}
+    answer: Answer = {DONE[request.request]: done, "refused": refused, "owners": owners}
+    what = "joins" if isinstance(request.selection, JoinSelection) else "candidates"
+    return answer | ({what: told} if request.dry_run else {})
+
+
+def _target(command: Step) -> str:
+    return command.candidate_id if isinstance(command, Retract | Restore) else command.decision_id
+
+
+def _carried_out(desk: Desk, command: Step) -> list[dict[str, str]]:
+    """Why a step could not be, if it could not."""
+    if not isinstance(command, ReinstateRequest):
+        return refusals(_target(command), run(desk, command))
+    try:
+        carry_out(desk, command)
+    except RefusedError as error:
+        named = {"reason": error.reason, "detail": error.detail}
+        return [{"decision_id": command.decision_id, **named}]
+    return []
+
+
+def _told(ledger: Ledger, target: str) -> dict[str, Any]:
+    """A join or a candidate that a bulk request means, as a person can tell whether it should."""
+    edge = ledger.edges.get(target)
+    if edge is None:
+        entry = ledger.entries[target]
+        return {
+            "candidate_id": entry.id,
+            "owner_id": ledger.owner_id,
+            "source": entry.fields.source,
+            "decision": entry.decision,
+            "decided_at": entry.decided_at.isoformat(),
+            "text": entry.text,
+        }
+    return {
+        "decision_id": edge.id,
+        "owner_id": ledger.owner_id,
+        "source": edge.newer.fields.source,
+        "decision": edge.decision,
+        "decided_at": edge.decided_at.isoformat(),
+        "similarity": edge.similarity,
+        "older": edge.older.id,
+        "newer": edge.newer.id,
+        "older_text": edge.older.text,
+        "newer_text": edge.newer.text,
+    }
 
 
 def _committed(desk: Desk, steps: int) -> int:
@@ -153,12 +216,12 @@ def _owners(desk: Desk, selection: Selection) -> Iterator[str]:
     return (owner_id for owner_id in desk.log.owners() if owner_id)
 
 
-def _expanded(
-    ledger: Ledger, request: ReverseRequest | RetractRequest | RestoreRequest
-) -> list[Unmerge] | list[Retract] | list[Restore]:
+def _expanded(ledger: Ledger, request: BulkRequest) -> Sequence[Step]:
     match request:
         case ReverseRequest():
             return reverse_commands(ledger, request)
+        case ReinstateManyRequest():
+            return [reinstate_one(request, edge.id) for edge in reversed_joins(ledger, request)]
         case RetractRequest():
             return retract_commands(ledger, request)
         case RestoreRequest():

@@ -208,11 +208,57 @@ def test_reverse_counts_first_and_then_does(stocked: CommandLine) -> None:
     decision = stocked.json("merge", first, tea)["decision_id"]
     selection = ["--decision", "manual_join", "--owner", "ada"]
     planned = stocked.json("reverse", *selection, "--dry-run")
+    [join] = planned.pop("joins")
     assert planned == {"reversed": [decision], "refused": [], "owners": 1}
     assert stocked.json("status")["memories"] == 1
     assert stocked.json("reverse", *selection) == planned
     assert stocked.json("status")["memories"] == 2
     assert "0 joins" in stocked("reverse", *selection).out
+    assert (join["decision_id"], join["decision"]) == (decision, "manual_join")
+    assert (join["older"], join["older_text"], join["newer_text"]) == (first, PARIS, TEA)
+
+
+def test_reversals_are_taken_back_in_bulk(stocked: CommandLine) -> None:
+    first, tea, _ = stocked.ids()
+    decision = stocked.json("merge", first, tea)["decision_id"]
+    selection = ["--decision", "manual_join", "--owner", "ada"]
+    stocked.json("reverse", *selection)
+    told = stocked("reinstate", *selection, "--dry-run")
+    assert "1 join of 1 owner would be reinstated" in told.out
+    assert all(text in told.out for text in (PARIS, TEA, decision))
+    assert stocked.json("status")["memories"] == 2
+    done = stocked.json("reinstate", *selection)
+    assert done == {"reinstated": [decision], "refused": [], "owners": 1}
+    assert stocked.json("status")["memories"] == 1
+    assert stocked("reinstate", *selection).status == 1
+    assert stocked("reinstate", decision, *selection).status == 2
+    assert stocked("reinstate").status == 2
+
+
+@pytest.mark.parametrize("command", ["reverse", "reinstate", "retract", "restore"])
+@pytest.mark.parametrize("how", [["--dry-run"], ["--yes"], []])
+def test_a_selection_that_means_nothing_says_so(
+    stocked: CommandLine, command: str, how: list[str]
+) -> None:
+    ran = stocked(command, "--source", "rows.jsnol", *how)
+    assert ran.status == 1
+    assert "nothing matches" in ran.err
+
+
+def test_without_a_terminal_many_need_a_yes(stocked: CommandLine) -> None:
+    refused = stocked("--json", "retract", "--owner", "ada")
+    assert refused.status == 2
+    assert "3 candidates of 1 owner would be retracted" in refused.document["error"]["detail"]
+    assert len(stocked.json("recall", "ada", PARIS)) == 2
+    assert len(stocked.json("retract", "--owner", "ada", "--yes")["retracted"]) == 3
+    assert stocked.json("recall", "ada", PARIS) == []
+
+
+def test_a_dry_run_shows_the_candidates_that_it_means(stocked: CommandLine) -> None:
+    planned = stocked.json("retract", "--owner", "ada", "--dry-run")
+    assert [one["text"] for one in planned["candidates"]] == [PARIS, TEA, PARIS]
+    assert [one["candidate_id"] for one in planned["candidates"]] == planned["retracted"]
+    assert stocked("retract", "--owner", "ada", "--dry-run").out.count(PARIS) == 2
 
 
 def test_retract_and_restore(stocked: CommandLine) -> None:
@@ -236,10 +282,10 @@ def test_a_person_is_told_how_many_and_asked(
     assert "1 candidate of 1 owner would be retracted" in ran.err
     assert ran.status == status
     assert stocked.json("status")["memories"] == memories
-    assert stocked("restore", "--candidate", tea, "--yes").err == ""
+    assert "Do it?" not in stocked("restore", "--candidate", tea, "--yes").err
 
 
-@pytest.mark.parametrize("command", ["reverse", "retract", "restore"])
+@pytest.mark.parametrize("command", ["reverse", "reinstate", "retract", "restore"])
 def test_a_bulk_command_must_say_which(stocked: CommandLine, command: str) -> None:
     assert stocked(command, "--yes").status == 2
     assert stocked(command, "--decision", "nonsense").status == 2

@@ -22,6 +22,7 @@ from contracts.requests import (
     JoinSelection,
     MergeRequest,
     PolicyRequest,
+    ReinstateManyRequest,
     ReinstateRequest,
     Request,
     RestoreRequest,
@@ -128,6 +129,8 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     ask(ConfirmRequest, decision_id=joined)
     ask(ReverseRequest, selection=JoinSelection(candidate_id=b))
     ask(ReinstateRequest, decision_id=joined)
+    ask(ReverseRequest, selection=JoinSelection(candidate_id=b))
+    ask(ReinstateManyRequest, selection=JoinSelection(candidate_id=b))
     ask(SeparateRequest, a=a, b=e)
     evidence = Evidence(policy=STORE_TIME.hash, check="dedupe")
     batch: dict[str, Any] = {"decision": "llm_merge", "evidence": evidence}
@@ -145,7 +148,8 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     union, _ = get_args(AnyRequest)
     assert ask.kinds == set(get_args(union))
     everyones = {request.request for request, owner in ask.workers.asked if owner is None}
-    assert everyones == {"reverse", "retract", "restore", "compact", "set_policy"}
+    bulk = {"reverse", "reinstate_many", "retract", "restore"}
+    assert everyones == bulk | {"compact", "set_policy"}
 
 
 def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> None:

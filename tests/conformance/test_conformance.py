@@ -14,6 +14,7 @@ from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Refused, Rev
 from contracts.requests import (
     JoinSelection,
     MergeRequest,
+    ReinstateManyRequest,
     ReinstateRequest,
     RestoreRequest,
     RetractRequest,
@@ -252,6 +253,21 @@ def test_bulk_requests_reach_every_owner_and_a_rehearsal_writes_nothing(runtime:
         assert plain(runtime.ask(request)) == plain(shown)
         assert len(runtime.log()) > len(before)
     assert [runtime.memories(owner) for owner in OWNERS] == [[], [], []]
+
+
+def test_what_was_reversed_in_bulk_comes_back_in_bulk(runtime: Runtime) -> None:
+    runtime.submit(STREAM)
+    before = [runtime.memories(owner) for owner in OWNERS]
+    selection = JoinSelection(source="made-up")
+    reversed_ = runtime.ask(ReverseRequest(request_id=fresh(), selection=selection))
+    assert [runtime.memories(owner) for owner in OWNERS] != before
+    request = ReinstateManyRequest(request_id=fresh(), selection=selection)
+    assert plain(runtime.rehearse(request)) == plain(runtime.ask(request))
+    assert [runtime.memories(owner) for owner in OWNERS] == before
+    log = runtime.log()
+    again = runtime.ask(request)
+    assert sorted(again["reinstated"]) == sorted(reversed_["reversed"])
+    assert runtime.log() == log
 
 
 def plain(answer: Mapping[str, Any]) -> Any:

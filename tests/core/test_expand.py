@@ -6,6 +6,7 @@ from contracts.commands import Unmerge
 from contracts.events import Reversed
 from contracts.requests import (
     JoinSelection,
+    ReinstateManyRequest,
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
@@ -16,6 +17,7 @@ from streams.core.expand import (
     restore_commands,
     retract_commands,
     reverse_commands,
+    reversed_joins,
     unmerge_commands,
 )
 from tests.core.spec import KEEP, PLAIN, SECOND, TAKE, History, given, merge, say, unmerge
@@ -106,3 +108,34 @@ def test_candidates_are_retracted_and_restored_in_bulk() -> None:
     for back in restore_commands(history.ledger, restoring):
         history.carry_out(back)
     history.shows({"Tea": "a b c d", "Milk": "x y"})
+
+
+def test_joins_are_reinstated_by_the_selection_that_reversed_them() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Mate", {"b": TAKE}))
+    selection = JoinSelection(policy=PLAIN.hash)
+    taken = named(history, take_out(history, selection))
+    request = ReinstateManyRequest(request_id=history.fresh(), selection=selection)
+    back = [edge.id for edge in reversed_joins(history.ledger, request)]
+    edges = [history.ledger.edges[one] for one in back]
+    assert [f"{history.name(e.newer.id)} {history.name(e.older.id)}" for e in edges] == taken[::-1]
+    other = request.model_copy(update={"selection": JoinSelection(source="another")})
+    assert reversed_joins(history.ledger, other) == []
+
+
+def test_a_consequence_is_not_reinstated_without_its_cause() -> None:
+    """It separated nothing: the join that it followed from brings it back."""
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": KEEP}))
+    selection = JoinSelection(policy=PLAIN.hash)
+    [command] = take_out(history, selection, consequence_of=history.log[0].id)
+    assert not history.ledger.edges[command.decision_id].standing
+    request = ReinstateManyRequest(request_id=history.fresh(), selection=selection)
+    assert reversed_joins(history.ledger, request) == []
+
+
+def take_out(history: History, selection: JoinSelection, **how: object) -> list[Unmerge]:
+    """Reverse what a selection means."""
+    request = ReverseRequest(request_id=history.fresh(), selection=selection)
+    commands = reverse_commands(history.ledger, request)
+    for command in commands:
+        history.carry_out(command.model_copy(update=how))
+    return commands

@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from palimpsest.cli import app
+from palimpsest.output import Output
 from tests.docs.conftest import one_engine
 from tests.docs.pages import NAMES, prose
 
@@ -37,8 +38,9 @@ TEXTS = (
     "Ada is learning Spanish.",
     "Ada lives in Paris.",
 )
-STILL_WRONG: dict[tuple[str, ...], int] = {("dead-letters", "retry"): 1}
-"""A dead letter is as wrong as it was: nothing has been mended."""
+STILL_WRONG: dict[tuple[str, ...], int] = {("dead-letters", "retry"): 1, ("restore", "stdin"): 1}
+"""A dead letter is as wrong as it was: nothing has been mended. Nothing was retracted."""
+IN_BULK = ("reverse", "reinstate", "retract", "restore")
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
         "review": decision,
     }.get(words[0], "")
     named["ID"] = some
+    if words[0] in IN_BULK and "--source" in words:
+        named[words[words.index("--source") + 1]] = "stdin"
     return [some if UUID.fullmatch(word) else named.get(word, word) for word in words]
 
 
@@ -124,7 +128,8 @@ def write_inputs() -> None:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_it_can_be_typed(line: str, prepared: Prepared) -> None:
+def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Output, "asks", True)
     shutil.rmtree(prepared.folder)
     shutil.copytree(prepared.whole, prepared.folder)
     write_inputs()
@@ -136,7 +141,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared) -> None:
         words = ["--store", str(prepared.folder), *words]
     elif words[:2] == ["log", "import"]:
         words = ["--store", "new", *words]
-    ran = run(*words, stdin=b'{"owner_id": "ada", "text": "Ada sings."}')
+    bulk = any(word in IN_BULK for word in words)
+    ran = run(*words, stdin=b"y\n" if bulk else b'{"owner_id": "ada", "text": "Ada sings."}')
     name = tuple(word for word in words if not word.startswith("-"))[1:3]
     assert ran.exit_code == STILL_WRONG.get(name, 0), ran.output
 

@@ -21,6 +21,7 @@ from contracts.requests import (
     JoinSelection,
     MergeRequest,
     PolicyRequest,
+    ReinstateManyRequest,
     ReinstateRequest,
     RestoreRequest,
     RetractRequest,
@@ -391,6 +392,30 @@ def test_restore_brings_back_what_retract_took(filled: Runtime) -> None:
     assert not any(memory["living"] for memory in memories(filled.log)["owner 1"])
     restored = ask(filled, RestoreRequest(request_id=fresh(), selection=selection))
     assert sorted(restored["restored"]) == sorted(retracted["retracted"])
+    assert memories(filled.log) == before
+
+
+def test_reinstating_brings_back_what_reverse_took_out(
+    filled: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it was cut short: asked again, it does the rest and names everything."""
+    before = memories(filled.log)
+    selection = JoinSelection(source="made-up")
+    taken = ask(filled, ReverseRequest(request_id=fresh(), selection=selection))["reversed"]
+    monkeypatch.setattr(operations, "BULK", 3)
+    request = ReinstateManyRequest(request_id=fresh(), selection=selection)
+    commits = iter([False, True])
+
+    def dies(name: str) -> None:
+        if name == "log:append" and next(commits, False):
+            raise KeyboardInterrupt
+
+    filled.writer._effect = dies
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(WriterDesk(filled.writer), request)
+    filled.writer.abandon()
+    assert memories(filled.log) != before
+    assert sorted(ask(filled, request)["reinstated"]) == sorted(taken)
     assert memories(filled.log) == before
 
 

@@ -86,13 +86,18 @@ class Batches(Reader):
         return queueing.next_question(self._desk, owner_id=owner_id)
 
     def review_same(
-        self, decision_id: str, *, actor: str | None = None, because: str | None = None
+        self,
+        decision_id: str,
+        existing_id: str,
+        *,
+        actor: str | None = None,
+        because: str | None = None,
     ) -> Answer:
-        """A person says that the pair of a waiting decision is the same.
+        """A person says that a pair is the same: as `next_review` names it, by both ids.
 
-        A pending pair is merged, a join confirmed. RefusedError where nothing waits about it.
+        A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
         """
-        row = queueing.question_about(self._desk, decision_id)
+        row = queueing.question_about(self._desk, decision_id, existing_id)
         said: dict[str, Any] = {"request_id": str(uuid4()), "actor": actor, "because": because}
         request: AnyRequest = (
             MergeRequest(**said, a=row["existing_id"], b=row["candidate_id"])
@@ -102,10 +107,15 @@ class Batches(Reader):
         return self._desk.ask(request)
 
     def review_different(
-        self, decision_id: str, *, actor: str | None = None, because: str | None = None
+        self,
+        decision_id: str,
+        existing_id: str,
+        *,
+        actor: str | None = None,
+        because: str | None = None,
     ) -> Answer:
         """A person says that it is not: a pending pair is separated, a join taken out."""
-        row = queueing.question_about(self._desk, decision_id)
+        row = queueing.question_about(self._desk, decision_id, existing_id)
         said: dict[str, Any] = {"request_id": str(uuid4()), "actor": actor, "because": because}
         request: AnyRequest = (
             SeparateRequest(**said, a=row["existing_id"], b=row["candidate_id"])

@@ -16,22 +16,27 @@ _NEXT = """
 SELECT waits_as, decision, similarity, owner_id, namespace, decision_id, candidate_id, existing_id,
        new_text, existing_text, cues, decided_at
 FROM review_queue
-WHERE decision_id = coalesce(?, decision_id) AND owner_id = coalesce(?, owner_id)
+WHERE decision_id = coalesce(?, decision_id) AND existing_id = coalesce(?, existing_id)
+  AND owner_id = coalesce(?, owner_id)
 ORDER BY waits_as, similarity, position
 """
 
 
 def next_question(
-    desk: FrontDesk, *, decision_id: str | None = None, owner_id: str | None = None
+    desk: FrontDesk,
+    *,
+    decision_id: str | None = None,
+    existing_id: str | None = None,
+    owner_id: str | None = None,
 ) -> dict[str, Any] | None:
-    """The question that is asked first, of all or about a decision or an owner; None for none.
+    """The question that is asked first, of all or about a decision, a pair or an owner, or None.
 
     Pending pairs come before joins to look at again, the least alike first. What was answered is
     not asked again, though its candidate may still wait for another pair.
     """
     desk.refresh()
     ledgers: dict[str, Ledger] = {}
-    for row in query(desk.projections, _NEXT, [decision_id, owner_id]):
+    for row in query(desk.projections, _NEXT, [decision_id, existing_id, owner_id]):
         owner = row["owner_id"]
         if owner not in ledgers:
             ledgers[owner] = fold_owner(desk.log, owner)
@@ -40,9 +45,13 @@ def next_question(
     return None
 
 
-def question_about(desk: FrontDesk, decision_id: str) -> dict[str, Any]:
-    """The question about a decision. RefusedError where it does not wait."""
-    found = next_question(desk, decision_id=decision_id)
+def question_about(desk: FrontDesk, decision_id: str, existing_id: str) -> dict[str, Any]:
+    """The question about a decision's pair. RefusedError where it does not wait.
+
+    A decision may wait about several pairs: an answer is about the one that was seen.
+    """
+    found = next_question(desk, decision_id=decision_id, existing_id=existing_id)
     if found is None:
-        raise RefusedError("not_waiting", f"nothing waits about decision {decision_id}")
+        pair = f"decision {decision_id} and candidate {existing_id}"
+        raise RefusedError("not_waiting", f"nothing waits about {pair}: see `review next`")
     return found

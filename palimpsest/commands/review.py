@@ -19,6 +19,9 @@ app = typer.Typer(
 )
 
 Decision = Annotated[str, typer.Argument(metavar="DECISION", help="As `review next` shows it.")]
+Existing = Annotated[
+    str, typer.Argument(metavar="EXISTING", help="The pair's other candidate, as it shows it.")
+]
 
 
 @app.command(epilog="Example: palimpsest review run")
@@ -58,22 +61,29 @@ def next_question(context: typer.Context, owner: OneOwner = None) -> None:
         row = store.next_review(owner_id=owner)
     call.output.answer(row, lambda: fields(row) if row else shown("nothing waits", "dim"))
     if row is not None:
-        call.output.remark(f"palimpsest review same|different {row['decision_id']}")
+        pair = f"{row['decision_id']} {row['existing_id']}"
+        call.output.remark(f"palimpsest review same|different {pair}")
 
 
-@app.command(epilog="Example: palimpsest review same 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
-def same(context: typer.Context, decision: Decision, because: Because = None) -> None:
+@app.command(epilog="Example: palimpsest review same 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 A")
+def same(
+    context: typer.Context, decision: Decision, existing: Existing, because: Because = None
+) -> None:
     """Say that the two texts are the same: a pending pair is merged, a join confirmed."""
     call = invocation(context)
     with call.store() as store:
-        answer = store.review_same(decision, actor=call.settings.actor, because=because)
+        answer = store.review_same(decision, existing, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: trees.changed("the same", answer))
 
 
-@app.command(epilog="Example: palimpsest review different 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
-def different(context: typer.Context, decision: Decision, because: Because = None) -> None:
+@app.command(epilog="Example: palimpsest review different 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 A")
+def different(
+    context: typer.Context, decision: Decision, existing: Existing, because: Because = None
+) -> None:
     """Say that they are not: a pending pair is separated, a join taken out."""
     call = invocation(context)
     with call.store() as store:
-        answer = store.review_different(decision, actor=call.settings.actor, because=because)
+        answer = store.review_different(
+            decision, existing, actor=call.settings.actor, because=because
+        )
     call.output.answer(answer, lambda: trees.changed("different", answer))

@@ -48,6 +48,11 @@ def next_question(ada: Speaker) -> dict[str, Any]:
     return row
 
 
+def pair(row: dict[str, Any]) -> tuple[str, str]:
+    """What an answer names."""
+    return row["decision_id"], row["existing_id"]
+
+
 @embedded_alone
 def test_exact_repeats_are_confirmed_without_a_model(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
@@ -116,7 +121,7 @@ def test_a_person_is_not_overruled_by_a_model(
     ada.under(STORE_TIME)
     older, newer = ada.say(*OTHER)
     settle(ada, newer, older, "unavailable")
-    ada.store.review_same(next_question(ada)["decision_id"], actor="kim")
+    ada.store.review_same(*pair(next_question(ada)), actor="kim")
     answer = review(ada, asking)
     assert (answer["reversed"], server.calls) == ([], 0)
 
@@ -141,10 +146,10 @@ def test_a_pending_pair_is_asked_first_and_merged_or_separated(ada: Speaker) -> 
     ada.say(*SAME, *OTHER)
     first = next_question(ada)
     assert (first["waits_as"], first["new_text"]) == ("pending", OTHER[1])
-    ada.store.review_different(first["decision_id"], actor="kim")
+    ada.store.review_different(*pair(first), actor="kim")
     second = next_question(ada)
     assert second["existing_text"] == SAME[0]
-    ada.store.review_same(second["decision_id"], actor="kim")
+    ada.store.review_same(*pair(second), actor="kim")
     assert ada.store.next_review(owner_id=ada.name) is None
     assert ada.rows("candidates", where="pending") == []
     counted = ada.rows("decisions", "decision, actor", "rank = 'person'")
@@ -154,6 +159,22 @@ def test_a_pending_pair_is_asked_first_and_merged_or_separated(ada: Speaker) -> 
     ]
 
 
+def test_an_answer_is_about_the_pair_that_was_seen(ada: Speaker) -> None:
+    """One decision waits about two pairs: the same command again does not answer the other one."""
+    ada.under(STORE_TIME)
+    *_, last = ada.say(*OTHER, OTHER[0].replace("brass", "tin"))
+    waiting = ada.rows("review_queue", where=f"candidate_id = '{last}'")
+    assert len(waiting) == 2
+    seen, unseen = waiting
+    assert seen["decision_id"] == unseen["decision_id"]
+    ada.store.review_different(*pair(seen))
+    for answer in (ada.store.review_different, ada.store.review_same):
+        with pytest.raises(RefusedError, match="nothing waits"):
+            answer(*pair(seen))
+    answered = ada.store.review_same(*pair(unseen))
+    assert len(answered["memories"]) == 1
+
+
 def test_a_join_is_confirmed_or_taken_out(ada: Speaker) -> None:
     ada.under(STORE_TIME)
     ada.say("Ada owns a boat", "Ada owns the boat", "Ben has a red car", "Ben has the red car")
@@ -161,13 +182,13 @@ def test_a_join_is_confirmed_or_taken_out(ada: Speaker) -> None:
     older, newer = ada.say(*OTHER)
     settle(ada, newer, older, "unavailable")
     while (row := next_question(ada))["waits_as"] == "pending":
-        ada.store.review_different(row["decision_id"])
+        ada.store.review_different(*pair(row))
     assert (row["waits_as"], row["decision"]) == ("unreviewed", "fallback_reject")
-    ada.store.review_different(row["decision_id"], because="two keys")
+    ada.store.review_different(*pair(row), because="two keys")
     assert ada.store.next_review(owner_id=ada.name) is None
     assert reviews(ada)["fallback_reject"] == "reversed"
     with pytest.raises(RefusedError, match="nothing waits"):
-        ada.store.review_same(row["decision_id"])
+        ada.store.review_same(*pair(row))
 
 
 @embedded_alone

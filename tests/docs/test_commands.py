@@ -55,6 +55,7 @@ class Prepared:
     standing: str
     reversed: str
     joined: str
+    older: str
     memory: str
     apart: tuple[str, str]
     letter: str
@@ -87,6 +88,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
         standing=joins[0]["decision_id"],
         reversed=joins[1]["decision_id"],
         joined=joins[0]["candidate_id"],
+        older=joins[0]["joined_to"],
         memory=joins[0]["memory_id"],
         apart=(alone[0]["memory_id"], alone[1]["memory_id"]),
         letter=asked(folder, "dead-letters", "list")[0]["id"],
@@ -98,6 +100,8 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
     decision = store.reversed if words[0] == "reinstate" else store.standing
     named = {"D": decision, "C": store.joined, "M": store.memory, "DIR": "made"}
     named |= dict(zip("AB", store.apart, strict=True))
+    if words[0] == "review":
+        named["A"] = store.older
     some = {
         "show": store.memory,
         "dead-letters": store.letter,

@@ -110,17 +110,24 @@ def _nearest(
             f"LanceDB has vectors of {dimension} numbers, the model makes {len(vector)} numbers:"
             " name the model with which the memories were embedded"
         )
-    best = _best(_search(memories, vector, k, where))
-    wanted = max(4 * k, FEWEST)
-    while True:
-        hits = _search(candidates, vector, wanted, where)
-        found = _best(hits)
-        if len(found) >= k or len(hits) < wanted:
-            break
-        wanted *= 4
-    for memory_id, score in found.items():
+    best = _reached(memories, vector, k, where)
+    for memory_id, score in _reached(candidates, vector, k, where).items():
         best[memory_id] = max(score, best.get(memory_id, -1.0))
     return _recalled(candidates, memories, best, k)
+
+
+def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float]:
+    """The score of every memory that a table has among its `k` best, all that tie included."""
+    wanted = max(4 * k, FEWEST)
+    while True:
+        hits = _search(table, vector, wanted, where)
+        best = _best(hits)
+        if len(hits) < wanted:
+            return best
+        scores = list(best.values())
+        if len(scores) >= k and _score(hits[-1]) < scores[k - 1]:
+            return best
+        wanted *= 4
 
 
 def _search(table: Table, vector: Query, limit: int, where: str) -> list[dict[str, Any]]:
@@ -142,8 +149,13 @@ def _search(table: Table, vector: Query, limit: int, where: str) -> list[dict[st
 def _best(hits: Iterable[dict[str, Any]]) -> dict[str, float]:
     best: dict[str, float] = {}
     for hit in hits:
-        best.setdefault(hit["memory_id"], round(1.0 - hit["_distance"], DECIMALS))
+        best.setdefault(hit["memory_id"], _score(hit))
     return best
+
+
+def _score(hit: dict[str, Any]) -> float:
+    score: float = round(1.0 - hit["_distance"], DECIMALS)
+    return score
 
 
 def _recalled(candidates: Table, memories: Table, best: dict[str, float], k: int) -> list[Recalled]:

@@ -6,12 +6,18 @@ import base64
 import gzip
 import json
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from contracts.errors import InvalidInputError
+from contracts.identity import digest, invalid_id
 from palimpsest.output import Output
+from palimpsest.paths import LOG_FILE
+from streams.embedded.dead_letters import Arrived, DeadLetters
+from streams.embedded.log import Log
 from tests.cli.conftest import CommandLine, row
 
 PARIS = "Ada lives in Paris near the canal"
@@ -440,6 +446,24 @@ def test_a_retry_renames_and_gives_the_ids_that_the_first_reading_would_have(
     assert len(palimpsest.json("dead-letters", "list", "--state", "retried")) == 2
     again = palimpsest.json("ingest", file, "--source", "chat", "--map", "content=text")
     assert (again["known"], again["decisions"]) == (2, {})
+
+
+def test_a_letter_of_which_only_the_beginning_was_kept_is_not_retried(
+    palimpsest: CommandLine,
+) -> None:
+    """A row that is too large for a topic; what is left of it may be a row, too, but another."""
+    palimpsest.ingest(row(PARIS))
+    whole = json.dumps(row(TEA)).encode() + b" " * 9
+    error = InvalidInputError("field", "too large")
+    at, sha = datetime(2026, 1, 2, tzinfo=UTC), digest(whole)
+    cut = Arrived(invalid_id(sha), whole[:-9], error, "topic/0/1", at, sha, len(whole))
+    with Log.open(palimpsest.store / LOG_FILE) as log, log.transaction():
+        DeadLetters(log).follow(cut)
+    retried = palimpsest.json("dead-letters", "retry", status=1)
+    assert (retried["invalid"], retried["decisions"]) == (1, {})
+    [letter] = palimpsest.json("dead-letters", "list")
+    assert letter["state"] == "open"
+    assert palimpsest.json("status")["candidates"] == 1
 
 
 def test_schemas_are_written(palimpsest: CommandLine) -> None:

@@ -23,7 +23,7 @@ PARTITIONS = 4
 
 
 @pytest.fixture(scope="session")
-def startable() -> None:
+def startable(wanted: None) -> None:
     """That a broker can be started: asked for by tests that start one of their own."""
     try:
         distribution_with_archive()

@@ -4,7 +4,8 @@ A plugin (tests/conftest.py), because each conftest that imports a fixture has o
 
 All processes of pytest-xdist share one broker, which takes a twentieth of a core while idle;
 `KAFKA_BOOTSTRAP` names one that runs already. Where neither can be, tests with a cluster are
-skipped and say why, and with `PALIMPSEST_REQUIRE_CLUSTER=1` they fail.
+skipped and say why, and with `PALIMPSEST_REQUIRE_CLUSTER=1` they fail. With 0 they are skipped
+wherever they run.
 """
 
 from __future__ import annotations
@@ -33,7 +34,14 @@ def no_cluster(reason: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def wanted() -> None:
+    """Skips whoever needs a broker where none is wanted."""
+    if os.environ.get("PALIMPSEST_REQUIRE_CLUSTER") == "0":
+        pytest.skip("no cluster is wanted: PALIMPSEST_REQUIRE_CLUSTER=0")
+
+
+@pytest.fixture(scope="session")
+def broker(wanted: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The bootstrap address of a broker that all tests share: kill others."""
     if named := os.environ.get("KAFKA_BOOTSTRAP"):
         yield named
@@ -43,7 +51,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listeners]:
+def secured(wanted: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listeners]:
     """Where that broker wants TLS and a password or a certificate; one of ours in any case."""
     with _ours(tmp_path_factory) as listeners:
         if "ssl" not in listeners:

@@ -8,6 +8,7 @@ from tests.core.spec import (
     KEEP,
     TAKE,
     Step,
+    combine,
     compose,
     given,
     judge,
@@ -139,6 +140,17 @@ def test_a_text_of_unknown_sources_or_without_the_newcomer_is_unusable() -> None
 def test_a_text_that_is_another_candidates_is_unusable() -> None:
     history = given(say("x", "Likes green tea"), *COMPOSED)
     history.then("b llm_keep")
+
+
+def test_a_text_that_speaks_for_another_memory_is_unusable() -> None:
+    """Nobody said it, but it was composed there: two memories would have one face."""
+    apart: tuple[Step, ...] = (say("x", "Drinks tea"), say("y", "Green it is", {"x": ASK}))
+    history = given(*COMPOSED, *apart)
+    history.when(judge("y", x="compose", text="likes green tea", sources="x y"))
+    history.then("y llm_keep")
+    history.when(combine("x", "y", text="Likes GREEN tea", sources="x y"))
+    history.then("refused unusable_text")
+    history.shows({"Likes green tea": "a b", "Drinks tea": "x", "Green it is": "y"})
 
 
 def test_a_text_that_cannot_stand_stays_with_its_verdict() -> None:

@@ -6,6 +6,7 @@ import base64
 
 import numpy as np
 
+from contracts.commands import Retract
 from contracts.events import Vector
 from projections.changes import MANY_MEMBERS, Changes
 from projections.folding import folded, owner_rows
@@ -65,6 +66,25 @@ def test_a_large_memory_is_summed_as_it_grows() -> None:
     assert memory.members == MANY_MEMBERS + 20
     assert memory.topics == tuple(f"topic {number}" for number in range(7))
     assert final(batches) == final(list(folded(history.log, 0, history.log.head())))
+
+
+def test_a_large_memory_is_summed_anew_after_a_retraction() -> None:
+    """Whoever is retracted was counted, with its topic; the newcomers after it count once."""
+    history = History()
+    ids = [
+        history.admit("ada", "The kettle sings.", topics=[f"topic {number}"])
+        for number in range(MANY_MEMBERS + 1)
+    ]
+    batches = [history.take()]
+    history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=ids[7]))
+    batches.append(history.take())
+    history.admit("ada", "The kettle sings.", topics=["the last"])
+    batches.append(history.take())
+    (memory,) = final(batches).values()
+    assert isinstance(memory, MemoryState)
+    assert memory.members == MANY_MEMBERS + 1
+    kept = [f"topic {number}" for number in range(MANY_MEMBERS + 1) if number != 7]
+    assert memory.topics == (*kept, "the last")
 
 
 def vector(numbers: list[float]) -> Vector:

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contracts.commands import Access, Merge, Retract, Unmerge
+from contracts.commands import Access, Merge, Restore, Retract, Settle, Unmerge
 from contracts.errors import StoreError
+from contracts.events import Composition
+from contracts.evidence import Verdict
 from projections.projector import Projector
 from projections.recall import Query, recall, recall_as_of
 from projections.vectors import decoded
-from tests.projections.histories import DIMENSION, History, vector_of
+from tests.projections.histories import DIMENSION, History, content_of, vector_of
 
 
 def of(text: str) -> Query:
@@ -89,6 +91,53 @@ def test_vectors_of_another_length_are_not_compared(tmp_path: Path) -> None:
     assert found[0]["memory_id"] == last
     with pytest.raises(StoreError, match="2 numbers"):
         recall(tmp_path, "ada", np.ones(2, np.float32), 5)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 60])
+def test_of_many_that_are_as_near_the_older_are_recalled(tmp_path: Path, k: int) -> None:
+    """More of them than a search returns; each has wordings enough to fill it alone, too."""
+    history = History()
+    same = vector_of("The kettle sings.")
+    ids = [
+        history.admit("ada", f"The kettle sings in {number} keys.", vector=same)
+        for number in range(60)
+    ]
+    project(tmp_path, history)
+    for word in (Retract, Restore):  # the oldest are written last
+        for oldest in ids[:5]:
+            history.run(word(command_id=history.fresh(), owner_id="ada", candidate_id=oldest))
+    project(tmp_path, history)
+    memories = history.ledgers["ada"].memories()
+    older = sorted(memories, key=lambda memory: (memory.members[0].decided_at, memory.id))
+    expected = [memory.id for memory in older[:k]]
+    query = of("The kettle sings.")
+    then = recall_as_of(history.log, "ada", query, k, None, history.log.head())
+    assert [one["memory_id"] for one in then] == expected
+    assert recall(tmp_path, "ada", query, k) == then
+
+
+def test_a_composed_text_is_among_those_that_are_as_near(tmp_path: Path) -> None:
+    """Only its memory's face has its vector: no candidate says it."""
+    history = History()
+    same = vector_of("The kettle sings.")
+    a = history.admit("ada", "The kettle is old.")
+    b = history.admit("ada", "The kettle is loud.", (a, 0.8))
+    for number in range(60):
+        history.admit("ada", f"The kettle sings in {number} keys.", vector=same)
+    project(tmp_path, history)
+    text = "The kettle is old and loud."
+    history.run(
+        Settle(
+            command_id=history.fresh(),
+            owner_id="ada",
+            candidate_id=b,
+            verdicts=(Verdict(neighbour_id=a, answer="compose"),),
+            composition=Composition(content=content_of(text, same), sources=(a, b)),
+        )
+    )
+    project(tmp_path, history)
+    (found,) = recall(tmp_path, "ada", of("The kettle sings."), 1)
+    assert (found["memory_id"], found["face"]) == (a, text)
 
 
 def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:

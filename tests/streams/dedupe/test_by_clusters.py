@@ -16,7 +16,7 @@ from streams.dedupe import Run, proposals
 from streams.judge.pairs import Composed, Pair, Side
 from streams.policies import load_policy
 from tests.core.spec import History, content, given
-from tests.streams.dedupe.test_by_tokens import STILL, at
+from tests.streams.dedupe.test_by_tokens import STILL, at, at_cosine
 
 RULES = load_policy("replace-or-merge")
 GRAY, CERTAIN = 22, 5
@@ -26,8 +26,9 @@ GRAY, CERTAIN = 22, 5
 class Composes:
     """A judge that joins texts with a plus, or is away; it keeps what it was given."""
 
-    def __init__(self, answer: Answer = "compose") -> None:
+    def __init__(self, answer: Answer = "compose", text: str | None = None) -> None:
         self.answer = answer
+        self.text = text
         self.given: list[list[str]] = []
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
@@ -36,7 +37,7 @@ class Composes:
     async def compose(self, sources: Sequence[Side]) -> Composed:
         self.given.append([source.text for source in sources])
         verdict = Verdict(neighbour_id=sources[0].candidate_id, answer=self.answer)
-        made = " + ".join(source.text for source in sources)
+        made = self.text or " + ".join(source.text for source in sources)
         return Composed(made if self.answer == "compose" else None, verdict)
 
 
@@ -176,3 +177,42 @@ def test_a_cue_keeps_a_cluster_apart_whatever_the_fallback(unavailable: str) -> 
     run, joins = run_of(history, Composes("unavailable"), rules=rules)
     assert joins == []
     assert run.left + run.unanswered == 1
+
+
+def test_sources_go_from_the_oldest_to_the_newest() -> None:
+    """Whatever pair holds the cluster together first: b is in it only by c, which is newer."""
+    history = given(
+        at("a", "beside the mill", 0),
+        at("b", "behind the church", 40),
+        at("c", "between the two", 20),
+        policy=STILL,
+    )
+    judge = Composes()
+    _, [*_, last] = run_of(history, judge)
+    assert judge.given == [["beside the mill", "behind the church", "between the two"]]
+    assert [history.name(one) for one in last.sources] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("text", ["Beside the mill + BEHIND the church", " "])
+def test_a_text_that_is_another_memorys_is_composed_for_nobody(text: str) -> None:
+    """It is somebody's own already, whatever its case; and a blank one says nothing."""
+    history = given(
+        at("x", "beside the mill + behind the church", 90),
+        at("a", "beside the mill", 0),
+        at("b", "behind the church", 20),
+        policy=STILL,
+    )
+    run, joins = run_of(history, Composes(text=text))
+    assert (joins, run.joins) == ([], [])
+    assert run.asked == {"compose": 1}
+
+
+@pytest.mark.parametrize(
+    ("cosine", "decisions"),
+    [(0.8999, []), (0.9, ["llm_merge"]), (0.9499, ["llm_merge"]), (0.95, ["superseded"])],
+)
+def test_zones_are_inclusive_upward(cosine: float, decisions: list[str]) -> None:
+    pair = (at("a", "the first of them", 0), at_cosine("b", "the last of them", cosine))
+    run, joins = run_of(given(*pair, policy=STILL), Composes())
+    assert [one.decision for one in joins] == decisions
+    assert all(one["similarity"] == cosine for one in run.joins)

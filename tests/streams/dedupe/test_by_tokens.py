@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from math import cos, radians, sin
+from math import acos, cos, degrees, radians, sin
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from contracts.evidence import Answer, Verdict
 from contracts.policy import CosineCheck, Policy, Zone
 from contracts.requests import CombineRequest, SeparateRequest
 from streams.dedupe import Run, proposals
+from streams.dedupe.near import cosine_of
 from streams.dedupe.run import Proposal
 from streams.judge.pairs import Composed, Pair, Side
 from streams.policies import load_policy
@@ -138,6 +139,47 @@ def test_a_memory_merged_in_a_run_is_not_merged_again_in_it() -> None:
     assert len(joins) == 1
     assert len(run.merged) == 2
     assert run.joins[0]["similarity"] == 0.9397
+
+
+def test_certain_pairs_make_no_chain_of_merges_either() -> None:
+    """All three are beyond doubt the same in pairs; the third is left for the next run."""
+    three = (
+        at("a", "Ada owns a boat in the harbour", 0),
+        at("b", "Ada owns the boat in the harbour", 1),
+        at("c", "Ada owns the boat in a harbour", 2),
+    )
+    run, joins, judge = run_of(given(*three, policy=STILL))
+    assert [one["decision"] for one in run.joins] == ["auto_reject"]
+    assert (len(joins), len(run.merged), judge.asked) == (1, 2, [])
+
+
+def at_cosine(name: str, text: str, cosine: float) -> Step:
+    """A candidate with exactly this cosine, to four decimals, to one at nought degrees."""
+    return at(name, text, degrees(acos(cosine)))
+
+
+@pytest.mark.parametrize(
+    ("cosine", "decisions"),
+    [(0.8799, []), (0.88, ["llm_reject"]), (0.9799, ["llm_reject"]), (0.98, ["auto_reject"])],
+)
+def test_zones_are_inclusive_upward(cosine: float, decisions: list[str]) -> None:
+    twins = (at("a", "Ada owns a boat", 0), at_cosine("b", "Ada owns the boat", cosine))
+    run, _, _ = run_of(given(*twins, policy=STILL))
+    assert [one["decision"] for one in run.joins] == decisions
+    assert all(one["similarity"] == cosine for one in run.joins)
+
+
+@pytest.mark.parametrize(("fewest", "memories"), [(15, 2), (16, 1), (17, 1), (18, 0)])
+def test_texts_of_as_many_characters_as_the_check_wants_are_compared(
+    fewest: int, memories: int
+) -> None:
+    check = cosine_of(STORE_TIME)
+    assert check is not None
+    longer = check.model_copy(update={"min_characters": fewest})
+    rules = STORE_TIME.model_copy(update={"checks": (longer,)})
+    twins = (at("a", "Ada owns a boat", 0), at("b", "Ada owns the boat", 1))
+    run, _, _ = run_of(given(*twins, policy=STILL), rules=rules)
+    assert run.memories == memories
 
 
 def test_pairs_are_asked_about_in_packed_requests_of_at_most_so_many() -> None:

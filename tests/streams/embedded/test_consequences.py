@@ -156,6 +156,27 @@ def asked_about(runtime: Runtime, later: Any) -> str:
     return event.data.evidence.asked[0]
 
 
+def test_what_goes_out_goes_the_latest_before_the_earlier(runtime: Runtime) -> None:
+    """Both replaced the newer text, as nobody answered; then each is decided on by arrival."""
+    _, newer, *later = say(
+        runtime, FIRST, NEWER, FIRST.replace("alpha", "sierra"), FIRST.replace("bravo", "tango")
+    )
+    for one in later:
+        verdict = Verdict(neighbour_id=asked_about(runtime, one), answer="unavailable")
+        settle = SettleRequest(
+            request_id=str(uuid4()), candidate_id=one.candidate_id, verdicts=(verdict,)
+        )
+        carry_out(WriterDesk(runtime.writer), settle)
+        runtime.writer.commit()
+    before = len(runtime.lines())
+    unmerge(runtime, newer.decision_id, with_consequences=True)
+    events = [decode(line) for line in runtime.lines()[before:]]
+    out = [event.data.candidate_id for event in events if isinstance(event, Reversed)]
+    anew = [event.data.candidate_id for event in events if isinstance(event, Redecided)]
+    earlier, latest = (one.candidate_id for one in later)
+    assert (out, anew) == ([newer.candidate_id, latest, earlier], [earlier, latest])
+
+
 def asked_twice(runtime: Runtime, **what: Any) -> list[dict[str, Any]]:
     """The answers to a request that comes twice; the second time nothing is added."""
     request = UnmergeRequest(request_id=str(uuid4()), with_consequences=True, **what)

@@ -59,6 +59,15 @@ def test_an_empty_answer_is_one(log: Log, inbox: Inbox) -> None:
     assert inbox.take_answer(item) == b""
 
 
+def test_what_was_answered_keeps_no_text_until_its_answer_is_fetched(
+    log: Log, inbox: Inbox
+) -> None:
+    items = [inbox.put("candidates", "a.jsonl", body) for body in (b"Ada moved", b"Ben stays")]
+    answer(log, items[0], b"!")
+    bodies: dict[int, bytes] = dict(log.rows("SELECT id, body FROM inbox"))
+    assert bodies == {items[0]: b"", items[1]: b"Ben stays"}
+
+
 def test_the_id_of_an_item_is_never_given_again(log: Log, inbox: Inbox) -> None:
     first = inbox.put("request", "cli", b"?")
     answer(log, first, b"!")

@@ -1,0 +1,167 @@
+"""How far a partition is: behind the last record of what was taken, published or decided on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+from aiokafka import ConsumerRecord
+
+from contracts.errors import StoreError
+from contracts.events import Decided
+from streams.cluster import publishing
+from streams.cluster.connection import Connection
+from streams.cluster.copies import open_copy, take_over
+from streams.cluster.copy import Followed, PublishedLog
+from streams.cluster.metrics import Metrics
+from streams.cluster.partition import PartitionWriter
+from streams.cluster.publishing import UNKNOWN, PartitionProducer
+from streams.cluster.records import Done, Outgoing, Record, done_with
+from streams.cluster.topics import Topics
+from streams.embedded.log import Lines
+from streams.embedder import Embedder
+from streams.policies import load_policy
+from tests.streams.embedded.runtime import AT, Runtime
+from tests.stub_engine import StubEngine
+
+TOPICS = Topics("", 1)
+CANDIDATES, DECISIONS = TOPICS.name("candidates"), TOPICS.name("decisions")
+INPUTS = {CANDIDATES: "candidates-id", TOPICS.name("commands"): "commands-id"}
+
+
+def candidate(offset: int, value: bytes | None = None) -> Record:
+    row = {"owner_id": "ann", "id": str(offset), "text": f"Text {offset}"}
+    return Record(CANDIDATES, 0, offset, orjson.dumps(row) if value is None else value)
+
+
+class Brokers:
+    """What was published: of each transaction the events' subjects, and what it was done with."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[list[str], list[Done]]] = []
+
+    def publish(self, lines: Lines, _others: Sequence[Outgoing], done: Sequence[Done]) -> int:
+        self.taken.append(([e.subject for e, _ in lines if isinstance(e, Decided)], [*done]))
+        return sum(len(lines) for lines, _ in self.taken)
+
+
+@pytest.fixture
+def brokers() -> Brokers:
+    return Brokers()
+
+
+@pytest.fixture
+def writer(tmp_path: Path, brokers: Brokers) -> Iterator[PartitionWriter]:
+    with PublishedLog.create(tmp_path / "copy.sqlite") as log:
+        log.publish_with(brokers.publish, Followed(DECISIONS, 0, "decisions-id", 0))
+        embedder, policy = Embedder(StubEngine()), load_policy("standard")
+        yield PartitionWriter(
+            log, 0, TOPICS, INPUTS, policy, lambda: embedder, lambda: AT, Metrics()
+        )
+        embedder.close()
+
+
+def test_a_batch_is_done_with_its_last_record(writer: PartitionWriter, brokers: Brokers) -> None:
+    batch = [candidate(4), candidate(5), candidate(7, b"not JSON")]
+    writer.close(writer.open(batch))
+    [(decided, done)] = brokers.taken
+    assert len(decided) == 2
+    assert done == [Done(CANDIDATES, "candidates-id", 7)]
+    assert writer.log.first_undone(CANDIDATES, "candidates-id", 0) == 8
+    assert writer.log.first_undone(CANDIDATES, "made anew", 0) == 0
+
+
+def test_what_comes_again_is_left_out(writer: PartitionWriter, brokers: Brokers) -> None:
+    """The broken one, too: a dead letter for each record, and not for each delivery."""
+    batch = [candidate(4), candidate(5), candidate(7, b"not JSON")]
+    writer.close(writer.open(batch))
+    again = writer.open([*batch, candidate(8)])
+    assert [record.offset for record in again.records] == [8]
+    writer.close(again)
+    assert len(brokers.taken) == 2
+
+
+def test_a_copy_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> None:
+    with Runtime(tmp_path / "log.sqlite") as runtime:
+        runtime.submit(*({"owner_id": "ann", "text": f"Text {number}"} for number in range(3)))
+        lines = runtime.lines()
+    log, followed = open_copy(tmp_path, TOPICS, 0, "decisions-id", 20)
+    assert followed.next_offset == 0
+    headers = done_with([Done(CANDIDATES, "candidates-id", 7)])
+    records = [read_back(10 + place, line) for place, line in enumerate(lines[:-1])]
+    take_over({0: log}, [*records, read_back(16, lines[-1], headers)], "decisions-id")
+    assert log.followed(DECISIONS, 0) == Followed(DECISIONS, 0, "decisions-id", 17)
+    assert log.first_undone(CANDIDATES, "candidates-id", 0) == 8
+    log.close()
+
+
+def read_back(
+    offset: int, line: bytes, headers: tuple[tuple[str, bytes], ...] = ()
+) -> ConsumerRecord[bytes, bytes]:
+    return ConsumerRecord(DECISIONS, 0, offset, 0, 0, None, line, None, 0, len(line), headers)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a broker tells of a record that it took."""
+
+    offset: int
+
+
+class Client:
+    """Stands in for aiokafka's producer: records get these offsets, in their order."""
+
+    def __init__(self, offsets: Sequence[int]) -> None:
+        self._offsets = iter(offsets)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        yield
+
+    async def send(self, *_args: object, **_named: object) -> asyncio.Future[Told]:
+        future = asyncio.get_running_loop().create_future()
+        future.set_result(Told(next(self._offsets)))
+        return future
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Lines:
+    with Runtime(tmp_path / "log.sqlite") as runtime:
+        runtime.submit(*({"owner_id": "ann", "text": f"Text {number}"} for number in range(2)))
+        events = [one.event for one in runtime.log.after(0)]
+        return list(zip(events, runtime.lines(), strict=True))
+
+
+def published(
+    monkeypatch: pytest.MonkeyPatch, lines: Lines, offsets: Sequence[int], known: int
+) -> int | None:
+    """Where the decisions end, once these were sent with another topic's record behind them."""
+    monkeypatch.setattr(publishing, "AIOKafkaProducer", lambda **_: Client(offsets))
+
+    async def publish() -> int | None:
+        producer = PartitionProducer(Connection(bootstrap="nowhere:9092"), TOPICS, 0)
+        producer.go_on_at(known)
+        letter = Outgoing(TOPICS.name("dead_letters"), b"a letter")
+        return await asyncio.to_thread(producer.publish, lines, [letter], [])
+
+    return asyncio.run(publish())
+
+
+def test_what_is_published_ends_behind_its_last_decision(
+    monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    assert published(monkeypatch, lines, (10, 11, 13, 2), 10) == 14
+    assert published(monkeypatch, lines, (10, 11, UNKNOWN, 2), 10) is None
+    assert published(monkeypatch, [], (2,), 10) is None
+
+
+def test_decisions_that_would_go_back_are_of_a_topic_made_anew(
+    monkeypatch: pytest.MonkeyPatch, lines: Lines
+) -> None:
+    with pytest.raises(StoreError, match="made anew"):
+        published(monkeypatch, lines, (9, 10, 11, 2), 10)

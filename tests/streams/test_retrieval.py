@@ -1,0 +1,112 @@
+"""A newcomer finds all that it must see: after another policy, a changed row, or a stranger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from contracts.events import Decided
+from contracts.policy import CosineCheck, Policy, SessionCheck, Zone
+from contracts.requests import RetractRequest, Selection
+from streams.embedded.desk import WriterDesk
+from streams.embedded.inputs import Outcome
+from streams.embedded.operations import carry_out
+from streams.policies import load_policy
+from tests.streams.embedded.runtime import Row, Runtime, inputs
+
+WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
+WORDS += "india lima mike oscar papa romeo".split()
+GRAY = Zone(at_least=0.7, action="pending")
+MODEL = load_policy("standard").model
+
+
+def said(number: int, *places: int, **more: str) -> Row:
+    """A row of twenty words, others at these places: nineteen that two texts share are .95."""
+    words = [f"other{number}at{at}" if at in places else word for at, word in enumerate(WORDS)]
+    return {"owner_id": "ann", "id": str(number), "text": " ".join(words), **more}
+
+
+def rules(*checks: CosineCheck | SessionCheck) -> Policy:
+    return Policy(name="rules", model=MODEL, search="candidates", checks=checks)
+
+
+ASKING = rules(CosineCheck(check="cosine", zones=(GRAY,)))
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> Iterator[Runtime]:
+    with Runtime(tmp_path / "log.sqlite", policy=ASKING) as running:
+        yield running
+
+
+def asked(runtime: Runtime, outcome: Outcome) -> Sequence[str]:
+    """Whom the judge is asked about, by the candidate's decision."""
+    found = runtime.log.find(outcome.decision_id or "")
+    assert found is not None
+    assert isinstance(found.event, Decided)
+    return found.event.data.evidence.asked
+
+
+def test_another_policy_looks_as_far_as_it_says(runtime: Runtime) -> None:
+    """The index of the policy before it had a higher floor."""
+    strict = rules(CosineCheck(check="cosine", zones=(Zone(at_least=0.99, action="pending"),)))
+    runtime.writer.use_policy(strict)
+    first, second = runtime.submit(said(1), said(2, 0, 1))
+    assert second.decision == "stored"
+    runtime.writer.use_policy(ASKING)
+    (third,) = runtime.submit(said(3, 0, 1, 2))
+    assert set(asked(runtime, third)) == {first.candidate_id, second.candidate_id}
+
+
+def test_a_text_that_comes_back_to_life_is_found_in_the_window_that_brings_it_back(
+    runtime: Runtime,
+) -> None:
+    """It was not there when the window's newcomers were looked up."""
+    (retracted,) = runtime.submit(said(1))
+    selection = Selection(candidate_id=retracted.candidate_id)
+    request = RetractRequest(request_id=str(uuid4()), selection=selection)
+    carry_out(WriterDesk(runtime.writer), request)
+    runtime.writer.commit()
+    before, repeat, after = runtime.submit(said(2, 0), {**said_again(1, 3)}, said(4, 1))
+    assert asked(runtime, before) == ()
+    assert repeat.decision == "hash_exact"
+    assert asked(runtime, after) == (repeat.candidate_id, before.candidate_id)
+
+
+def said_again(number: int, again: int) -> dict[str, object]:
+    """The text of a row under another id."""
+    row = said(number)
+    assert not isinstance(row, bytes)
+    return {**row, "id": str(again)}
+
+
+def test_who_was_not_looked_up_with_the_window_is_found_by_it(runtime: Runtime) -> None:
+    """Its text is on its way for a window whose candidate is then refused: it is embedded late."""
+    refused = {**said_again(2, 1)}
+    windows = [
+        runtime.writer.open_window(inputs(rows))
+        for rows in ([said(1, *range(20)), refused], [said_again(2, 2), said(3, 0)])
+    ]
+    [_, conflict], [stranger, near] = [runtime.writer.close_window(one) for one in windows]
+    assert (conflict.reason, stranger.decision) == ("id_conflict", "stored")
+    assert asked(runtime, near) == (stranger.candidate_id,)
+
+
+@pytest.mark.parametrize("top", [1, 2, 3])
+def test_the_session_is_seen_whole_where_others_fill_the_top(tmp_path: Path, top: int) -> None:
+    """Two of another session are nearer: with a top of two they leave no room in it."""
+    policy = rules(
+        SessionCheck(check="session", threshold=0.85, guard=False),
+        CosineCheck(check="cosine", zones=(GRAY,), top=top),
+    )
+    with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
+        own, *_ = runtime.submit(
+            said(1, 2, 3, session_id="own"),
+            said(2, 0, session_id="other"),
+            said(3, 1, session_id="other"),
+        )
+        (last,) = runtime.submit(said(4, session_id="own"))
+        assert (last.decision, last.joined_to) == ("session_reject", own.candidate_id)

@@ -43,16 +43,17 @@ class Batches(Reader):
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
 
-        Returns what was compared, asked and joined. With `dry_run` nothing is written, but the
-        judge is asked: the real run finds its answers. RefusedError where the policy has no batch
-        rules; UsageError where the judge cannot be used.
+        Returns what was compared, asked and joined, and what the judge's calls cost. With `dry_run`
+        nothing is written, but the judge is asked: the real run finds its answers. RefusedError
+        where the policy has no batch rules; UsageError where the judge cannot be used.
         """
 
         async def run() -> dict[str, Any]:
-            async with self._judge(judge) as asked:
-                return await dedupe(
+            async with self._judge(judge, recorded=not dry_run) as asked:
+                done = await dedupe(
                     self._desk, asked, owner_id=owner_id, dry_run=dry_run, tell=progress
                 )
+                return {**done, "cost": asked.cost()}
 
         return asyncio.run(run())
 
@@ -65,18 +66,21 @@ class Batches(Reader):
     ) -> dict[str, Any]:
         """Review every rejection, or one owner's.
 
-        Exact repeats are confirmed, the stronger model sees the rest.
+        Exact repeats are confirmed, the stronger model sees the rest. Of `left`, those that it was
+        `asked` about and gave nothing usable wait for a person; those that are `unavailable` there
+        wait for the next run.
         """
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
-                return await review(self._desk, asked, owner_id=owner_id, tell=progress)
+                done = await review(self._desk, asked, owner_id=owner_id, tell=progress)
+                return {**done, "cost": asked.cost()}
 
         return asyncio.run(run())
 
-    def _judge(self, settings: JudgeSettings | None) -> OnDemand:
+    def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> OnDemand:
         rules = self._desk.policy_in_force().judge
-        return OnDemand(self.folder, rules, settings or JudgeSettings())
+        return OnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
 
     def next_review(self, *, owner_id: str | None = None) -> dict[str, Any] | None:
         """What a person is asked next, about anybody's memories or one owner's; None for nothing.

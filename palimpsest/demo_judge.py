@@ -53,13 +53,15 @@ class JudgeServer:
     """The server, running from entering to leaving it; on any free port, unless one is named.
 
     `delay` seconds pass before each answer. Faults of `fail` are used up one a request; that of
-    `always` stays until it is None again. `calls` counts requests, `most_at_once` those under
+    `always` stays until it is None again, and `rule` says of each request which it has, if any.
+    `calls` counts requests, `most_at_once` those under
     way together, and `requests` keeps what they said.
     """
 
     def __init__(self, port: int = 0, delay: float = 0.0, *, keep: bool = True) -> None:
         self.delay = delay
         self.always: Fault | None = None
+        self.rule: Callable[[dict[str, Any]], Fault | None] = lambda _: None
         self.requests: deque[dict[str, Any]] = deque(maxlen=None if keep else 0)
         self.calls = 0
         self.most_at_once = 0
@@ -113,7 +115,8 @@ class JudgeServer:
             self._under_way += 1
             self.most_at_once = max(self.most_at_once, self._under_way)
             self.requests.append(request)
-            fault = self._next.popleft() if self._next else self.always or Fault()
+            always = self.rule(request) or self.always or Fault()
+            fault = self._next.popleft() if self._next else always
         try:
             yield fault
         finally:

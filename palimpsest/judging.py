@@ -7,10 +7,11 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypedDict
 
 from contracts import policy
 from contracts.evidence import Verdict
+from streams.judge.cost import NOTHING
 from streams.judge.judge import Judge
 from streams.judge.pairs import Composed, Pair, Side
 from streams.judge.settings import JudgeSettings
@@ -29,11 +30,26 @@ class Judging(Protocol):
         """As `compare`, by the policy's stronger model."""
 
 
-class OnDemand:
-    """A store's judge; who asks nothing needs neither its packages nor a key."""
+class CostTold(TypedDict):
+    """What a run's requests to the judge cost; `usd` is None where the price is not known."""
 
-    def __init__(self, folder: Path, rules: policy.Judge, settings: JudgeSettings) -> None:
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+
+
+class OnDemand:
+    """A store's judge; who asks nothing needs neither its packages nor a key.
+
+    `recorded` is false in a dry run: what an answer cost goes to the log with the run that uses it.
+    """
+
+    def __init__(
+        self, folder: Path, rules: policy.Judge, settings: JudgeSettings, *, recorded: bool = True
+    ) -> None:
         self._folder, self._rules, self._settings = folder, rules, settings
+        self._recorded = recorded
         self._stack = AsyncExitStack()
         self._judge: Judge | None = None
 
@@ -50,9 +66,21 @@ class OnDemand:
 
     async def _opened(self) -> Judge:
         if self._judge is None:
-            beside = Judge.beside(self._folder, self._rules, self._settings, _now)
+            beside = Judge.beside(
+                self._folder, self._rules, self._settings, _now, recorded=self._recorded
+            )
             self._judge = await self._stack.enter_async_context(beside)
         return self._judge
+
+    def cost(self) -> CostTold:
+        """What its requests have cost so far; to be asked before it is left."""
+        cost = self._judge.cost if self._judge is not None else NOTHING
+        return {
+            "calls": round(cost.calls),
+            "input_tokens": cost.input_tokens,
+            "output_tokens": cost.output_tokens,
+            "usd": cost.usd,
+        }
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """A verdict for each pair, in their order."""

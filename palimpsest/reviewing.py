@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from contracts.commands import Unmerge
 from contracts.errors import RefusedError
+from contracts.events import RANKS
 from contracts.evidence import Verdict
 from contracts.identity import event_id
 from contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
@@ -17,6 +19,8 @@ from palimpsest.judging import Judging
 from streams.core.expand import EXACT
 from streams.core.ledger import Edge, Ledger
 from streams.core.moment import moment
+from streams.core.operate import unmerge
+from streams.core.refusal import Refusal
 from streams.dedupe import Tell
 from streams.embedded.owners import fold_owner
 from streams.judge.pairs import Pair, Side
@@ -46,6 +50,7 @@ class Reviewed:
             "confirmed": self.confirmed,
             "reversed": self.reversed,
             "refused": self.refused,
+            "asked": dict(self.asked),
             "left": self.asked["unavailable"] + self.asked["unusable"],
         }
 
@@ -57,7 +62,8 @@ async def review(
 
     Exact repeats are confirmed first, without a model. The stronger model is asked about the rest:
     *same* confirms, *different* takes the join out, with the rank of a review. Where that is
-    refused, because the text would live twice or a person has said otherwise, it is told.
+    refused, because the text would live twice, it is told. Once nobody answers, nobody is asked any
+    more: what is left waits for the next run.
     """
     owners = desk.owners(owner_id)
     done = Reviewed()
@@ -70,17 +76,29 @@ async def review(
         )
         rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
         while part := list(islice(rejected, AT_ONCE)):
+            if done.asked["unavailable"]:
+                done.asked["unavailable"] += len(part)
+                continue
             verdicts = await judge.review([_pair(edge) for edge in part])
-            _carry_out(desk, part, verdicts, ledger.seen, done)
+            _carry_out(desk, part, verdicts, ledger, done)
         ledger.dissolve()
     return done.told()
 
 
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:
-    """Standing joins that no person made and nobody has reviewed, in the order of their events."""
+    """Standing joins that no person made and nobody has reviewed, in the order of their events.
+
+    Who reinstated a join has said that it is right, and a review of lower rank would be refused.
+    """
     for edge in ledger.edges.values():
-        if edge.standing and edge.rank in ("rule", "judge") and edge.id not in ledger.reviews:
+        automatic = edge.standing and edge.rank in ("rule", "judge")
+        if automatic and edge.id not in ledger.reviews and not _is_reinstated(ledger, edge):
             yield edge
+
+
+def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
+    said = ledger.statements.get(edge.newer.id, {}).get(edge.older.id)
+    return said is not None and not said.separated and RANKS[said.rank] >= RANKS["review"]
 
 
 def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], seen: int, done: Reviewed) -> None:
@@ -94,30 +112,55 @@ def _carry_out(
     desk: FrontDesk,
     edges: Sequence[Edge],
     verdicts: Sequence[Verdict],
-    seen: int,
+    ledger: Ledger,
     done: Reviewed,
 ) -> None:
     said: list[tuple[Edge, AnyRequest]] = []
     for edge, verdict in zip(edges, verdicts, strict=True):
         done.asked[verdict.answer] += 1
         if verdict.answer == "same":
-            said.append((edge, _confirm(edge, verdict, seen)))
-        elif verdict.answer == "different":
-            said.append((edge, _reverse(edge, verdict, seen)))
+            said.append((edge, _confirm(edge, verdict, ledger.seen)))
+        elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, done):
+            said.append((edge, _reverse(edge, verdict, ledger.seen)))
     answers = desk.ask_each([request for _, request in said])
     for (edge, request), answer in zip(said, answers, strict=True):
         _note(edge, request, answer, done)
 
 
+def _refused_again(ledger: Ledger, edge: Edge, verdict: Verdict, done: Reviewed) -> bool:
+    """Whether a reversal is told as refused without being asked for, as it would only be again.
+
+    A verdict that cost something is brought all the same: the refusal records it.
+    """
+    if verdict.calls:
+        return False
+    command = Unmerge(
+        command_id=edge.id, owner_id=ledger.owner_id, decision_id=edge.id, rank="review"
+    )
+    found = unmerge(command, ledger, ledger.at(edge.decided_at))
+    if isinstance(found, Refusal):
+        _tell_refused(edge, found.reason, found.detail, done)
+    return isinstance(found, Refusal)
+
+
+def _tell_refused(edge: Edge, reason: str, detail: str, done: Reviewed) -> None:
+    done.refused.append({**_about(edge), "reason": reason, "detail": detail})
+
+
+def _about(edge: Edge) -> dict[str, Any]:
+    return {"decision_id": edge.id, "decision": edge.decision, "similarity": edge.similarity}
+
+
 def _note(edge: Edge, request: AnyRequest, answer: Any, done: Reviewed) -> None:
-    about = {"decision_id": edge.id, "decision": edge.decision, "similarity": edge.similarity}
     if isinstance(answer, RefusedError):
-        done.refused.append({**about, "reason": answer.reason, "detail": answer.detail})
+        _tell_refused(edge, answer.reason, answer.detail, done)
     elif request.request == "confirm":
         done.confirmed += 1
     else:
         reasoning = request.because
-        done.reversed.append({**about, "candidate_id": edge.newer.id, "reasoning": reasoning})
+        done.reversed.append(
+            {**_about(edge), "candidate_id": edge.newer.id, "reasoning": reasoning}
+        )
 
 
 def _confirm(edge: Edge, verdict: Verdict | None, seen: int) -> ConfirmRequest:

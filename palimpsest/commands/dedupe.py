@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -43,6 +43,7 @@ def _drawn(answer: Mapping[str, Any]) -> RenderableType:
         shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})"),
         shown(f"pairs looked at: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
         shown(f"the judge said: {asked or 'nothing, for nobody asked'}"),
+        *_paid(answer),
         shown(f"{verb}: {len(answer['joined']):,}", "bold"),
     ]
     for one in answer["joined"]:
@@ -55,3 +56,11 @@ def _drawn(answer: Mapping[str, Any]) -> RenderableType:
         for one in answer["refused"]
     ]
     return Group(*lines)
+
+
+def _paid(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """What a dry run cost: the log has it only once a run uses the answers."""
+    cost = answer["cost"]
+    if answer["dry_run"] and cost["calls"]:
+        usd = "unknown" if cost["usd"] is None else f"${cost['usd']:.6f}"
+        yield shown(f"calls for this dry run: {cost['calls']:,} ({usd})")

@@ -28,13 +28,14 @@ Existing = Annotated[
 def run(context: typer.Context, owner: OneOwner = None) -> None:
     """Confirm exact repeats, and ask the stronger model about the other rejections.
 
-    The exit status is 1 where it gave no usable answer: those stay unreviewed.
+    The exit status is 1 where it did not answer: those wait for the next run. What it gives no
+    usable answer about, now or before, waits for a person.
     """
     call = invocation(context)
     with call.output.progress() as tell, call.store() as store:
         answer = store.review(owner_id=owner, judge=call.settings.judge, progress=tell)
     call.output.answer(answer, lambda: _reviewed(answer))
-    if answer["left"]:
+    if answer["asked"].get("unavailable"):
         raise typer.Exit(1)
 
 

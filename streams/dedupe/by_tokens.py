@@ -30,13 +30,13 @@ async def by_tokens(
     """What one owner's memories give, part by part: certain pairs first, then each packed request.
 
     The zones of the policy's cosine check say which pairs are certain and which the judge is asked
-    about. A memory that was merged takes no further part in the run. When nobody answers, what is
-    left waits for the next run.
+    about. A memory that was merged takes no further part in the run. Once nobody answers, of any
+    owner, nobody is asked any more: what is left waits for the next run.
     """
     near = near_pairs(ledger, policy, rule, run)
     certain, gray = _split(near, policy)
     yield list(_joined(certain, policy, run))
-    if not policy.judge.enabled:
+    if run.unanswered > 0 or not policy.judge.enabled:
         run.left += len(gray)
         return
     while gray := [one for one in gray if not _merged(one, run)]:

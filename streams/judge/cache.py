@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from streams.judge.cost import NOTHING, Cost
 from streams.judge.notes import connect, telling
 
 
@@ -38,7 +40,8 @@ class Known:
 class VerdictCache:
     """A file of answers. It can be deleted at any time: what is needed again is asked again.
 
-    No text of a memory is in it but those that the judge composed, and short reasons.
+    No text of a memory is in it but those that the judge composed, and short reasons. What a dry
+    run paid for is *owed*: its cost belongs to the first verdict that is recorded.
     """
 
     def __init__(self, file: Path) -> None:
@@ -54,6 +57,21 @@ class VerdictCache:
         with telling(self._file):
             row = self._connection.execute(sql, key.row).fetchone()
         return None if row is None else Known(*row)
+
+    def owe(self, key: Key, cost: Cost) -> None:
+        """Note what an answer cost that nobody records yet."""
+        sql = "INSERT OR REPLACE INTO owed VALUES (?, ?, ?, ?, ?)"
+        with telling(self._file):
+            self._connection.execute(sql, (*key.row, json.dumps(asdict(cost))))
+
+    def claim(self, key: Key) -> Cost:
+        """What an answer cost that nobody has recorded yet: whoever claims it records it."""
+        one = " FROM owed WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
+        with telling(self._file):
+            if self._connection.execute("SELECT 1" + one, key.row).fetchone() is None:
+                return NOTHING
+            row = self._connection.execute(f"DELETE{one} RETURNING cost", key.row).fetchone()
+        return NOTHING if row is None else Cost(**json.loads(row[0]))
 
     def put(self, key: Key, known: Known) -> None:
         """Remember an answer, at once."""

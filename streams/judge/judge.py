@@ -16,8 +16,11 @@ from contracts.evidence import Verdict
 from streams.judge.answers import composed
 from streams.judge.budget import Budget
 from streams.judge.cache import Key, Known, VerdictCache
-from streams.judge.hearing import Heard, Hearing, agreed, no_answer
+from streams.judge.cost import NOTHING, Cost
+from streams.judge.hearing import Heard, Hearing, agreed, no_answer, remember
+from streams.judge.models import model
 from streams.judge.notes import FILE
+from streams.judge.packing import entries_of, fits
 from streams.judge.pairs import Composed, Pair, Side
 from streams.judge.payload import sources_payload
 from streams.judge.prompts import Name, Prompt, prompt
@@ -41,9 +44,16 @@ class Judge:
     """
 
     def __init__(
-        self, rules: policy.Judge, settings: JudgeSettings, cache: VerdictCache, budget: Budget
+        self,
+        rules: policy.Judge,
+        settings: JudgeSettings,
+        cache: VerdictCache,
+        budget: Budget,
+        *,
+        recorded: bool = True,
     ) -> None:
         self.rules = rules
+        self._recorded = recorded
         self.budget = budget
         self._settings = settings
         self._cache = cache
@@ -57,14 +67,21 @@ class Judge:
         rules: policy.Judge,
         settings: JudgeSettings,
         clock: Callable[[], datetime],
+        *,
+        recorded: bool = True,
     ) -> Judge:
-        """A judge whose answers and budget are kept in a store's folder."""
+        """A judge whose answers and budget are kept in a store's folder.
+
+        Where nothing of it is `recorded` in the log, as in a dry run, the cost of an answer goes
+        to the verdict that is recorded later.
+        """
         file = folder / FILE
-        return cls(rules, settings, VerdictCache(file), Budget(file, settings, clock))
+        cache, budget = VerdictCache(file), Budget(file, settings, clock)
+        return cls(rules, settings, cache, budget, recorded=recorded)
 
     def by(self, rules: policy.Judge) -> Judge:
         """The same judge by other rules: one rate, one budget, open as long as this one is."""
-        other = Judge(rules, self._settings, self._cache, self.budget)
+        other = Judge(rules, self._settings, self._cache, self.budget, recorded=self._recorded)
         other._service = self.service
         return other
 
@@ -101,6 +118,11 @@ class Judge:
             raise RuntimeError("a judge is an async context manager: enter it first")
         return self._service
 
+    @property
+    def cost(self) -> Cost:
+        """What its requests have cost since it was entered, whatever became of the answers."""
+        return self.service.cost
+
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """A verdict for each pair, in their order; give pairs of one owner, they share requests.
 
@@ -125,13 +147,22 @@ class Judge:
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
         known = self._cache.get(key)
         if known is not None:
-            return _composed(known.text, Heard("compose", None), sources, asked, name)
-        reply = await self.service.ask(asked, name, sources_payload(sources))
+            cost = self._cache.claim(key) if self._recorded else NOTHING
+            heard = Heard(
+                "unusable" if known.answer == "unusable" else "compose", known.reason, cost
+            )
+            return _composed(known.text, heard, sources, asked, name)
+        payload, entries = sources_payload(sources), entries_of(sources)
+        if not fits(asked, payload, entries, model(name)):
+            heard = Heard("unusable", "the texts are more than the model reads")
+            return _composed(None, heard, sources, asked, name)
+        reply = await self.service.ask(asked, name, payload, entries)
         text = _whole_text(reply)
-        if text is None:
-            return _composed(None, _no_text(reply), sources, asked, name)
-        self._cache.put(key, Known("compose", text=text))
-        return _composed(text, Heard("compose", None, reply.cost), sources, asked, name)
+        heard = Heard("compose", None, reply.cost) if text is not None else _no_text(reply)
+        if text is not None or (heard.answer == "unusable" and reply.lasting):
+            answer = Known(heard.answer, heard.reason, text)
+            remember(self._cache, key, answer, reply.cost, self._recorded)
+        return _composed(text, heard, sources, asked, name)
 
     async def _in_one_order(self, asked: Name, name: str, pairs: Sequence[Pair]) -> list[Verdict]:
         hearing = self._hearing(asked, name)
@@ -148,7 +179,8 @@ class Judge:
         return _verdicts(pairs, heard, hearing)
 
     def _hearing(self, asked: Name, name: str) -> Hearing:
-        return Hearing(prompt(asked), name, self.rules, self._cache, self.service)
+        rules, cache = self.rules, self._cache
+        return Hearing(prompt(asked), name, rules, cache, self.service, self._recorded)
 
 
 def _hash(sources: Sequence[Side]) -> str:

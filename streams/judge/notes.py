@@ -16,6 +16,9 @@ BUSY_SECONDS = 30.0
 _ANSWERS = """CREATE TABLE IF NOT EXISTS answers (
     older BLOB, newer BLOB, prompt TEXT, model TEXT, answer TEXT NOT NULL, reason TEXT, text TEXT,
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
+_OWED = """CREATE TABLE IF NOT EXISTS owed (
+    older BLOB, newer BLOB, prompt TEXT, model TEXT, cost TEXT NOT NULL,
+    PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
 _SPENDING = """CREATE TABLE IF NOT EXISTS spending (
     day TEXT PRIMARY KEY, calls INTEGER, usd REAL) WITHOUT ROWID"""
 
@@ -45,5 +48,6 @@ def connect(file: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute(_ANSWERS)
+        connection.execute(_OWED)
         connection.execute(_SPENDING)
     return connection

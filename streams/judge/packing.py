@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contracts import policy
+from contracts.candidate import MAX_TEXT_BYTES
 from streams.judge.models import Model
-from streams.judge.pairs import Pair
-from streams.judge.payload import NO_PAIRS, pair_tokens, tokens
+from streams.judge.pairs import Pair, Side
+from streams.judge.payload import BYTES_A_TOKEN, NO_PAIRS, pair_tokens, tokens
 from streams.judge.prompts import Prompt
 
 THINKING_TOKENS = 4_000
@@ -33,6 +34,22 @@ def pack(pairs: Sequence[Pair], prompt: Prompt, model: Model, rules: policy.Judg
             begin, used = place, 0
         used += size
     return [*packed, range(begin, len(pairs))] if pairs else []
+
+
+def entries_of(sources: Sequence[Side]) -> int:
+    """As how many entries of an answer a text counts that is composed of these.
+
+    It has all that they say, so it may be as long as they are together, up to the longest text that
+    a memory may have.
+    """
+    most = min(sum(tokens(source.text) for source in sources), MAX_TEXT_BYTES // BYTES_A_TOKEN + 1)
+    return -(-most // ANSWER_TOKENS)
+
+
+def fits(prompt: Prompt, payload: str, entries: int, model: Model) -> bool:
+    """Whether the model's context holds a request, with an answer of so many entries."""
+    told = tokens(prompt.text) + tokens(payload)
+    return told + answer_limit(entries, model) <= model.context
 
 
 def answer_limit(pairs: int, model: Model) -> int:

@@ -45,7 +45,8 @@ _NO_KEY = (
 class Reply:
     """What came back: `given` is the tool's input, `why` says what is wrong where none came.
 
-    `cut`: the model did not come to its end, so a text in it is not whole.
+    `cut`: the model did not come to its end, so a text in it is not whole. `lasting`: what is wrong
+    is the model's word about these texts, so asking again would only cost again.
     """
 
     outcome: Literal["answered", "unavailable", "unusable"]
@@ -53,6 +54,7 @@ class Reply:
     why: str = ""
     given: Any = None
     cut: bool = False
+    lasting: bool = True
 
 
 class _Block(BaseModel):
@@ -74,7 +76,8 @@ class _Message(BaseModel):
 class Service:
     """Sends requests, so many at once and so fast as the settings say, within the day's budget.
 
-    Retries, back-off with jitter, `retry-after` and the key are the SDK's business.
+    `cost` is what they have cost so far, whatever became of the answers. Retries, back-off with
+    jitter, `retry-after` and the key are the SDK's business.
     """
 
     def __init__(self, settings: JudgeSettings, budget: Budget) -> None:
@@ -85,6 +88,7 @@ class Service:
         self._client = _client(settings)
         self._taken = False
         self._refused = 0
+        self.cost = Cost()
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()
@@ -150,11 +154,14 @@ class Service:
             message = _Message.model_validate_json(answer)
         except ValidationError:
             cost = Cost(usd=reserved.usd if known.tiers else None, seconds=seconds, calls=1)
-            return Reply("unusable", cost, "it is no message")
+            self.cost += cost
+            return Reply("unusable", cost, "it is no message", lasting=False)
         usage = message.usage
         usd = known.cost(usage)
         self._budget.settle(reserved, usd or 0.0)
-        return _reply(message, prompt, Cost(usage.read, usage.output_tokens, usd, seconds, 1))
+        cost = Cost(usage.read, usage.output_tokens, usd, seconds, 1)
+        self.cost += cost
+        return _reply(message, prompt, cost)
 
     def _failed(
         self, error: APIConnectionError | APIStatusError | TimeoutError, name: str, cost: Cost
@@ -185,7 +192,7 @@ class Service:
             raise UsageError(
                 f"the service takes no request at all (status {status}): does {name} use tools?"
             )
-        return Reply("unusable", cost, f"status {status}")
+        return Reply("unusable", cost, f"status {status}", lasting=self._taken)
 
 
 def _reply(message: _Message, prompt: Prompt, cost: Cost) -> Reply:

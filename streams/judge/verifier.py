@@ -30,7 +30,8 @@ JudgeOf = Callable[[policy.Judge], Asked]
 NEXT: frozenset[Answer] = frozenset({"different", "unusable"})
 """After these the next best neighbour is asked about; any other answer settles."""
 FAILED: frozenset[Answer] = frozenset({"unavailable", "unusable"})
-"""These are not remembered: whoever needs an answer asks anew."""
+"""These are nobody's but the first one's: whoever needs an answer asks, which costs nothing where
+the judge remembers it."""
 COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
 
 

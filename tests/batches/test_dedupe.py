@@ -10,7 +10,7 @@ import pytest
 from contracts.errors import RefusedError, TransientError
 from contracts.requests import AnyRequest
 from palimpsest import Palimpsest, store
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.demo_judge import Fault, JudgeServer
 from streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone, unseeing
 from tests.batches.speaker import Speaker
@@ -63,7 +63,43 @@ def test_a_dry_run_writes_nothing_and_the_real_one_does_just_that(
     assert server.calls == calls
     plain = [{**one, "decision_id": None} for one in done["joined"]]
     assert plain == planned["joined"]
-    assert {**done, "joined": [], "dry_run": True} == {**planned, "joined": []}
+    left_out: dict[str, Any] = {"joined": [], "cost": None, "dry_run": None}
+    assert {**done, **left_out} == {**planned, **left_out}
+
+
+@embedded_alone
+def test_what_a_dry_run_paid_is_told_and_recorded_with_the_first_run_that_uses_it(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ada.say(*ONE_WORD_MORE)
+    ada.under(STORE_TIME)
+    paid = run(ada, asking, dry_run=True)["cost"]
+    assert paid["calls"] == 1
+    assert paid["usd"] > 0
+    nothing = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "usd": 0.0}
+    assert run(ada, asking, dry_run=True)["cost"] == nothing
+    assert ada.rows("verdicts") == [], "a dry run writes nothing"
+    done = run(ada, asking)
+    assert done["cost"] == nothing
+    assert server.calls == 1
+    columns = "CAST(calls AS INTEGER) AS calls, input_tokens, output_tokens, cost_usd AS usd"
+    assert ada.rows("verdicts", columns) == [paid]
+
+
+@embedded_alone
+def test_in_an_outage_one_request_is_tried_and_all_else_waits(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ben = Speaker(ada.store, "ben", unseeing())
+    for one in (ada, ben):
+        one.say(*ONE_WORD_MORE)
+    ada.under(STORE_TIME)
+    server.always = Fault(529, "overloaded_error")
+    answer = ada.store.dedupe(judge=asking.model_copy(update={"retries": 0}))
+    assert server.calls == 1
+    assert (answer["left"], answer["joined"]) == (2, [])
+    server.always = None
+    assert len(ada.store.dedupe(judge=asking)["joined"]) == 2
 
 
 def test_what_differs_is_separated_and_not_asked_about_again(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from typer.testing import CliRunner
 
 from contracts.errors import RefusedError
 from contracts.evidence import Answer, Verdict
 from contracts.requests import SettleRequest
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.cli import app
+from palimpsest.demo_judge import Fault, JudgeServer
+from streams.judge.pairs import Pair
 from streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone
-from tests.batches.speaker import Speaker
+from tests.batches.speaker import Installation, Speaker
 
 SAME = (
     "Cleo paints small wooden boats in the shed behind the house daily",
@@ -136,6 +141,98 @@ def test_when_nobody_answers_all_stays_unreviewed(
     server.stop()
     assert review(ada, asking)["left"] == 1
     assert reviews(ada)["fallback_reject"] == "unreviewed"
+
+
+REFUSES = Fault(change=lambda message: message | {"stop_reason": "refusal", "content": []})
+
+
+@embedded_alone
+def test_what_the_model_refuses_is_asked_about_once_and_holds_up_nothing(
+    ada: Speaker,
+    installation: Installation,
+    server: JudgeServer,
+    asking: JudgeSettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    ada.under(STORE_TIME)
+    older, newer = ada.say(*OTHER)
+    settle(ada, newer, older, "unavailable")
+    server.always = REFUSES
+    for _ in range(2):
+        ran = CliRunner().invoke(app, [*installation.options, "--json", "review", "run"])
+        assert ran.exit_code == 0, ran.output
+        told = json.loads(ran.stdout)
+        assert (told["asked"], told["left"]) == ({"unusable": 1}, 1)
+        assert server.calls == 1, "what was refused is remembered"
+    assert next_question(ada)["waits_as"] == "unreviewed", "a person is asked"
+
+
+@embedded_alone
+def test_where_nobody_answers_the_status_says_so(
+    ada: Speaker,
+    installation: Installation,
+    server: JudgeServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    monkeypatch.setattr("streams.judge.judge.Judge.review", nobody)
+    ada.under(STORE_TIME)
+    older, newer = ada.say(*OTHER)
+    settle(ada, newer, older, "unavailable")
+    ran = CliRunner().invoke(app, [*installation.options, "review", "run"])
+    assert ran.exit_code == 1, ran.output
+
+
+async def nobody(_judge: Any, pairs: Sequence[Pair]) -> list[Verdict]:
+    return [Verdict(neighbour_id=p.older.candidate_id, answer="unavailable") for p in pairs]
+
+
+@embedded_alone
+def test_in_an_outage_one_request_is_tried_of_all_owners(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ada.under(STORE_TIME)
+    for one in (ada, Speaker(ada.store, "ben", STORE_TIME)):
+        older, newer = one.say(*OTHER)
+        settle(one, newer, older, "unavailable")
+    server.always = Fault(529, "overloaded_error")
+    told = ada.store.review(judge=asking.model_copy(update={"retries": 0}))
+    assert (server.calls, told["left"]) == (1, 2)
+    server.always = None
+    assert len(ada.store.review(judge=asking)["reversed"]) == 2
+
+
+@embedded_alone
+def test_what_a_person_put_back_is_not_reviewed_again(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ada.under(STORE_TIME)
+    older, newer = ada.say(*OTHER)
+    settle(ada, newer, older, "unavailable")
+    [taken_out] = review(ada, asking)["reversed"]
+    ada.store.reinstate(taken_out["decision_id"], actor="kim")
+    head, calls = ada.store.desk.log.head(), server.calls
+    for _ in range(2):
+        told = review(ada, asking)
+        assert (told["refused"], told["reversed"], told["asked"]) == ([], [], {})
+    assert (ada.store.desk.log.head(), server.calls) == (head, calls)
+
+
+@embedded_alone
+def test_a_reversal_that_cannot_be_is_recorded_once(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    """It is told every time; the log has it with what the verdict cost."""
+    ada.under(STORE_TIME)
+    older, newer = ada.say(*OTHER)
+    [twin] = ada.say(OTHER[1], source="twin")
+    settle(ada, newer, older, "unavailable")
+    ada.store.merge(older, twin)
+    [first] = review(ada, asking)["refused"]
+    head = ada.store.desk.log.head()
+    assert review(ada, asking)["refused"] == [first]
+    assert (ada.store.desk.log.head(), server.calls) == (head, 1)
 
 
 # -- a person --------------------------------------------------------------------------------------

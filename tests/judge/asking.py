@@ -34,6 +34,7 @@ class Asking:
         self.server = server
         self.folder = folder
         self.now = BEGIN
+        self.rehearses = False
         self.rules = policy.Judge(ask="same")
         self.settings = JudgeSettings(base_url=server.url, retries=RETRIES, calls_per_second=1000)
 
@@ -47,7 +48,13 @@ class Asking:
 
     def by(self, question: Callable[[Judge], Awaitable[Result]]) -> Result:
         async def asked() -> Result:
-            judge = Judge.beside(self.folder, self.rules, self.settings, lambda: self.now)
+            judge = Judge.beside(
+                self.folder,
+                self.rules,
+                self.settings,
+                lambda: self.now,
+                recorded=not self.rehearses,
+            )
             async with judge:
                 return await question(judge)
 

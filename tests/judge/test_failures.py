@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import orjson
 import pytest
 
 from contracts.errors import UsageError
@@ -161,23 +163,85 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("fault", WRONG.values(), ids=WRONG)
-def test_an_unusable_answer_is_told_and_not_remembered(asking: Asking, fault: Fault) -> None:
-    asking.server.fail(fault)
+NOT_THE_MODELS = {
+    "no JSON",
+    "no UTF-8",
+    "no message",
+    "no object",
+    "nothing at all",
+    "tokens below zero",
+    "a request that is wrong",
+    "a request that is too large",
+}
+"""What says nothing of the pair, as long as the service has taken no request: it is asked again."""
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_an_unusable_answer_of_the_model_is_told_and_remembered(asking: Asking, kind: str) -> None:
+    asking.server.fail(WRONG[kind])
     (verdict,) = asking.compare(SAME)
     assert verdict.answer == "unusable"
     assert verdict.reasoning
     assert asking.server.calls == 1
-    assert asking.answers(SAME) == ["same"]
+    if kind in NOT_THE_MODELS:
+        assert asking.answers(SAME) == ["same"]
+        return
+    (again,) = asking.compare(SAME)
+    assert (again.answer, again.reasoning, again.calls) == ("unusable", verdict.reasoning, 0)
+    assert asking.server.calls == 1
 
 
-def test_half_an_answer_holds_for_the_pairs_that_it_names(asking: Asking) -> None:
+def test_another_model_or_prompt_is_asked_about_what_was_unusable(asking: Asking) -> None:
+    asking.server.fail(WRONG["refusal"])
+    assert asking.answers(SAME) == ["unusable"]
+    assert asking.ruled(ask="relation").answers(SAME) == ["same"]
+    assert asking.ruled(model="other").answers(SAME) == ["same"]
+
+
+def refusing(word: str) -> Callable[[Message], Fault | None]:
+    """A model that refuses each request in which a word stands."""
+    return lambda request: WRONG["refusal"] if word in request["messages"][0]["content"] else None
+
+
+def test_one_text_that_is_refused_keeps_no_other_from_its_answer(asking: Asking) -> None:
+    asking.server.rule = refusing("poison")
+    pairs = [pair(f"Ada has {n} dogs.", f"ada has {n} dogs", str(n)) for n in range(8)]
+    pairs[5] = pair("The poison is strong.", "the poison is strong", "5")
+    verdicts = asking.compare(*pairs)
+    told = ["unusable" if n == 5 else "same" for n in range(8)]
+    assert [verdict.answer for verdict in verdicts] == told
+    assert asking.server.calls == 7, "eight, four and four, two and two, one and one"
+    assert sum(verdict.calls or 0 for verdict in verdicts) == pytest.approx(7)
+    assert asking.answers(*pairs) == told
+    assert asking.server.calls == 7
+
+
+def test_a_request_that_is_refused_as_wrong_is_remembered_once_others_were_taken(
+    asking: Asking,
+) -> None:
+    asking.ruled(most=1).set(concurrency=1)
+    asking.server.fail(Fault(), Fault(400, "invalid_request_error"))
+    assert asking.answers(APART, SAME) == ["different", "unusable"]
+    assert asking.answers(SAME) == ["unusable"]
+    assert asking.server.calls == 2
+
+
+def test_pairs_that_half_an_answer_leaves_out_are_asked_about_again(asking: Asking) -> None:
     asking.server.fail(Fault(change=lambda m: _with(m, input={"answers": [entry(2, "different")]})))
-    assert asking.answers(SAME, APART, pair("a b", "a b c")) == [
-        "unusable",
-        "different",
-        "unusable",
-    ]
+    assert asking.answers(SAME, APART, pair("a b", "a b c")) == ["same", "different", "different"]
+    assert asking.server.calls == 2
+    [first, second] = [orjson.loads(r["messages"][0]["content"]) for r in asking.server.requests]
+    assert [len(payload["pairs"]) for payload in (first, second)] == [3, 2]
+
+
+def test_a_composition_that_is_unusable_is_remembered(asking: Asking) -> None:
+    sources = side("It runs at night."), side("It runs on two.", "b", 1)
+    asking.server.fail(WRONG["refusal"])
+    for calls in (1, 0):
+        composed = asking.compose(*sources)
+        assert (composed.text, composed.verdict.answer) == (None, "unusable")
+        assert composed.verdict.calls == calls
+    assert asking.ruled(model="other").compose(*sources).text
 
 
 def test_a_reason_is_recorded_plain_and_not_endless(asking: Asking) -> None:
@@ -192,9 +256,10 @@ def test_answers_count_by_their_numbers_and_not_by_their_order(asking: Asking) -
 
 
 def test_one_number_too_many_spoils_all(asking: Asking) -> None:
-    """Numbered from 0, every answer would be that of the pair before."""
+    """Numbered from 0, every answer would be that of the pair before: each is asked alone."""
     asking.server.fail(given([entry(0), entry(1)]))
-    assert asking.answers(SAME, APART) == ["unusable", "unusable"]
+    assert asking.answers(SAME, APART) == ["same", "different"]
+    assert asking.server.calls == 3
 
 
 def test_a_text_that_was_cut_off_is_not_a_text(asking: Asking) -> None:

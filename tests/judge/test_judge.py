@@ -9,11 +9,13 @@ import orjson
 import pytest
 
 from contracts import policy
+from contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.demo_judge import Fault
 from streams.judge.bucket import TokenBucket
 from streams.judge.judge import Judge
 from streams.judge.models import Usage, model
-from streams.judge.packing import answer_limit
+from streams.judge.packing import ANSWER_TOKENS, THINKING_TOKENS, answer_limit
+from streams.judge.payload import BYTES_A_TOKEN
 from streams.judge.prompts import prompt
 from tests.judge.asking import Asking, pair, side
 
@@ -281,6 +283,60 @@ def test_the_prompt_is_told_to_be_cached_and_what_that_saves_is_counted(asking: 
         input_tokens=verdict.input_tokens or 0, output_tokens=verdict.output_tokens or 0
     )
     assert 0 < (verdict.cost_usd or 0) < (model("claude-haiku-5-5").cost(uncached) or 0)
+
+
+# -- what a composed text may be as long as -------------------------------------------------------
+
+
+def test_a_composed_text_may_be_as_long_as_its_sources_together(asking: Asking) -> None:
+    short = asking.compose(side("It runs at night."), side("It runs on two.", "b", 1))
+    sources = [side(f"{n} " + "word " * 1200, str(n), n) for n in range(3)]
+    long = asking.compose(*sources)
+    assert short.text
+    assert long.text
+    first, second = (body["max_tokens"] for body in asking.server.requests)
+    assert first == answer_limit(1, model(asking.rules.model))
+    assert second - THINKING_TOKENS >= sum(len(s.text.encode()) for s in sources) / BYTES_A_TOKEN
+
+
+def test_no_composed_text_is_longer_than_a_memory_may_be(asking: Asking) -> None:
+    asking.compose(*(side(f"{n} " + "x" * 30_000, str(n), n) for n in range(4)))
+    (body,) = asking.server.requests
+    longest = MAX_TEXT_BYTES / BYTES_A_TOKEN + 2 * ANSWER_TOKENS
+    assert body["max_tokens"] - THINKING_TOKENS <= longest
+
+
+def test_more_text_than_the_model_reads_is_not_sent(asking: Asking) -> None:
+    asking.ruled(model="claude-haiku-4-5")
+    made = asking.compose(*(side(f"{n} " + "x" * 32_000, str(n), n) for n in range(13)))
+    assert (made.text, made.verdict.answer, made.verdict.calls) == (None, "unusable", 0)
+    assert asking.server.calls == 0
+
+
+# -- a dry run -------------------------------------------------------------------------------------
+
+
+def test_what_a_dry_run_paid_is_in_the_first_verdict_that_is_recorded(asking: Asking) -> None:
+    asking.ruled(ask="relation").rehearses = True
+    paid = asking.compare(*ALL)
+    assert sum(v.calls or 0 for v in paid) == pytest.approx(2)
+    assert [v.calls for v in asking.compare(*ALL)] == [0, 0, 0, 0]
+    asking.rehearses = False
+    recorded = asking.compare(*ALL, ALL[0])
+    assert [(v.answer, v.calls, v.cost_usd) for v in recorded[:4]] == [
+        (v.answer, v.calls, v.cost_usd) for v in paid
+    ]
+    assert recorded[4].calls == 0, "the same pair again"
+    assert [v.calls for v in asking.compare(*ALL)] == [0, 0, 0, 0]
+    assert asking.server.calls == 2
+
+
+def test_a_text_that_a_dry_run_composed_costs_whoever_records_it(asking: Asking) -> None:
+    asking.rehearses = True
+    paid = asking.compose(COMPOSE.older, COMPOSE.newer).verdict
+    asking.rehearses = False
+    assert asking.compose(COMPOSE.older, COMPOSE.newer).verdict == paid
+    assert asking.compose(COMPOSE.older, COMPOSE.newer).verdict.calls == 0
 
 
 # -- at once -------------------------------------------------------------------------------------

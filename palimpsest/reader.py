@@ -66,9 +66,12 @@ class Reader:
             session_id=session_id,
         )
 
-    def status(self) -> dict[str, Any]:
-        """Counts, the log's position, how far each projection lags behind it, and it `behind`."""
-        return viewing.status(self._desk)
+    def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """Counts, the log's position, how far each projection lags behind it, and it `behind`.
+
+        `as_of` a position of the log, or a time, counts what there was then.
+        """
+        return viewing.status(self._desk, as_of)
 
     def behind(self) -> int | None:
         """How many records of the decisions the store is behind the cluster that is named.
@@ -81,13 +84,16 @@ class Reader:
         """Who has spoken in a session: most often one owner."""
         return viewing.owners_of_session(self._desk, session_id)
 
-    def show(self, memory_id: str) -> dict[str, Any]:
-        """A memory with every member, its join and its evidence; any member's id will do."""
-        return viewing.show(self._desk, memory_id)
+    def show(self, memory_id: str, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """A memory with every member, its join and its evidence; any member's id will do.
 
-    def show_candidate(self, candidate_id: str) -> dict[str, Any]:
-        """A candidate with its decision, its evidence and the memory that it is in."""
-        return viewing.show_candidate(self._desk, candidate_id)
+        `timeline` is what was said of its members; `as_of` a position or a time, as it was then.
+        """
+        return viewing.show(self._desk, memory_id, as_of)
+
+    def show_candidate(self, candidate_id: str, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """A candidate with its decision, its evidence, its timeline and the memory it is in."""
+        return viewing.show_candidate(self._desk, candidate_id, as_of)
 
     def decisions(
         self,
@@ -96,10 +102,11 @@ class Reader:
         decision: str | None = None,
         since: datetime | None = None,
         limit: int = 50,
+        as_of: AsOf | None = None,
     ) -> list[dict[str, Any]]:
-        """The latest decisions that match, newest last."""
+        """The latest decisions that match, newest last; `as_of` a position or a time."""
         return viewing.decisions(
-            self._desk, owner_id=owner_id, decision=decision, since=since, limit=limit
+            self._desk, owner_id=owner_id, decision=decision, since=since, limit=limit, as_of=as_of
         )
 
     @property

@@ -14,13 +14,16 @@ from contracts.events import Decided, Joined, Settled
 from contracts.evidence import Evidence
 from contracts.identity import decision_id_of
 from palimpsest.desk import FrontDesk
+from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from projections.analysts import queries, query, views_file
 from projections.recall import recall as recall_now
 from projections.recall import recall_as_of
 from projections.sessions import own_memories
+from projections.timeline import Timeline
+from projections.totals import Total
+from streams.core.evolve import evolve
 from streams.core.ledger import Edge, Entry, Ledger
 from streams.embedded.as_of import AsOf, position_as_of
-from streams.embedded.owners import fold_owner
 
 
 def recall(
@@ -85,9 +88,11 @@ FROM judge_cost
 """
 
 
-def status(desk: FrontDesk) -> dict[str, Any]:
+def status(desk: FrontDesk, as_of: AsOf | None = None) -> dict[str, Any]:
     """Counts by the analysts' views, the log's position and each projection's lag behind it."""
     desk.refresh()
+    if as_of is not None:
+        return status_as_of(desk, position_as_of(desk.log, as_of))
     asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED))
     [counts], by_kind, [pending], [judged] = queries(desk.projections, *asked)
     kinds = {row["decision"]: row["n"] for row in by_kind}
@@ -106,6 +111,25 @@ def status(desk: FrontDesk) -> dict[str, Any]:
     }
 
 
+def status_as_of(desk: FrontDesk, position: int) -> dict[str, Any]:
+    """What `status` said when the log's head was `position`; nothing lagged behind it."""
+    counts, kinds, judged = counts_as_of(desk, position)
+    policy = policy_as_of(desk, position)
+    return {
+        "candidates": counts.candidates,
+        "memories": counts.memories,
+        "joins": counts.joins,
+        "pending": counts.pending,
+        "invalid": kinds.get("invalid", 0),
+        "decisions": kinds,
+        "judge": {"waiting": counts.waiting, **_rounded(judged)},
+        "position": position,
+        "policy": {"name": policy.name, "hash": policy.hash},
+        "lag": dict.fromkeys(desk.positions(), 0),
+        "behind": None,
+    }
+
+
 def _rounded(judged: Mapping[str, Any]) -> dict[str, Any]:
     """Without what adding up shares of a call leaves behind the point."""
     return {**judged, "calls": round(judged["calls"], 2), "usd": round(judged["usd"], 6)}
@@ -118,14 +142,23 @@ def decisions(
     decision: str | None,
     since: datetime | None,
     limit: int,
+    as_of: AsOf | None = None,
 ) -> list[dict[str, Any]]:
-    """The latest decisions that match, newest last."""
+    """The latest decisions that match, newest last; as of a position, as they were then."""
     desk.refresh()
-    given = {"owner_id = ?": owner_id, "decision = ?": decision, "decided_at >= ?": _utc(since)}
+    position = None if as_of is None else position_as_of(desk.log, as_of, owner_id)
+    given = {
+        "owner_id = ?": owner_id,
+        "decision = ?": decision,
+        "decided_at >= ?": _utc(since),
+        "position <= ?": position,
+    }
     wanted = {clause: value for clause, value in given.items() if value is not None}
     where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
     text = f"SELECT * FROM decisions {where} ORDER BY position DESC LIMIT ?"  # noqa: S608
     rows = query(desk.projections, text, [*wanted.values(), limit])
+    if position is not None:
+        rows = as_they_were(desk, rows, position)
     return [row | {"decided_at": row["decided_at"].replace(tzinfo=UTC)} for row in rows[::-1]]
 
 
@@ -136,15 +169,14 @@ def _utc(moment: datetime | None) -> datetime | None:
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def show(desk: FrontDesk, member_id: str) -> dict[str, Any]:
+def show(desk: FrontDesk, member_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
     """The memory of a candidate, every member with the join that brought it in.
 
-    Its metadata is that of the newest living member, its intensity the highest of them.
+    Its metadata is that of the living member that happened last, its intensity the highest of them.
+    The `timeline` has what was said of its members since they were admitted.
     """
-    entry = _entry(desk, member_id)
-    memory = entry.memory
-    counting = [member for member in memory.members if member.living] or memory.members
-    intensities = [m.fields.intensity for m in counting if m.fields.intensity is not None]
+    entry, timeline = _entry(desk, member_id, as_of)
+    memory, total = entry.memory, Total.of(entry.memory)
     return {
         "memory_id": memory.id,
         "owner_id": entry.fields.owner_id,
@@ -152,18 +184,28 @@ def show(desk: FrontDesk, member_id: str) -> dict[str, Any]:
         "face": memory.face.text,
         "living": memory.living,
         "needs_composition": memory.face.needs_composition,
-        "metadata": counting[-1].fields.metadata,
-        "intensity": max(intensities, default=None),
+        "metadata": dict(total.metadata),
+        "intensity": total.intensity,
         "members": [_member(desk, member) for member in memory.members],
+        "timeline": timeline.of({member.id for member in memory.members}),
     }
 
 
-def _entry(desk: FrontDesk, candidate_id: str) -> Entry:
+def _entry(desk: FrontDesk, candidate_id: str, as_of: AsOf | None) -> tuple[Entry, Timeline]:
+    """A candidate in its owner's ledger, and what was said of the owner's candidates till then."""
     owner_id = desk.log.owner_of(decision_id_of_or_none(candidate_id))
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
-    ledger: Ledger = fold_owner(desk.log, owner_id)
-    return ledger.entries[candidate_id]
+    position = None if as_of is None else position_as_of(desk.log, as_of, owner_id)
+    ledger, timeline = Ledger(owner_id), Timeline()
+    for recorded in desk.log.of_owner(owner_id, upto=position):
+        evolve(ledger, recorded.event)
+        timeline.note(recorded)
+    if candidate_id not in ledger.entries:
+        raise RefusedError(
+            "unknown_candidate", f"there was no candidate {candidate_id} at position {position}"
+        )
+    return ledger.entries[candidate_id], timeline
 
 
 def decision_id_of_or_none(candidate_id: str) -> str:
@@ -216,9 +258,12 @@ def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
     return next((n for n in evidence.neighbours if n.candidate_id == edge.older.id), None)
 
 
-def show_candidate(desk: FrontDesk, candidate_id: str) -> dict[str, Any]:
-    """A candidate, its first decision with the evidence whole, its joins and its memory."""
-    entry = _entry(desk, candidate_id)
+def show_candidate(desk: FrontDesk, candidate_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
+    """A candidate, its first decision with the evidence whole, its joins and its memory.
+
+    The `timeline` has what was said of it since.
+    """
+    entry, timeline = _entry(desk, candidate_id, as_of)
     evidence = _evidence(desk, entry.decision_id)
     return {
         **entry.fields.model_dump(mode="json"),
@@ -242,4 +287,5 @@ def show_candidate(desk: FrontDesk, candidate_id: str) -> dict[str, Any]:
             }
             for edge in entry.edges
         ],
+        "timeline": timeline.of({entry.id}),
     }

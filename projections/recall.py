@@ -8,10 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from contracts.errors import StoreError, TransientError
@@ -19,6 +21,7 @@ from contracts.events import Vector
 from projections.lance import FOLDER, read_state
 from projections.sessions import own_of
 from projections.source import EventSource
+from projections.totals import Total
 from projections.vectors import decoded
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger, Memory
@@ -31,7 +34,8 @@ DECIMALS = 4
 TRIES = 20
 PAUSE_SECONDS = 0.05
 FEWEST = 32
-FACE_COLUMNS = ["memory_id", "face", "namespace", "created_at"]
+ADDED_UP = ("intensity", "metadata", "created_at", "updated_at", "occurred_at")
+FACE_COLUMNS = ("memory_id", "face", "namespace", *ADDED_UP)
 
 
 class Wording(TypedDict):
@@ -42,13 +46,22 @@ class Wording(TypedDict):
 
 
 class Recalled(TypedDict):
-    """A memory, its face, the cosine of its nearest wording, and its distinct wordings."""
+    """A memory, its face, the cosine of its nearest wording, and its distinct wordings.
+
+    `intensity` is the highest of its living members, `metadata` that of the one that happened last.
+    Times are ISO 8601 in UTC.
+    """
 
     memory_id: str
     face: str
     score: float
     namespace: str
     members: list[Wording]
+    intensity: float | None
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    occurred_at: str | None
 
 
 def recall(
@@ -164,7 +177,9 @@ def _recalled(candidates: Table, memories: Table, best: dict[str, float], k: int
     if not ids:
         return []
     where = f"memory_id IN ({', '.join(map(_literal, ids))})"
-    faces = memories.search().where(where).limit(len(ids)).select(FACE_COLUMNS).to_arrow()
+    # Tables of an earlier layout are read until somebody writes them anew.
+    there = [name for name in FACE_COLUMNS if name in memories.schema.names]
+    faces = memories.search().where(where).limit(len(ids)).select(there).to_arrow()
     columns = ["memory_id", "candidate_id", "text"]
     texts = candidates.search().where(where).limit(candidates.count_rows()).select(columns)
     members: dict[str, list[Wording]] = {}
@@ -182,9 +197,19 @@ def _recalled(candidates: Table, memories: Table, best: dict[str, float], k: int
             score=best[row["memory_id"]],
             namespace=row["namespace"],
             members=sorted(members.get(row["memory_id"], []), key=lambda w: w["candidate_id"]),
+            intensity=row.get("intensity"),
+            metadata=orjson.loads(row.get("metadata") or "{}"),
+            created_at=_told(row["created_at"]),
+            updated_at=_told(row["updated_at"]),
+            occurred_at=_told(row["occurred_at"]) if row["occurred_at"] else None,
         )
         for row in found[:k]
     ]
+
+
+def _told(time: datetime) -> str:
+    """A time as it is printed; tables have UTC without a zone."""
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
 
 
 def _literal(text: str) -> str:
@@ -210,9 +235,10 @@ def recall_as_of(
     session_id: str | None = None,
 ) -> list[Recalled]:
     """What `recall` returned when the log's head was `position`, by folding it up to there."""
-    ledger = Ledger(owner_id)
+    ledger, updated = Ledger(owner_id), dict[str, datetime]()
     for recorded in source.of_owner(owner_id, upto=position):
-        evolve(ledger, recorded.event)
+        touched = evolve(ledger, recorded.event)
+        updated.update(dict.fromkeys(touched.memories, recorded.event.time))
     own = own_of(ledger, session_id) if session_id is not None else set()
     found = [one for one in _all_found(ledger, vector, namespace) if one.memory.id not in own]
     found.sort(key=lambda f: (-f.score, f.memory.members[0].decided_at, f.memory.id))
@@ -223,8 +249,13 @@ def recall_as_of(
             score=one.score,
             namespace=one.memory.namespace,
             members=sorted(one.wordings, key=lambda w: w["candidate_id"]),
+            intensity=total.intensity,
+            metadata=dict(total.metadata),
+            created_at=_told(one.memory.members[0].decided_at),
+            updated_at=_told(updated[one.memory.id]),
+            occurred_at=_told(total.occurred_at) if total.occurred_at else None,
         )
-        for one in found[:k]
+        for one, total in ((one, Total.of(one.memory)) for one in found[:k])
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -87,3 +87,19 @@ def moment(text: str) -> datetime:
     except ValueError:
         raise typer.BadParameter("must be a time like 2026-03-01 or 2026-03-01T12:00Z") from None
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def position_or_time(text: str) -> int | datetime:
+    """A position of the log, or else a time as `moment` reads it."""
+    return int(text) if text.isdecimal() else moment(text)
+
+
+AsOfOption = Annotated[
+    Any,
+    typer.Option(
+        "--as-of",
+        parser=position_or_time,
+        metavar="P|TIME",
+        help="Answer as it was at this position of the log, or at this time (ISO 8601).",
+    ),
+]

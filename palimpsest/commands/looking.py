@@ -8,7 +8,7 @@ from typing import Annotated, get_args
 import typer
 
 from palimpsest.commands import completing, drawing, trees
-from palimpsest.commands.invocation import invocation, moment
+from palimpsest.commands.invocation import AsOfOption, invocation, moment
 from palimpsest.output import plain
 
 app = typer.Typer()
@@ -23,11 +23,11 @@ Since = Annotated[
 
 
 @app.command(epilog="Example: palimpsest --json status")
-def status(context: typer.Context) -> None:
+def status(context: typer.Context, as_of: AsOfOption = None) -> None:
     """Count candidates, memories, joins and decisions; say how far each projection lags."""
     call = invocation(context)
     with call.store() as store:
-        counts = store.status()
+        counts = store.status(as_of=as_of)
     call.output.answer(counts, lambda: drawing.status_table(counts))
 
 
@@ -38,10 +38,7 @@ def recall(
     query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
     k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")] = 5,
     namespace: Annotated[str | None, typer.Option(metavar="N", help="In this one alone.")] = None,
-    as_of: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="P", help="Answer as it was at this position of the log."),
-    ] = None,
+    as_of: AsOfOption = None,
     session: Annotated[
         str | None,
         typer.Option(metavar="S", help="The session that asks: leave out what it has just said."),
@@ -66,6 +63,7 @@ def show(
     candidate: Annotated[
         str | None, typer.Option(metavar="C", help="Instead a candidate, with its evidence.")
     ] = None,
+    as_of: AsOfOption = None,
 ) -> None:
     """Draw a memory as a tree: the face, and each member with the reason of its join."""
     call = invocation(context)
@@ -74,10 +72,10 @@ def show(
     with call.store() as store:
         call.warn_if_behind(store)
         if candidate is not None:
-            found = store.show_candidate(candidate)
+            found = store.show_candidate(candidate, as_of=as_of)
             call.output.answer(found, lambda: trees.candidate_tree(found))
         else:
-            found = store.show(memory or "")
+            found = store.show(memory or "", as_of=as_of)
             call.output.answer(found, lambda: trees.memory_tree(found))
 
 
@@ -104,11 +102,14 @@ def decisions(
     ] = None,
     since: Since = None,
     limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="At most so many.")] = 50,
+    as_of: AsOfOption = None,
 ) -> None:
     """List the latest decisions, newest last; with --json one document a line."""
     call = invocation(context)
     with call.store() as store:
-        found = store.decisions(owner_id=owner, decision=decision, since=since, limit=limit)
+        found = store.decisions(
+            owner_id=owner, decision=decision, since=since, limit=limit, as_of=as_of
+        )
     call.output.stream(found, drawing.decision_lines)
 
 

@@ -21,7 +21,7 @@ def memory_tree(memory: Mapping[str, Any]) -> RenderableType:
     for member in memory["members"]:
         above = branches.get(member.get("joined_to") or "", tree)
         branches[member["candidate_id"]] = above.add(_label(member))
-    return tree
+    return Group(tree, *_timeline(memory))
 
 
 def _about(memory: Mapping[str, Any]) -> str:
@@ -89,7 +89,27 @@ def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
             shown(candidate["face"], "bold"),
         )
     )
-    return tree
+    return Group(tree, *_timeline(candidate))
+
+
+def _timeline(told: Mapping[str, Any]) -> list[RenderableType]:
+    """What was said since, one event after the other; nothing where nobody said anything."""
+    said = told.get("timeline", [])
+    return [shown("timeline", "bold"), *map(_event, said)] if said else []
+
+
+def _event(event: Mapping[str, Any]) -> RenderableType:
+    who = " ".join(str(event[name]) for name in ("rank", "actor") if event.get(name))
+    pair = " and ".join(event[name] for name in ("candidate_id", "other_id") if event.get(name))
+    because = [event[name] for name in ("because", "reasoning", "detail") if event.get(name)]
+    kind = " ".join(event[name] for name in ("event", "decision", "command") if event.get(name))
+    line = Text.assemble(
+        shown(f"  {event['decided_at']}  "),
+        shown(kind, "cyan"),
+        shown("".join(f"  {part}" for part in (who, *dict.fromkeys(because)) if part)),
+    )
+    answers = f"  answers {event['answers']}" if event.get("answers") else ""
+    return Group(line, shown(f"    {pair}  event {event['event_id']}{answers}", "dim"))
 
 
 def _of(candidate: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from contracts.events import Composition
 from contracts.evidence import Answer, Evidence, Neighbour, Verdict
 from projections.analysts import query
 from projections.projector import Projector
+from projections.timeline import Timeline
 from tests.projections.histories import STANDARD, History, content_of
 
 OWNER = "ada"
@@ -373,3 +374,20 @@ def test_what_was_compared_is_a_row_each(random: tuple[Path, History]) -> None:
     )
     assert set(found) == set(rows(folder, wanted))
     assert not rows(folder, "FROM dedup_log WHERE existing_text IS NULL OR new_text IS NULL")
+
+
+def test_a_timeline_says_what_the_events_say(random: tuple[Path, History]) -> None:
+    """Two ways to the same: in Python along the log, and in SQL over the tables."""
+    folder, history = random
+    timeline = Timeline()
+    events = [one for one in history.log.events if one.event.owner_id == "owner 1's"]
+    for one in events:
+        timeline.note(one)
+    found = query(folder, "FROM events WHERE owner_id = 'owner 1''s' ORDER BY position")
+    told = {one["event_id"]: one for one in timeline.of(history.ledgers["owner 1's"].entries)}
+    assert len(told) > 40
+    said = ("decision", "candidate_id", "other_id", "answers", "rank", "actor", "because", "reason")
+    rows = {row["event_id"]: row for row in found}
+    for event_id, one in told.items():
+        row = rows[event_id]
+        assert [one.get(name) for name in said] == [row[name] for name in said], one

@@ -1,0 +1,98 @@
+"""What a store said as of a position of its log: counts and decisions, folded up to there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.policy import Policy
+from palimpsest.desk import FrontDesk
+from projections.analysts import queries
+from streams.core.ledger import Ledger
+from streams.core.questions import settle_question
+from streams.embedded.owners import fold_owner
+
+_BY_KIND = """
+SELECT decision, count(*) AS n FROM decisions WHERE position <= ?
+GROUP BY decision ORDER BY decision
+"""
+_JUDGED = """
+SELECT count(*)::BIGINT AS verdicts, coalesce(sum(calls), 0) AS calls,
+       coalesce(sum(cost_usd), 0) AS usd
+FROM verdicts WHERE position <= ?
+"""
+_REINSTATED = "SELECT decision_id FROM events WHERE event = 'reinstated' AND position <= ?"
+
+
+@dataclass(slots=True)
+class Counts:
+    """What many ledgers add up to; `waiting` are questions that the judge has not answered."""
+
+    candidates: int = 0
+    memories: int = 0
+    joins: int = 0
+    pending: int = 0
+    waiting: int = 0
+
+
+def counts_as_of(desk: FrontDesk, position: int) -> tuple[Counts, dict[str, int], dict[str, Any]]:
+    """Counts, decisions by kind, and what the judge answered; every owner is folded in turn."""
+    by_kind, [judged] = queries(desk.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
+    policy, counts = policy_as_of(desk, position), Counts()
+    for owner_id in desk.log.owners_since(0, upto=position):
+        with folded(desk, owner_id, position) as ledger:
+            pending = [entry for entry in ledger.entries.values() if entry.pending]
+            asked = (settle_question(ledger, entry.id, policy) for entry in pending)
+            counts.candidates += len(ledger.entries)
+            counts.memories += sum(memory.living for memory in ledger.memories())
+            counts.joins += sum(edge.standing for edge in ledger.edges.values())
+            counts.pending += len(pending)
+            counts.waiting += sum(one is not None for one in asked) + len(ledger.composing)
+    return counts, {row["decision"]: row["n"] for row in by_kind}, judged
+
+
+def policy_as_of(desk: FrontDesk, position: int) -> Policy:
+    """The policy that was in force; before the first event, the one that is now."""
+    recorded = desk.log.last_policy(position)
+    if recorded is None:
+        return desk.policy_in_force()
+    return Policy.model_validate(recorded.data.policy)
+
+
+def as_they_were(
+    desk: FrontDesk, rows: Iterable[dict[str, Any]], position: int
+) -> list[dict[str, Any]]:
+    """Rows of `decisions` with the memory, the standing and the review that they had then."""
+    found = list(rows)
+    [reinstated] = queries(desk.projections, (_REINSTATED, [position]))
+    again = {row["decision_id"] for row in reinstated}
+    owners = {row["owner_id"] for row in found if row["candidate_id"] is not None}
+    for owner_id in sorted(owners):
+        with folded(desk, owner_id, position) as ledger:
+            for row in found:
+                if row["owner_id"] == owner_id:
+                    row.update(_then(ledger, row, again))
+    return found
+
+
+def _then(ledger: Ledger, row: dict[str, Any], again: Collection[str]) -> dict[str, Any]:
+    decision_id = row["decision_id"]
+    edge, entry = ledger.edges.get(decision_id), ledger.entries.get(row["candidate_id"])
+    unsaid = "reinstated" if decision_id in again else "unreviewed"
+    return {
+        "memory_id": entry.memory.id if entry is not None else None,
+        "standing": edge.standing if edge is not None else None,
+        "review_status": ledger.reviews.get(decision_id, unsaid),
+    }
+
+
+@contextmanager
+def folded(desk: FrontDesk, owner_id: str, position: int) -> Iterator[Ledger]:
+    """An owner's ledger as of a position, let go of at the end."""
+    ledger = fold_owner(desk.log, owner_id, position)
+    try:
+        yield ledger
+    finally:
+        ledger.dissolve()

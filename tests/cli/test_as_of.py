@@ -1,0 +1,114 @@
+"""What was there then: `status`, `recall`, `show` and `decisions` as of a position or a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import CommandLine, Row
+
+HEARD = ("recall", "ada", "She keeps a kettle.", "-k", "1")
+COUNTED = ("candidates", "memories", "joins", "pending", "invalid", "decisions", "position")
+
+
+@pytest.fixture
+def told(palimpsest: CommandLine, row: Row) -> tuple[CommandLine, list[str], str]:
+    """A join by a person, taken back and reinstated: positions 4, 5 and 6 after the policy's."""
+    palimpsest.ingest(row("She keeps a kettle."), row("A violin rests here."))
+    a, b = palimpsest.ids()
+    joined = palimpsest.json("merge", a, b, "--because", "one thing")["decision_id"]
+    palimpsest.json("unmerge", "--decision", joined, "--because", "two things")
+    palimpsest.json("reinstate", joined)
+    return palimpsest, [a, b], joined
+
+
+def test_status_as_of_each_position_is_what_it_said_then(palimpsest: CommandLine, row: Row) -> None:
+    steps: list[tuple[str, ...]] = []
+    texts = ("She keeps a kettle.", "A violin rests here.", "SHE KEEPS A KETTLE.")
+    for number, text in enumerate(texts):
+        steps.append(("ingest", palimpsest.file([row(text)], f"{number}.jsonl")))
+    said: list[dict[str, Any]] = []
+    for step in steps:
+        palimpsest.json(*step)
+        said.append(palimpsest.json("status"))
+    a, b, _ = palimpsest.ids()
+    joined = palimpsest.json("merge", a, b)["decision_id"]
+    said.append(palimpsest.json("status"))
+    palimpsest.json("unmerge", "--decision", joined)
+    palimpsest.json("retract", "--candidate", b)
+    for then in said:
+        now = palimpsest.json("status", "--as-of", str(then["position"]))
+        assert {name: now[name] for name in COUNTED} == {name: then[name] for name in COUNTED}
+        assert now["judge"] == then["judge"]
+        assert now["policy"] == then["policy"]
+    assert palimpsest.json("status", "--as-of", "0")["candidates"] == 0
+
+
+def test_show_as_of(told: tuple[CommandLine, list[str], str]) -> None:
+    palimpsest, [a, b], joined = told
+    members = {}
+    for position in (3, 4, 5, 6):
+        shown = palimpsest.json("show", b, "--as-of", str(position))
+        members[position] = [one["candidate_id"] for one in shown["members"]]
+    assert members == {3: [b], 4: [a, b], 5: [b], 6: [a, b]}
+    assert palimpsest("show", b, "--as-of", "2").status == 3
+    candidate = palimpsest.json("show", "--candidate", b, "--as-of", "4")
+    assert [join["decision_id"] for join in candidate["joins"]] == [joined]
+
+
+def test_decisions_as_of(told: tuple[CommandLine, list[str], str]) -> None:
+    palimpsest, [a, b], joined = told
+    said = {}
+    for position in (3, 4, 5, 6):
+        rows = palimpsest("--json", "decisions", "--as-of", str(position)).documents
+        said[position] = [(r["memory_id"] == a, r["standing"], r["review_status"]) for r in rows][
+            1:
+        ]
+    apart, stored = (False, None, "unreviewed"), (True, None, "unreviewed")
+    assert said == {
+        3: [apart],
+        4: [stored, (True, True, "unreviewed")],
+        5: [apart, (False, False, "reversed")],
+        6: [stored, (True, True, "reinstated")],
+    }
+    assert palimpsest("--json", "decisions", "--as-of", "0").documents == []
+
+
+def test_a_time_is_the_last_event_at_or_before_it(told: tuple[CommandLine, list[str], str]) -> None:
+    palimpsest, [a, b], _ = told
+    events = palimpsest.json("sql", "SELECT position, decided_at FROM events ORDER BY position")
+    times = {one["position"]: one["decided_at"] for one in events}
+    for command in (("status",), ("show", b), HEARD):
+        by_time = palimpsest("--json", *command, "--as-of", f"{times[4]}+00:00").out
+        assert by_time == palimpsest("--json", *command, "--as-of", "4").out
+    rows = palimpsest("--json", "decisions", "--as-of", f"{times[4]}+00:00").out
+    assert rows == palimpsest("--json", "decisions", "--as-of", "4").out
+    [found] = palimpsest.json(*HEARD, "--as-of", "4")
+    assert [one["candidate_id"] for one in found["members"]] == sorted([a, b])
+
+
+@pytest.mark.parametrize("command", [("status",), HEARD, ("show", "ID"), ("decisions",)])
+@pytest.mark.parametrize("when", ["7", "2999-01-01", "yesterday", "-1"])
+def test_what_lies_in_the_future_is_wrong_usage(
+    told: tuple[CommandLine, list[str], str], command: tuple[str, ...], when: str
+) -> None:
+    palimpsest, [a, _], _ = told
+    words = [a if word == "ID" else word for word in command]
+    assert palimpsest(*words, f"--as-of={when}").status == 2
+
+
+def test_a_timeline_is_drawn(told: tuple[CommandLine, list[str], str]) -> None:
+    palimpsest, [a, b], joined = told
+    shown = palimpsest.json("show", a)["timeline"]
+    kinds = [(one["event"], one.get("because"), one.get("answers")) for one in shown]
+    assert kinds == [
+        ("joined", "one thing", None),
+        ("reversed", "two things", joined),
+        ("reinstated", None, shown[1]["event_id"]),
+    ]
+    assert {(one["candidate_id"], one["other_id"]) for one in shown} == {(b, a)}
+    drawn = palimpsest("show", "--candidate", b).out
+    assert "timeline" in drawn
+    assert drawn.index("joined manual_join") < drawn.index("reversed  ") < drawn.index("reinstated")
+    assert f"answers {joined}" in drawn.replace("\n", "")

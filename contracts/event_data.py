@@ -253,7 +253,8 @@ class RefusedData(Model):
     """A command that could not be, with the reason; verdicts that came with it are kept.
 
     When they settle later, they do so as what they were: of this rank, by this actor. `rank` is
-    absent where there are none, and in older events, whose verdicts were all the judge's.
+    absent where there are none, and in older events, whose verdicts were all the judge's. `a` and
+    `b` are the two candidates of a command about a pair.
     """
 
     command: str
@@ -266,6 +267,8 @@ class RefusedData(Model):
     rank: Rank | None = None
     actor: str | None = None
     because: str | None = None
+    a: str | None = None
+    b: str | None = None
 
 
 class ErasedData(Model):

@@ -23,6 +23,8 @@ from contracts.events import (
 from contracts.wire import Recorded
 from projections.words import kind_of
 
+Pair = tuple[str | None, str | None]
+"""The candidate that an event is about, and the other one where it is about two."""
 SHOWN = (
     "decision",
     "rank",
@@ -42,7 +44,7 @@ class Timeline:
 
     def __init__(self) -> None:
         self._told: list[dict[str, Any]] = []
-        self._pairs: dict[str, tuple[str, str | None]] = {}
+        self._pairs: dict[str, Pair] = {}
         self._admitted: dict[str, str] = {}
         self._questions: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._reversals: dict[str, str] = {}
@@ -64,46 +66,58 @@ class Timeline:
         ]
 
     def _tell(self, position: int, event: AnyEvent) -> None:
-        data = event.data
-        decision_id = getattr(data, "decision_id", None)
-        candidate_id, other_id = self._pairs.get(decision_id or "", (None, None))
-        join = getattr(data, "join", None)
-        other = getattr(data, "other_id", None) or getattr(data, "joined_to", None)
-        answers = self._answered(event, decision_id)
+        candidate_id, other_id = self._about(event)
         verdicts = _verdicts(event)
         told = {
             "position": position,
             "event": kind_of(event),
             "event_id": event.id,
             "decided_at": event.time.isoformat(),
-            "candidate_id": getattr(data, "candidate_id", None) or candidate_id,
-            "other_id": other or (join.to if join is not None else other_id),
-            "decision_id": decision_id,
-            "answers": answers,
-            **{name: getattr(data, name, None) for name in SHOWN},
+            "candidate_id": candidate_id,
+            "other_id": other_id,
+            "decision_id": getattr(event.data, "decision_id", None),
+            "answers": self._answered(event, candidate_id or ""),
+            **{name: getattr(event.data, name, None) for name in SHOWN},
             "reasoning": next((v.reasoning for v in verdicts if v.reasoning), None),
         }
         self._told.append({name: value for name, value in told.items() if value is not None})
 
-    def _answered(self, event: AnyEvent, decision_id: str | None) -> str | None:
+    def _about(self, event: AnyEvent) -> Pair:
+        """The candidate that an event is about and, of a pair, the older one."""
+        data = event.data
+        match event:
+            case Settled() | Joined() | Redecided():
+                return _joined(event)
+            case Reversed():
+                return event.data.candidate_id, event.data.joined_to
+            case Separated():
+                return event.data.candidate_id, event.data.other_id
+            case Refused() if event.data.b is not None:
+                return event.data.b, event.data.a
+            case _:
+                pair = self._pairs.get(getattr(data, "decision_id", None) or "", (None, None))
+                return getattr(data, "candidate_id", None) or pair[0], pair[1]
+
+    def _answered(self, event: AnyEvent, candidate_id: str) -> str | None:
+        decision_id: str | None = getattr(event.data, "decision_id", None)
         match event:
             case Settled():
-                return self._question(event.data.candidate_id)
+                return self._question(candidate_id)
             case Redecided():
                 gone = event.data.consequence_of
                 return self._reversals.get(gone, gone)
             case Reinstated():
                 return self._reversals.get(event.data.decision_id)
             case Separated():
-                asked = self._questions.get(event.data.candidate_id, ("", ()))
+                asked = self._questions.get(candidate_id, ("", ()))
                 return asked[0] if event.data.other_id in asked[1] else None
             case Restored():
-                return self._retractions.get(event.data.candidate_id)
+                return self._retractions.get(candidate_id)
             case Refused():
-                one = event.data.candidate_id or ""
-                return self._question(one) or decision_id or self._admitted.get(one)
+                question = self._question(candidate_id)
+                return question or decision_id or self._admitted.get(candidate_id)
             case Retracted():
-                return self._admitted.get(event.data.candidate_id)
+                return self._admitted.get(candidate_id)
             case _:
                 return decision_id
 
@@ -126,8 +140,12 @@ class Timeline:
             case _:
                 pass
         if isinstance(event, Decided | Settled | Joined | Redecided):
-            join = event.data.join
-            self._pairs[event.id] = event.subject, join.to if join is not None else None
+            self._pairs[event.id] = _joined(event)
+
+
+def _joined(event: Decided | Settled | Joined | Redecided) -> Pair:
+    join = event.data.join
+    return event.subject, join.to if join is not None else None
 
 
 def _verdicts(event: AnyEvent) -> Iterable[Any]:

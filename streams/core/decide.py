@@ -99,6 +99,8 @@ def _refused(command: Operation, refusal: Refusal, now: datetime) -> Refused:
         candidate_id=getattr(command, "candidate_id", None),
         decision_id=getattr(command, "decision_id", None),
         verdicts=_verdicts(command),
+        a=getattr(command, "a", None),
+        b=getattr(command, "b", None),
         actor=command.actor,
         because=command.because,
     )

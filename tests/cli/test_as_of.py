@@ -58,7 +58,7 @@ def test_show_as_of(told: tuple[CommandLine, list[str], str]) -> None:
 
 
 def test_decisions_as_of(told: tuple[CommandLine, list[str], str]) -> None:
-    palimpsest, [a, b], joined = told
+    palimpsest, [a, _], _ = told
     said = {}
     for position in (3, 4, 5, 6):
         rows = palimpsest("--json", "decisions", "--as-of", str(position)).documents

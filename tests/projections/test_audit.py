@@ -174,6 +174,17 @@ def test_retractions_and_refusals(tmp_path: Path, ada: Told) -> None:
     ]
 
 
+def test_a_refused_merge_names_its_pair(tmp_path: Path, ada: Told) -> None:
+    a, b = ada.say("The orchard is sold."), ada.say("A lantern hangs high up.")
+    ada.run(Separate(a=a, b=b, **ada.words()))
+    [refused] = ada.run(Separate(a=a, b=b, **ada.words("lee")))
+    show(tmp_path, ada)
+    told = "event_id, candidate_id, other_id, actor, command, reason"
+    assert rows(tmp_path, f"SELECT {told} FROM events WHERE event = 'refused'") == [
+        (refused.id, b, a, "lee", "separate", "standing_already")
+    ]
+
+
 def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: Told) -> None:
     a, b = ada.say("The ferry leaves at noon."), ada.say("At noon a ferry leaves.")
     words = ada.words("janitor", "dedupe")
@@ -385,9 +396,9 @@ def test_a_timeline_says_what_the_events_say(random: tuple[Path, History]) -> No
         timeline.note(one)
     found = query(folder, "FROM events WHERE owner_id = 'owner 1''s' ORDER BY position")
     told = {one["event_id"]: one for one in timeline.of(history.ledgers["owner 1's"].entries)}
-    assert len(told) > 40
+    assert len(told) > 30
     said = ("decision", "candidate_id", "other_id", "answers", "rank", "actor", "because", "reason")
     rows = {row["event_id"]: row for row in found}
-    for event_id, one in told.items():
+    for event_id, event in told.items():
         row = rows[event_id]
-        assert [one.get(name) for name in said] == [row[name] for name in said], one
+        assert [event.get(name) for name in said] == [row[name] for name in said], event

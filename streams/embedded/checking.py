@@ -72,9 +72,8 @@ def _check_positions(log: Log) -> None:
 def _check_event(log: Log, recorded: Recorded) -> None:
     position, event = recorded
     fault = content_fault(event)
-    if fault is None and log.row(_FILED_AT, (bytes.fromhex(event.id.replace("-", "")),)) != (
-        position,
-    ):
+    filed = log.row(_FILED_AT, (bytes.fromhex(event.id.replace("-", "")),))
+    if fault is None and filed != (position,):
         fault = "is filed under another id than its own"
     if fault is not None:
         raise DamagedEventError(position, fault)

@@ -116,7 +116,11 @@ VISIBLE: dict[str, tuple[Callable[[Log], object], int, str]] = {
     "a reversal is removed": (lambda log: remove(log, N["out"]), N["out"], "stands already"),
     "events are swapped": (lambda log: swap(log, N["a"], N["b"]), N["a"], "names"),
     "a join after its reversal": (lambda log: swap(log, N["join"], N["out"]), N["join"], "names"),
-    "an event is given away": (lambda log: give(log, N["b"], "bob"), N["b"], "names"),
+    "an event is given away": (
+        lambda log: give(log, N["b"], "bob"),
+        N["b"],
+        "(names|admits a candidate)",
+    ),
     "a candidate that nobody names is given away": (
         lambda log: give(log, N["bob"], "ada"),
         N["bob"],

@@ -50,7 +50,10 @@ class DamagedEventError(StoreError):
 
 
 class References:
-    """The candidates and decisions of one owner so far, and which joins stand."""
+    """The candidates and decisions of one owner so far, and which words on pairs stand.
+
+    A word is a join or a separation: both can be taken back, and name the pair that they are about.
+    """
 
     def __init__(self) -> None:
         self._candidates: set[str] = set()
@@ -73,14 +76,14 @@ class References:
             case Decided() if event.subject in self._candidates:
                 yield f"admits the candidate {event.subject} once more"
             case Reversed():
-                yield from self._join_faults(event.data.decision_id, standing=True)
+                yield from self._word_faults(event.data.decision_id, standing=True)
                 yield from self._other_pair(event)
                 if event.data.consequence_of is not None:
                     yield from self._decision_faults(event.data.consequence_of)
             case Reinstated():
-                yield from self._join_faults(event.data.decision_id, standing=False)
+                yield from self._word_faults(event.data.decision_id, standing=False)
             case Composed():
-                yield from self._join_faults(event.data.decision_id)
+                yield from self._word_faults(event.data.decision_id)
             case Confirmed():
                 yield from self._decision_faults(event.data.decision_id)
             case Redecided():
@@ -92,7 +95,7 @@ class References:
         if decision_id not in self._decisions:
             yield f"names the decision {decision_id}, which no event of its owner before it is"
 
-    def _join_faults(self, decision_id: str, *, standing: bool | None = None) -> Iterator[str]:
+    def _word_faults(self, decision_id: str, *, standing: bool | None = None) -> Iterator[str]:
         if decision_id not in self._pairs:
             yield f"names the join {decision_id}, which no event of its owner before it made"
         elif standing is not None and (decision_id in self._standing) is not standing:
@@ -115,14 +118,19 @@ class References:
                 self._standing.discard(event.data.decision_id)
             case Reinstated():
                 self._standing.add(event.data.decision_id)
+            case Separated():
+                self._say(event.id, event.data.candidate_id, event.data.other_id)
             case _:
                 pass
 
     def _decide(self, decision_id: str, newer: str, join: Join | None) -> None:
         self._decisions.add(decision_id)
         if join is not None:
-            self._pairs[decision_id] = newer, join.to
-            self._standing.add(decision_id)
+            self._say(decision_id, newer, join.to)
+
+    def _say(self, event_id: str, newer: str, older: str) -> None:
+        self._pairs[event_id] = newer, older
+        self._standing.add(event_id)
 
 
 def _candidates_named(event: AnyEvent) -> Iterator[str]:

@@ -1,0 +1,216 @@
+"""Every column of every table and view against a statement that shares no code with them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid5
+
+import lancedb
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from contracts.events import AnyEvent, PolicySet, PolicySetData
+from contracts.identity import NAMESPACE
+from contracts.policy import Policy
+from contracts.wire import encode
+from projections import changes
+from projections.analysts import queries
+from projections.lance import FOLDER, read_state
+from projections.projector import Projector
+from projections.views import Place, views
+from streams.core.evolve import evolve
+from streams.core.ledger import Ledger
+from tests.laws.checks import accepted, unmerged
+from tests.laws.consequences import carry_out
+from tests.laws.histories import (
+    ASKING,
+    COMPOSED,
+    FIELDS,
+    KINDS,
+    ON_CANDIDATES,
+    RECOMPOSES,
+    Act,
+    policies,
+    tell,
+)
+from tests.projections.histories import History, MemoryLog
+from tests.projections.oracle import Tables
+from tests.projections.oracle_tables import differences, tables
+
+VIEWS = tuple(views(Place("", "")))
+Drawn = TypeVar("Drawn")
+ALL = [*KINDS, *[ON_CANDIDATES] * 3, *[RECOMPOSES] * 12]
+
+
+def lines(log: MemoryLog) -> list[tuple[int, bytes]]:
+    """The log as `log export` writes it."""
+    return [(one.position, encode(one.event)) for one in log.events]
+
+
+def projected(folder: Path) -> Tables:
+    """What both projections say."""
+    asked = [(f"FROM {view}", ()) for view in VIEWS]
+    found: Tables = dict(zip(VIEWS, queries(folder, *asked), strict=True))
+    for name in ("memories", "candidates"):
+        found[f"lancedb {name}"] = in_lance(folder / FOLDER, name)
+    return found
+
+
+def in_lance(folder: Path, name: str) -> list[dict[str, Any]]:
+    recorded = read_state(folder)["tables"].get(name)
+    if recorded is None:
+        return []
+    table = lancedb.connect(folder).open_table(name)
+    table.checkout(recorded["version"])
+    rows: list[dict[str, Any]] = table.search().limit(recorded["rows"] + 1).to_list()
+    for row in rows:
+        assert row.pop("foreign_vector") is None
+        if name == "candidates":
+            row.pop("position")  # of whatever event touched the text last
+    return rows
+
+
+def wrong(folder: Path, log: MemoryLog) -> list[str]:
+    """Whatever is projected otherwise than the oracle says."""
+    return differences(tables(lines(log)), projected(folder))
+
+
+def project_live(folder: Path, log: MemoryLog, commits: int = 4) -> None:
+    """As it happens live: some events are folded, then a commit."""
+    ledgers: dict[str, Ledger] = {}
+    noted = changes.Changes()
+    projector = Projector(folder, log.upto(0))
+    projector.start()
+    size = -(-len(log.events) // commits)
+    for at in range(0, len(log.events), size):
+        for position, event in log.events[at : at + size]:
+            ledger = ledgers.setdefault(event.owner_id, Ledger(event.owner_id))
+            noted.add(position, event, evolve(ledger, event))
+        rows = noted.take()
+        assert rows is not None
+        projector.submit(rows)
+        projector.flush()
+    projector.close()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_projected_live_is_what_the_oracle_says(tmp_path: Path, seed: int) -> None:
+    log = History(seed).steps(150).log
+    project_live(tmp_path, log)
+    assert wrong(tmp_path, log) == []
+
+
+# -- histories of the laws: each an owner of one log -----------------------------------------------
+
+
+def drawn(strategy: st.SearchStrategy[Drawn], count: int) -> list[Drawn]:
+    """The same examples on every run."""
+    found: list[Drawn] = []
+
+    @settings(
+        max_examples=count,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(one: Drawn) -> None:
+        found.append(one)
+
+    collect()
+    return found
+
+
+def acts(seed: int, count: int) -> list[Act]:
+    """Acts of every kind, at random."""
+    chance = random.Random(seed)
+    return [
+        chance.choice(ALL).act([chance.randrange(2**16) for _ in range(FIELDS)])
+        for _ in range(count)
+    ]
+
+
+def told(policy: Policy, story: list[Act], owner_id: str) -> list[AnyEvent]:
+    """A story, and after it some joins are taken out with their consequences."""
+    world = tell(policy, story, owner_id).world
+    for edge in list(world.ledger.edges.values())[:3]:
+        recorded = list(world.log)
+        if accepted(unmerged(world, edge.id)):
+            carry_out(world, recorded, edge.id)
+    return world.log
+
+
+def policy_set(policy: Policy) -> PolicySet:
+    return PolicySet(
+        id=str(uuid5(NAMESPACE, policy.hash)),
+        subject=policy.hash,
+        time=datetime(2026, 1, 1, tzinfo=UTC),
+        partitionkey="",
+        data=PolicySetData(hash=policy.hash, policy=policy.model_dump(mode="json")),
+    )
+
+
+def shuffled(histories: Sequence[Sequence[AnyEvent]], seed: int = 0) -> list[AnyEvent]:
+    """Several owners' events among each other, each owner's in order."""
+    chance = random.Random(seed)
+    left = [list(history) for history in histories if history]
+    found = []
+    while left:
+        one = chance.choice(left)
+        found.append(one.pop(0))
+        left = [history for history in left if history]
+    return found
+
+
+def of_owners(count: int, length: int) -> MemoryLog:
+    """So many owners; every other one asks about everything, and begins with a composed text."""
+    log = MemoryLog()
+    examples = [one for policy in drawn(policies(), count // 2) for one in (policy, ASKING)]
+    for policy in {policy.hash: policy for policy in examples}.values():
+        log.append(policy_set(policy))
+    histories = [
+        told(policy, [*(COMPOSED if n % 2 else []), *acts(n, length)], f"owner {n}")
+        for n, policy in enumerate(examples)
+    ]
+    for event in shuffled(histories):
+        log.append(event)
+    return log
+
+
+@pytest.fixture(scope="module")
+def many() -> MemoryLog:
+    """Histories with every kind of event."""
+    return of_owners(40, 60)
+
+
+def test_the_histories_have_every_kind_of_event(many: MemoryLog) -> None:
+    kinds = [one.event.type.split(".")[1] for one in many.events]
+    fewest = {
+        "decided": 300, "settled": 50, "joined": 30, "reversed": 30, "reinstated": 5,
+        "separated": 15, "refused": 30, "retracted": 10, "restored": 3, "accessed": 5,
+        "confirmed": 5, "composed": 2, "redecided": 3,
+    }  # fmt: skip
+    found = {kind: kinds.count(kind) for kind in fewest}
+    assert {kind: n for kind, n in found.items() if n < fewest[kind]} == {}, found
+
+
+def test_what_is_projected_live_of_the_laws_histories(many: MemoryLog, tmp_path: Path) -> None:
+    project_live(tmp_path, many)
+    assert wrong(tmp_path, many) == []
+
+
+def test_what_is_caught_up_is_what_the_oracle_says(many: MemoryLog, tmp_path: Path) -> None:
+    """In three goes: each folds the owners that have something new."""
+    for share in (0.3, 0.8, 1.0):
+        log = many.upto(many.events[int(len(many.events) * share) - 1].position)
+        projector = Projector(tmp_path, log)
+        projector.start()
+        projector.close()
+    assert wrong(tmp_path, many) == []

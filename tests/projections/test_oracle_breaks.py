@@ -1,0 +1,211 @@
+"""The oracle is worth something when it finds what is broken on purpose: each break, one at a time.
+
+`verify` folds with the projector's own code, so it takes most of these for right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contracts.events import Joined, Redecided, Settled
+from projections import audit, changes, facts, lance, lance_tables, tables, totals, views
+from projections.rows import CandidateState, Fact, Gone, MemoryState, Rows
+from streams.core import evolve, faces, graph
+from streams.core.ledger import Edge, Entry, Face, Memory
+from streams.core.touched import Touched
+from tests.projections.histories import MemoryLog
+from tests.projections.oracle import Tables
+from tests.projections.oracle_tables import differences
+from tests.projections.oracle_tables import tables as expected
+from tests.projections.test_oracle import lines, of_owners, project_live, projected
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+@pytest.fixture(scope="module")
+def log() -> MemoryLog:
+    """A log that every break shows in."""
+    return of_owners(12, 40)
+
+
+@pytest.fixture(scope="module")
+def right(log: MemoryLog) -> Tables:
+    """What the oracle says of it."""
+    return expected(lines(log))
+
+
+def later_joins_have_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A settled join is written with the score of nobody."""
+
+    def broken(fact: Fact, event: Settled | Joined | Redecided) -> facts.DecisionRow:
+        row = told(fact, event)
+        return row._replace(join=row.join.model_copy(update={"similarity": None}))
+
+    told = facts._later
+    monkeypatch.setattr(facts, "_later", broken)
+
+
+def retracted_candidates_go_on_living(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(position: int, entry: Entry) -> CandidateState:
+        return row(position, entry)._replace(living=True)
+
+    row = changes._candidate
+    monkeypatch.setattr(changes, "_candidate", broken)
+
+
+def member_counts_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums are kept, and not thrown away where a memory was cut or a member left."""
+
+    class Kept(dict[str, totals.Total]):
+        def pop(self, *_: object) -> totals.Total:
+            return totals.Total()
+
+    def broken(self: changes.Changes, memory: Memory) -> totals.Total:
+        if not isinstance(self._sums, Kept):
+            self._sums = Kept(self._sums)
+        return told(self, memory)
+
+    told = changes.Changes._sum
+    monkeypatch.setattr(changes, "MANY_MEMBERS", 1)
+    monkeypatch.setattr(changes.Changes, "_sum", broken)
+
+
+def times_are_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: changes.Changes, key: str, *noted: Any) -> MemoryState | Gone:
+        row = told(self, key, *noted)
+        if isinstance(row, Gone):
+            return row
+        return row._replace(created_at=row.updated_at, updated_at=row.created_at)
+
+    told = changes.Changes._memory
+    monkeypatch.setattr(changes.Changes, "_memory", broken)
+
+
+def verdicts_that_settled_nothing_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(fact: Fact) -> list[facts.VerdictRow]:
+        return [] if fact.event.type == "palimpsest.refused.v1" else told(fact)
+
+    told = facts.verdict_rows
+    monkeypatch.setattr(tables, "verdict_rows", broken)
+
+
+def reversed_joins_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "_DECISIONS", "IS DISTINCT FROM 'reversed'", "IS DISTINCT FROM 'no'")
+
+
+def replace_sql(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) -> None:
+    """A view that is written otherwise."""
+    module = views if hasattr(views, name) else audit
+    text = getattr(module, name)
+    assert text.count(old) >= 1
+    monkeypatch.setattr(module, name, text.replace(old, new))
+
+
+def moves_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates keep the memory that they were in."""
+    monkeypatch.setattr(Touched, "moved", lambda self, entries: None)
+
+
+def memories_that_ended_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(table: lance_tables.LanceTable, rows: Rows) -> lance_tables.Writes:
+        found = told(table, rows)
+        found.gone.clear()
+        return found
+
+    told = lance_tables.writes
+    monkeypatch.setattr(lance, "writes", broken)
+
+
+def the_older_always_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core's own fold of the face is wrong."""
+
+    def broken(edge: Edge, text: Any, by_id: dict[str, Entry], a: Face, b: Face) -> Face:
+        return a
+
+    for module in (faces, graph):
+        monkeypatch.setattr(module, "combine", broken)
+
+
+def a_cut_takes_nothing_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The core leaves the memory of a reversed join whole."""
+
+    def broken(edge: Edge) -> tuple[Memory, Memory] | None:
+        return None
+
+    monkeypatch.setattr(evolve, "cut", broken)
+
+
+def retracted_members_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: totals.Total, members: Any) -> None:
+        members = list(members)
+        told(self, members)
+        self.living += sum(not entry.living for entry in members)
+
+    told = totals.Total.add
+    monkeypatch.setattr(totals.Total, "add", broken)
+
+
+def the_closest_neighbour_is_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the one that was joined or asked about."""
+    nearest = facts._nearest
+    monkeypatch.setattr(facts, "_nearest", lambda evidence, join: nearest(evidence, None))
+
+
+def remembered_answers_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "_JUDGE_COST", "sum(cost_usd)", "count(*)")
+
+
+def the_last_word_holds_whoever_said_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "SEPARATIONS", "s.position DESC", "s.position")
+
+
+def retracted_pairs_are_reviewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "REVIEW_QUEUE", "AND n.living", "")
+
+
+def reversals_are_not_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "COMPARED", "'reversed', 'reinstated'", "'reinstated'")
+
+
+BREAKS: list[tuple[Patch, str]] = [
+    (later_joins_have_no_score, "decisions similarity"),
+    (retracted_candidates_go_on_living, "candidates living"),
+    (member_counts_are_stale, "memories members"),
+    (times_are_swapped, "memories created_at"),
+    (verdicts_that_settled_nothing_are_lost, "verdicts missing"),
+    (reversed_joins_stand, "joins standing"),
+    (moves_are_not_told, "candidates memory_id"),
+    (memories_that_ended_stay, "lancedb memories extra"),
+    (the_older_always_speaks, "memories face"),
+    (a_cut_takes_nothing_apart, "memories missing"),
+    (retracted_members_count, "memories members"),
+    (the_closest_neighbour_is_the_first, "decisions nearest_id"),
+    (remembered_answers_are_paid_for, "judge_cost cost_usd"),
+    (the_last_word_holds_whoever_said_it, "separations standing"),
+    (retracted_pairs_are_reviewed, "review_queue extra"),
+    (reversals_are_not_logged, "dedup_log missing"),
+]
+
+
+def test_without_a_break_nothing_is_found(tmp_path: Path, log: MemoryLog, right: Tables) -> None:
+    project_live(tmp_path, log, commits=2)
+    assert differences(right, projected(tmp_path)) == []
+
+
+@pytest.mark.parametrize(("broken", "found"), BREAKS, ids=[b.__name__ for b, _ in BREAKS])
+def test_a_break_is_found(
+    broken: Patch,
+    found: str,
+    log: MemoryLog,
+    right: Tables,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken(monkeypatch)
+    project_live(tmp_path, log, commits=2)
+    wrong = differences(right, projected(tmp_path))
+    assert any(one.startswith(found) for one in wrong), wrong[:20]

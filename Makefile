@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines check format \
-	bench bench-quality schemas constraints clean
+	test-pythons test-wheel bench bench-quality schemas constraints clean
 
 help: ## Print this list.
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
@@ -48,6 +48,12 @@ test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times
 test-campaign: .venv/installed ## Search for counterexamples to the laws at random, for long; a failure prints how to repeat it.
 	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 		-m 'not engines' --timeout 3600 $(ARGS)
+
+test-pythons: .venv/installed ## Run the tests without a cluster on each other Python that is claimed and found; ARGS go to pytest.
+	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
+
+test-wheel: .venv/installed ## Build the wheel and try it in bare environments: the base, [cluster] and [judge], each alone.
+	$(BIN)/python -m infra.wheel
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.
 	$(ENGINES)/python -m pytest -m engines tests/engines $(ARGS)
@@ -76,7 +82,7 @@ constraints: .venv/installed ## Resolve the pinned versions anew (minutes; insta
 	$(BIN)/python infra/constraints.py
 
 clean: ## Remove the virtual environments and all caches.
-	rm -rf .venv .venv-engines build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-* build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/installed: pyproject.toml infra/constraints.txt

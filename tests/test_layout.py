@@ -265,8 +265,8 @@ GUARDED = {
 IMPORTED_AS = {"faust-streaming": {"faust", "mode"}}
 """Distributions whose modules are not named as they are; mode is Faust's own lower half."""
 
-NAMED_ONLY = frozenset({"uvloop"})
-"""Chosen by a name in a setting, never imported."""
+NAMED_ONLY = frozenset({"pytz", "uvloop"})
+"""Never imported by us: a setting names uvloop, and DuckDB makes times with a zone by pytz."""
 
 
 def declared() -> dict[str, set[str]]:

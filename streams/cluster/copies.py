@@ -24,6 +24,7 @@ def open_copy(
     path = folder / f"{topics.prefix}partition-{partition}.sqlite"
     name = topics.name("decisions")
     for _ in range(2):
+        log: PublishedLog | None = None
         try:
             log = PublishedLog.create(path)
             followed = log.followed(name, partition)
@@ -36,6 +37,8 @@ def open_copy(
             log.close()
             _log.warning("the copy of partition %d is of another topic: made anew", partition)
         except StoreError as error:
+            if log is not None:
+                log.close()
             _log.warning("the copy of partition %d is made anew: %s", partition, error)
         discard(path)
     raise StoreError(f"the copy {path} cannot be made")

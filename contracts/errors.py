@@ -58,3 +58,7 @@ class SearchError(StoreError):
 
 class UsageError(PalimpsestError):
     """A call that makes no sense as it was written."""
+
+
+class WrongFileError(PalimpsestError):
+    """An input whose first rows are all wrong: most likely it is not the file that was meant."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -13,11 +13,13 @@ from uuid import uuid4
 
 import orjson
 
-from contracts.errors import InvalidInputError, RefusedError, UsageError
+from contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
 from palimpsest.desk import FrontDesk
+from palimpsest.wrong_files import advice
 from streams.embedded.dead_letters import DeadLetter, DeadLetters, Headers
 from streams.embedded.inputs import Input, Outcome
 from streams.intake import (
+    Form,
     RawRow,
     RowCounter,
     RowReader,
@@ -27,13 +29,19 @@ from streams.intake import (
     understand,
 )
 
+KeepGoing = bool | Callable[[str], bool]
+"""Whether a file is read whose first rows are all wrong; a function is asked, and told why."""
+FIRST_ROWS = 100
 NAMED = 20
 """How many invalid rows a summary names."""
 
 
 @dataclass(slots=True)
 class IngestProgress:
-    """How far an ingest is; `bytes_total` is None where an input has no size."""
+    """How far an ingest is: `bytes_read` are those of the rows that are decided on.
+
+    `bytes_total` is None where an input has no size.
+    """
 
     rows: int
     bytes_read: int
@@ -45,7 +53,8 @@ class IngestProgress:
 class Summary:
     """What became of the rows: decided, known from before, invalid, heard, or published.
 
-    `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones.
+    `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones, and
+    `remarks` files that are most likely not what was meant.
     """
 
     rows: int = 0
@@ -55,6 +64,7 @@ class Summary:
     published: int = 0
     decisions: Counter[str] = field(default_factory=Counter)
     invalid_rows: list[dict[str, Any]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     interrupted: bool = False
     seconds: float = 0.0
 
@@ -117,24 +127,62 @@ def ingest_files(
     *,
     source: str | None,
     mapping: Mapping[str, str] | None,
+    form: Form | None,
+    keep_going: KeepGoing,
     progress: Callable[[IngestProgress], None] | None,
 ) -> Summary:
-    """Decide on the rows of files, and tell `progress` after each window."""
+    """Decide on the rows of files, and tell `progress` after each window.
+
+    Before anything is written, WrongFileError for a file whose first rows are all wrong, unless
+    `keep_going` says otherwise when it is told why.
+    """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
-    reader = RowReader(files, reading=uuid4().hex)
     renames = dict(mapping or {})
+    reader = RowReader(files, reading=uuid4().hex, form=form, renames=renames)
+    remarks = _looked_at(reader, renames, keep_going)
+    ends: deque[tuple[int, int]] = deque()
 
     def read() -> Iterator[Input]:
-        for row in reader:
+        for number, row in enumerate(reader, 1):
             named = row if source is None else replace(row, source=source)
+            ends.append((number, reader.done))
             yield Input(named, understand(named, renames))
 
-    def told(summary: Summary) -> None:
-        if progress is not None:
-            progress(IngestProgress(summary.rows, reader.done, reader.total, summary.decisions))
+    decided = 0
 
-    return _summed_up(desk.stream(read(), renames), told)
+    def told(summary: Summary) -> None:
+        nonlocal decided
+        while ends and ends[0][0] <= summary.rows:
+            _, decided = ends.popleft()
+        if progress is not None:
+            progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
+
+    summary = _summed_up(desk.stream(read(), renames), told)
+    summary.remarks = remarks
+    return summary
+
+
+def _looked_at(reader: RowReader, renames: Mapping[str, str], keep_going: KeepGoing) -> list[str]:
+    """Look at the first rows of each input; what to say of those that are wrong as a whole."""
+
+    def is_right(row: RawRow) -> bool:
+        return not isinstance(understand(row, renames), InvalidInputError)
+
+    remarks = []
+    for path, first in reader.beginnings(FIRST_ROWS, is_right):
+        if not first or is_right(first[-1]):
+            continue
+        what = f"the first {len(first)}" if len(first) == FIRST_ROWS else f"the {len(first)}"
+        remark = f"none of {what} rows of {path} is right: {advice(first, renames)}"
+        remarks.append(remark)
+        if len(first) == FIRST_ROWS and not _goes_on(keep_going, remark):
+            raise WrongFileError(f"{remark}. Nothing was read; --keep-going reads it all the same")
+    return remarks
+
+
+def _goes_on(keep_going: KeepGoing, remark: str) -> bool:
+    return keep_going if isinstance(keep_going, bool) else keep_going(remark)
 
 
 def _summed_up(

@@ -5,6 +5,7 @@ An interrupt waits until a window is committed and counted, so that the summary 
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -21,6 +22,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 UNTIL_TOLD = frozenset({"project", "verifier", "worker"})
 """The commands that run until they are told to end, and end with 0 then."""
 INTERRUPTED = 130
+STANDARD_ERROR = 2
+ENDING = b"\nending: what was begun is finished first; once more ends at once\n"
+_tells = False
+"""Whether this process is a command, which says that it ends; a library does not."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")
 """Options before a command whose value is a word of its own."""
 
@@ -72,9 +77,11 @@ def interrupt_when_told(command: str | None) -> None:
 
     Nothing where `end_when_told` was not called: whoever embeds the commands has its own signals.
     """
+    global _tells  # noqa: PLW0603 - signals are a process's
     for number in SIGNALS:
         if command not in UNTIL_TOLD and signal.getsignal(number) is _end:
             signal.signal(number, signal.default_int_handler)
+            _tells = True
 
 
 @contextmanager
@@ -88,6 +95,8 @@ def between_windows() -> Iterator[Callable[[], None]]:
 
     def note(number: int, _frame: object) -> None:
         asked.set()
+        if _tells:
+            os.write(STANDARD_ERROR, ENDING)  # a handler may have interrupted any other writing
         signal.signal(number, signal.default_int_handler)
 
     def check() -> None:

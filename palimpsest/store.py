@@ -32,13 +32,21 @@ from palimpsest import exchange
 from palimpsest.batches import Batches
 from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.desk import FrontDesk
-from palimpsest.ingesting import IngestProgress, Summary, ingest_files, ingest_letters, to_inputs
+from palimpsest.ingesting import (
+    IngestProgress,
+    KeepGoing,
+    Summary,
+    ingest_files,
+    ingest_letters,
+    to_inputs,
+)
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from streams.cluster.connection import Connection
 from streams.embedded.desk import Answer
 from streams.embedded.inputs import Outcome
 from streams.embedded.log import Log
 from streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
+from streams.intake import Form
 from streams.policies import load_policy
 
 
@@ -110,13 +118,25 @@ class Palimpsest(Batches):
         *,
         source: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        form: Form | None = None,
+        keep_going: KeepGoing = False,
         progress: Callable[[IngestProgress], None] | None = None,
     ) -> Summary:
-        """Decide on every row of files (JSONL, gzip of it, Parquet, or `-`), and sum up.
+        """Decide on every row of files (JSON lines or an array, CSV, Parquet, or `-`), and sum up.
 
-        `mapping` renames fields (theirs to ours). An interrupt ends it with what was done.
+        `mapping` renames fields (theirs to ours); `form` says what the files are where their names
+        do not. An interrupt ends it with what was done. WrongFileError, before anything is written,
+        where the first hundred rows of a file are all wrong; `keep_going` reads it all the same.
         """
-        return ingest_files(self._desk, files, source=source, mapping=mapping, progress=progress)
+        return ingest_files(
+            self._desk,
+            files,
+            source=source,
+            mapping=mapping,
+            form=form,
+            keep_going=keep_going,
+            progress=progress,
+        )
 
     def access(self, candidate_id: str) -> Answer:
         """Note that the memory of a candidate was used."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,9 +16,17 @@ from palimpsest.interrupts import INTERRUPTED
 from palimpsest.output import Output, Tell
 
 if TYPE_CHECKING:
-    from palimpsest.ingesting import IngestProgress, Summary
+    from palimpsest.ingesting import IngestProgress, KeepGoing, Summary
 
 app = typer.Typer()
+
+
+class Format(Enum):
+    """What files may be said to be."""
+
+    CSV = "csv"
+    JSON = "json"
+
 
 Renames = Annotated[
     list[str] | None,
@@ -29,12 +38,23 @@ Renames = Annotated[
 def ingest(
     context: typer.Context,
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="JSONL, gzip of it, Parquet, or - .")
+        list[str],
+        typer.Argument(
+            metavar="FILE…", help="JSONL, a JSON array, CSV, gzip of it, Parquet, or - ."
+        ),
     ],
     source: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whence the rows are; else the file's name.")
     ] = None,
     renames: Renames = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", help="What the files are; else their names say, or beginnings."),
+    ] = None,
+    keep_going: Annotated[
+        bool,
+        typer.Option("--keep-going", help="Read a file whose first hundred rows are all wrong."),
+    ] = False,
     dedupe_first: Annotated[
         bool,
         typer.Option("--dedupe-first", help="Run the policy's batch rules before it starts."),
@@ -52,8 +72,26 @@ def ingest(
         if dedupe_first:
             before = store.dedupe(judge=call.settings.judge, progress=tell)
             call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
-        summary = store.ingest(files, source=source, mapping=mapping, progress=_progress(tell))
+        summary = store.ingest(
+            files,
+            source=source,
+            mapping=mapping,
+            form=form.value if form else None,
+            keep_going=keep_going or _asking(call.output),
+            progress=_progress(tell),
+        )
     sum_up(call.output, summary)
+
+
+def _asking(output: Output) -> KeepGoing:
+    """A person is asked about a file that is most likely the wrong one; no other goes on."""
+
+    def asked(remark: str) -> bool:
+        output.problem(remark)
+        typer.confirm("Read it all the same?", abort=True, err=True)
+        return True
+
+    return asked if output.asks else False
 
 
 def sum_up(output: Output, summary: Summary) -> None:
@@ -61,6 +99,8 @@ def sum_up(output: Output, summary: Summary) -> None:
     # asdict copies a Counter wrongly: as one that counts its own items.
     document = asdict(summary) | {"decisions": dict(summary.decisions)}
     output.answer(document, lambda: summary_table(document))
+    for remark in summary.remarks:
+        output.remark(remark)
     if summary.interrupted:
         output.problem("interrupted; what is counted above is decided, the rest is not")
         raise typer.Exit(INTERRUPTED)

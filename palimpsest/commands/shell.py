@@ -18,6 +18,7 @@ from contracts.errors import (
     StoreError,
     TransientError,
     UsageError,
+    WrongFileError,
 )
 from palimpsest.interrupts import INTERRUPTED
 from palimpsest.output import Output
@@ -141,6 +142,8 @@ def _meaning(error: Exception) -> tuple[Problem, int]:
             return Problem("store", str(error)), NO_STORE
         case TransientError():
             return Problem("busy", str(error)), FAILED
+        case WrongFileError():
+            return Problem("wrong_file", str(error)), FAILED
         case InvalidInputError(reason=reason, detail=detail):
             return Problem("invalid", detail, reason), FAILED
         case ModelError():

@@ -2,12 +2,13 @@
 
 from streams.intake.meaning import Meaning, Prepared, prepare, said_before, understand
 from streams.intake.parsing import Word, as_structured, binary_mode, parse, parse_binary
-from streams.intake.reading import RowReader
+from streams.intake.reading import Form, RowReader
 from streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
 
 __all__ = [
     "MAX_KEPT_BYTES",
     "MAX_ROW_BYTES",
+    "Form",
     "Meaning",
     "Prepared",
     "RawRow",

@@ -1,4 +1,4 @@
-"""Files of producers as rows: JSON lines, the same compressed by gzip, Parquet, standard input."""
+"""Files of producers as rows: JSON lines or an array, CSV, packed by gzip or not, and Parquet."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from contracts.errors import UsageError
+from streams.intake.arrays import array_rows, begins_array
 from streams.intake.parquet import parquet_rows
+from streams.intake.parsing import NO_RENAMES
 from streams.intake.rows import MAX_KEPT_BYTES, RawRow, RowCounter
+from streams.intake.tables import is_table, table_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+Form = Literal["csv", "json"]
 STDIN = "-"
+_BEGINNING = 64
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -28,27 +34,65 @@ _BUFFER = 256 * 1024
 class RowReader:
     """The rows of files, one after the other, read as they are asked for; `-` is standard input.
 
-    Rows of what cannot be read twice, a pipe or standard input, carry `reading`. `total` is the
-    files' size in bytes, None where one of them has none; `done` is how many of them
-    were read so far. Empty lines are no rows. UsageError names the file that cannot be read: one
-    that is not there at once, one that ends too early after all rows before.
+    Rows of what cannot be read twice, a pipe or standard input, carry `reading`. `form` says what
+    the files are; without it, their names and beginnings do. `renames` tells which of ours a CSV's
+    columns are. `total` is the files' size in bytes, None where one of them has none; `done` is how
+    many of them were read so far. Empty lines are no rows. UsageError names the file that cannot be
+    read: one that is not there at once, one that ends too early after all rows before.
     """
 
-    def __init__(self, paths: Sequence[str | Path], *, reading: str = "") -> None:
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        reading: str = "",
+        form: Form | None = None,
+        renames: Mapping[str, str] = NO_RENAMES,
+    ) -> None:
         self._paths = [str(path) for path in paths]
         self._reading = reading
+        self._form = form
+        self._renames = renames
+        self._begun: dict[int, Iterator[RawRow]] = {}
         self.done = 0
         sizes = [_size(path) for path in self._paths]
         known = [size for size in sizes if size is not None]
         self.total = sum(known) if len(known) == len(sizes) else None
 
     def __iter__(self) -> Iterator[RawRow]:
-        for path in self._paths:
-            source = "stdin" if path == STDIN else Path(path).name
-            reading = self._reading if _size(path) is None else ""
-            counter = RowCounter()
-            for raw in self._rows(path):
-                yield RawRow(raw, source, counter.count(raw), reading)
+        for number, path in enumerate(self._paths):
+            yield from self._begun.pop(number, None) or self._rows_of(path)
+
+    def beginnings(
+        self, most: int, is_right: Callable[[RawRow], bool]
+    ) -> Iterator[tuple[str, list[RawRow]]]:
+        """Each input with its first rows, up to one that is right and at most so many.
+
+        What is read of a pipe for this is kept and comes first when the rows are iterated over.
+        """
+        for number, path in enumerate(self._paths):
+            rows = self._rows_of(path)
+            first: list[RawRow] = []
+            try:
+                for row in islice(rows, most):
+                    first.append(row)
+                    if is_right(row):
+                        break
+            except UsageError as error:  # told where the rows are read, after those before
+                rows = _raising(error)
+            if _size(path) is None:
+                self._begun[number] = chain(first, rows)
+            else:
+                rows.close()
+                self.done = 0
+            yield path, first
+
+    def _rows_of(self, path: str) -> Generator[RawRow, None, None]:
+        source = "stdin" if path == STDIN else Path(path).name
+        reading = self._reading if _size(path) is None else ""
+        counter = RowCounter()
+        for raw in self._rows(path):
+            yield RawRow(raw, source, counter.count(raw), reading)
 
     def _rows(self, path: str) -> Iterator[bytes]:
         before = self.done
@@ -60,7 +104,7 @@ class RowReader:
                 if start == _PARQUET:
                     yield from self._parquet_rows(path)
                     return
-                for raw in _lines(_unpacked(file, start, path)):
+                for raw in self._split(_unpacked(file, start, path), path):
                     self.done = before + counted.count
                     yield raw
                 self.done = before + counted.count
@@ -68,6 +112,14 @@ class RowReader:
             raise UsageError(f"{path} is cut short or damaged: {error}") from error
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+
+    def _split(self, file: io.BufferedReader, path: str) -> Iterator[bytes]:
+        """The rows of what is unpacked, by what it is."""
+        if self._form == "csv" or (self._form is None and is_table(path)):
+            return table_rows(file, path, self._renames)
+        if begins_array(file.peek(_BEGINNING)[:_BEGINNING]):
+            return array_rows(file, _lines)
+        return _lines(file)
 
     def _parquet_rows(self, path: str) -> Iterator[bytes]:
         before = self.done
@@ -77,6 +129,11 @@ class RowReader:
         for raw, share in parquet_rows(path):
             self.done = before + int(size * share)
             yield raw
+
+
+def _raising(error: UsageError) -> Generator[RawRow, None, None]:
+    yield from ()
+    raise error
 
 
 class _Counted(io.RawIOBase):

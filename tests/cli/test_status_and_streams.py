@@ -169,8 +169,8 @@ def test_json_behind_two_dashes_is_an_argument(palimpsest: CommandLine) -> None:
         "policy show",
         "dead-letters list",
         "doctor",
-        "reverse --owner ada",
-        "retract --owner bob --dry-run",
+        "retract --owner ada --yes",
+        "retract --owner ada --dry-run",
     ],
 )
 def test_json_is_exactly_one_document(palimpsest: CommandLine, command: str) -> None:
@@ -282,6 +282,7 @@ def test_an_interrupted_ingest_says_what_was_done(palimpsest: CommandLine) -> No
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
+    assert "ending: what was begun is finished first" in err
     summary = json.loads(out)
     assert summary["interrupted"]
     assert (summary["rows"], summary["decisions"]) == (1, {"stored": 1})

@@ -1,0 +1,86 @@
+"""What an input most likely is whose first rows are all wrong, and how it could be read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from contracts.errors import InvalidInputError
+from streams.intake import RawRow, parse
+from streams.intake.tables import delimiter_of
+
+NEEDED = ("text", "owner_id")
+_NAME = re.compile(r"[A-Za-z_][\w .-]{0,40}")
+"""What may be a field's name; anything else may be a text, and is not told."""
+MOST_NAMED = 8
+
+
+def advice(rows: Sequence[RawRow], renames: Mapping[str, str]) -> str:
+    """What is wrong with all of some rows, and what to try; never what they say."""
+    objects = [row for row in map(_object, rows) if row is not None]
+    if len(objects) == len(rows):
+        return _lacking(objects, renames) or _first_error(rows[0], renames)
+    if _looks_like_csv(rows):
+        return "this looks like CSV: --format csv reads it as that"
+    if objects:
+        return f"only {len(objects)} of them are JSON objects: {{…}}"
+    return "none of them is a JSON object: {…}"
+
+
+def _object(row: RawRow) -> dict[str, Any] | None:
+    try:
+        found = orjson.loads(row.raw)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _lacking(objects: Sequence[dict[str, Any]], renames: Mapping[str, str]) -> str | None:
+    """Which field no row has, and under what names it may be there."""
+    if any("specversion" in row for row in objects):
+        return None
+    common = set.intersection(*(set(row) for row in objects))
+    there = {renames.get(name, name) for row in objects for name in row}
+    missing = [name for name in NEEDED if name not in there]
+    if not missing:
+        return None
+    others = sorted(one for one in common - set(NEEDED) if _NAME.fullmatch(one))[:MOST_NAMED]
+    fields = " and ".join(f"`{name}`" for name in missing)
+    if not others:
+        return f"no row has {fields}: --map THEIRS={missing[0]} reads another field as that"
+    maps = " ".join(f"--map {_likely(name, others)}={name}" for name in missing)
+    return f"no row has {fields}; the rows have {', '.join(others)}: perhaps {maps}"
+
+
+_USUAL = {
+    "text": ("content", "memory", "fact", "message", "body", "value", "sentence"),
+    "owner_id": ("user_id", "user", "owner", "agent_id", "tenant", "customer"),
+}
+
+
+def _likely(name: str, others: Sequence[str]) -> str:
+    return next((one for one in _USUAL[name] if one in others), "THEIRS")
+
+
+def _first_error(row: RawRow, renames: Mapping[str, str]) -> str:
+    try:
+        parse(row.raw, source=row.source, renames=renames)
+    except InvalidInputError as error:
+        return f"of the first one, {error.detail}"
+    return "each has something else that is wrong"
+
+
+def _looks_like_csv(rows: Sequence[RawRow]) -> bool:
+    """Whether the first line names fields, and most lines have as many cells."""
+    try:
+        first, *others = [row.raw.decode() for row in rows]
+    except UnicodeDecodeError:
+        return False
+    delimiter = delimiter_of(first)
+    names = [name.strip().strip('"') for name in first.split(delimiter)]
+    wide = [line for line in others if line.count(delimiter) >= len(names) - 1]
+    named = len(names) > 1 and all(_NAME.fullmatch(name) for name in names)
+    return named and 2 * len(wide) >= len(others)

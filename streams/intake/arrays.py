@@ -1,0 +1,127 @@
+"""A JSON array as rows, read element by element: an export may be larger than the memory."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from streams.intake.rows import MAX_ROW_BYTES
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_CHUNK = 256 * 1024
+_SPACE = re.compile(r"[ \t\r\n]*")
+_ELEMENT = json.JSONDecoder()
+_MARK = "\ufeff"
+
+
+def begins_array(start: bytes) -> bool:
+    """Whether the first bytes of a file are those of a JSON array."""
+    return start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+
+
+def array_rows(
+    file: io.BufferedReader, lines: Callable[[io.BufferedReader], Iterator[bytes]]
+) -> Iterator[bytes]:
+    """The elements of an array, each with its own bytes; what is behind it or none, by `lines`."""
+    text = _Text(file)
+    text.skip(_MARK)
+    text.skip("[")
+    while text.next_character() != "]":
+        element = text.element()
+        if element is None:
+            break
+        yield element
+        if text.next_character() == ",":
+            text.skip(",")
+        elif text.next_character() != "]":
+            break
+    text.skip("]")
+    yield from lines(io.BufferedReader(_Behind(text.rest(), file), _CHUNK))
+
+
+class _Text:
+    """A file as text that is read on when more of it is needed; any bytes survive it."""
+
+    def __init__(self, file: io.BufferedReader) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._text = ""
+        self._at = 0
+        self._ended = False
+
+    def _more(self) -> bool:
+        """Read on; False at the end."""
+        if self._ended:
+            return False
+        read = self._file.read1(_CHUNK)
+        self._ended = not read
+        self._text = self._text[self._at :] + self._decoder.decode(read, final=self._ended)
+        self._at = 0
+        return True
+
+    def next_character(self) -> str:
+        """The next character that is no white space; empty at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more():
+                return ""
+
+    def skip(self, character: str) -> None:
+        """Go beyond the next character if it is this one."""
+        if self.next_character() == character:
+            self._at += 1
+
+    def element(self) -> bytes | None:
+        """The bytes of the value that begins here; None where none does."""
+        while True:
+            try:
+                _, end = _ELEMENT.raw_decode(self._text, self._at)
+            except RecursionError:
+                return None
+            except json.JSONDecodeError:
+                end = len(self._text)
+                if end - self._at > MAX_ROW_BYTES:
+                    return None
+                if not self._more():
+                    return None
+                continue
+            if end < len(self._text) or not self._more():
+                element = self._text[self._at : end]
+                self._at = end
+                return element.encode("utf-8", "surrogateescape")
+
+    def rest(self) -> bytes:
+        """What was read and not used."""
+        left = self._text[self._at :].encode("utf-8", "surrogateescape")
+        return left + self._decoder.getstate()[0]
+
+
+class _Behind(io.RawIOBase):
+    """Some bytes, and behind them a file."""
+
+    def __init__(self, first: bytes, file: io.BufferedReader) -> None:
+        self._first = first
+        self._file = file
+
+    def readable(self) -> bool:
+        """It is for reading."""
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        """Read what is there, up to the buffer's length."""
+        if not self._first:
+            return self._file.readinto1(buffer)
+        into = memoryview(buffer)
+        count = min(len(into), len(self._first))
+        into[:count] = self._first[:count]
+        self._first = self._first[count:]
+        return count

@@ -1,0 +1,203 @@
+"""Files that are no JSON lines: arrays and CSV give the rows that the same lines would."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from contracts.errors import UsageError
+from streams.intake import Form, Prepared, RawRow, RowReader, arrays, understand
+
+ROWS: list[dict[str, Any]] = [
+    {"owner_id": "ada", "text": "Ada lives in Paris, near the canal"},
+    {"owner_id": "ada", "text": 'She says "bonjour"\nevery day'},
+    {"owner_id": "ben", "text": "Ben paints"},
+]
+
+
+def raws(path: Path, **how: Any) -> list[bytes]:
+    return [row.raw for row in RowReader([path], **how)]
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+# -- arrays --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("begin", [b"", b"\n  ", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_elements_of_an_array_are_rows(
+    tmp_path: Path, indent: int | None, begin: bytes, packed: bool
+) -> None:
+    content = begin + json.dumps(ROWS, indent=indent).encode() + b"\n"
+    path = written(tmp_path / "rows.json", gzip.compress(content) if packed else content)
+    assert [json.loads(raw) for raw in raws(path)] == ROWS
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(JSON), st.integers(1, 40), st.sampled_from([None, 1]), st.booleans())
+def test_an_array_is_read_whatever_is_read_at_once(
+    values: list[Any], chunk: int, indent: int | None, ascii_only: bool
+) -> None:
+    text = json.dumps(values, indent=indent, ensure_ascii=ascii_only)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "_CHUNK", chunk)
+        found = list(arrays.array_rows(_file(text.encode()), _lines))
+    assert [json.loads(raw) for raw in found] == values
+
+
+def _file(content: bytes) -> Any:
+    import io
+
+    return io.BufferedReader(io.BytesIO(content))
+
+
+def _lines(file: Any) -> Any:
+    return (line for line in file.read().split(b"\n") if line.strip())
+
+
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        (b"[]", []),
+        (b"[", []),
+        (b"[1, 2]\n{}\n", [b"1", b"2", b"{}"]),
+        (b'["a" "b"]', [b'"a"', b'"b"]']),
+        (b'[{"a": 1},]', [b'{"a": 1}']),
+        (b"[nonsense\n{}", [b"nonsense", b"{}"]),
+        (b'["\xff", 1]', [b'"\xff"', b"1"]),
+        (b"[" * 100_000, [b"[" * 99_999]),
+    ],
+)
+def test_what_is_behind_an_array_or_in_it_is_not_lost(
+    tmp_path: Path, content: bytes, rows: list[bytes]
+) -> None:
+    assert raws(written(tmp_path / "rows.json", content)) == rows
+
+
+def test_of_noise_that_begins_like_an_array_only_so_much_is_kept(tmp_path: Path) -> None:
+    path = written(tmp_path / "noise", b'["' + b"x" * 3_000_000 + b"\n{}\n")
+    noise, row = raws(path)
+    assert (len(noise), row) == (3_000_001, b"{}")
+
+
+# -- CSV -----------------------------------------------------------------------------------------
+
+
+def candidates(path: Path, form: Form | None = None, **renames: str) -> list[Any]:
+    """What the rows of a file mean."""
+    found = [understand(row, renames) for row in RowReader([path], form=form, renames=renames)]
+    return [one.candidate if isinstance(one, Prepared) else one for one in found]
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "ROWS.CSV.gz"])
+def test_a_table_is_rows(tmp_path: Path, name: str) -> None:
+    sign = "\t" if "tsv" in name else ";"
+    lines = [
+        sign.join(["owner_id", "text", "confidence", "topics", "mood"]),
+        sign.join(["ada", '"Ada lives in Paris; near ""her"" canal\nand bank"', "0.5", "a, b", ""]),
+        "",
+        sign.join(["ben", "42", "", '"[""c""]"', "calm"]),
+    ]
+    content = "\ufeff" + "\r\n".join(lines)
+    raw = content.encode()
+    first, second = candidates(
+        written(tmp_path / name, gzip.compress(raw) if name.endswith("gz") else raw)
+    )
+    assert first.text == 'Ada lives in Paris; near "her" canal\nand bank'
+    assert (first.confidence, first.topics, first.metadata) == (0.5, ("a", "b"), {})
+    assert (second.text, second.confidence, second.topics) == ("42", None, ("c",))
+    assert second.metadata == {"mood": "calm"}
+
+
+def test_a_table_may_be_told_to_be_one(tmp_path: Path) -> None:
+    path = written(tmp_path / "export.txt", b"user,content,sure\nada,Ada paints,0.5\n")
+    [row] = candidates(path, "csv", user="owner_id", content="text", sure="confidence")
+    assert (row.owner_id, row.text, row.confidence) == ("ada", "Ada paints", 0.5)
+
+
+def test_a_line_with_too_many_cells_is_invalid_and_not_cut(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.csv", b"owner_id,text\nada,Ada lives in Paris, France\n")
+    [error] = candidates(path)
+    assert error.reason == "not_an_object"
+    assert b"France" in raws(path)[0]
+
+
+@pytest.mark.parametrize(("text", "reason"), [(b"caf\xe9", "not_utf8"), (b" ", "field")])
+def test_a_cell_that_breaks_a_rule_makes_its_row_invalid(
+    tmp_path: Path, text: bytes, reason: str
+) -> None:
+    path = written(tmp_path / "rows.csv", b"owner_id,text\nada," + text + b"\nben,Ben paints\n")
+    error, row = candidates(path)
+    assert (error.reason, row.text) == (reason, "Ben paints")
+
+
+def test_what_no_table_can_be_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.csv", b'a,b\n"' + b"x" * 200_000)
+    with pytest.raises(UsageError, match=r"rows\.csv cannot be read as CSV"):
+        raws(path)
+
+
+def test_reading_a_table_or_an_array_twice_gives_the_same_candidates(tmp_path: Path) -> None:
+    table = written(tmp_path / "rows.csv", b"owner_id,text\nada,Ada paints\nada,Ada paints\n")
+    array = written(tmp_path / "rows.json", json.dumps(ROWS).encode())
+    for path in (table, array):
+        first, again = ([understand(row) for row in RowReader([path])] for _ in range(2))
+        assert first == again
+
+
+# -- beginnings ----------------------------------------------------------------------------------
+
+
+def is_right(row: RawRow) -> bool:
+    return row.raw == b"right"
+
+
+def test_the_beginning_of_each_input_is_looked_at_and_all_is_read_after(tmp_path: Path) -> None:
+    files = [
+        written(tmp_path / "a", b"right\nwrong\n"),
+        written(tmp_path / "b", b"wrong\nwrong\nwrong\nright\n"),
+        written(tmp_path / "c", b"wrong\nright\nwrong\n"),
+    ]
+    reader = RowReader(files)
+    begun = [(Path(path).name, len(first)) for path, first in reader.beginnings(3, is_right)]
+    assert begun == [("a", 1), ("b", 3), ("c", 2)]
+    assert reader.done == 0
+    assert [row.raw for row in reader] == [row.raw for row in RowReader(files)]
+    assert reader.done == reader.total
+
+
+def test_nothing_of_a_pipe_is_lost_to_looking(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import sys
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"wrong\nwrong\nright\nb")))
+    reader = RowReader(["-"])
+    [(_, first)] = reader.beginnings(2, is_right)
+    assert len(first) == 2
+    assert [row.raw for row in reader] == [b"wrong", b"wrong", b"right", b"b"]
+
+
+def test_a_file_that_is_cut_short_is_told_after_its_rows(tmp_path: Path) -> None:
+    packed = gzip.compress(b"wrong\n" * 3)
+    path = written(tmp_path / "rows.gz", packed[:-6])
+    reader = RowReader([path])
+    assert [len(first) for _, first in reader.beginnings(9, is_right)] in ([0], [3])
+    with pytest.raises(UsageError, match="cut short"):
+        list(reader)

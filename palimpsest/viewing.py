@@ -14,6 +14,7 @@ from contracts.events import Decided, Joined, Settled
 from contracts.evidence import Evidence
 from contracts.identity import decision_id_of
 from palimpsest.desk import FrontDesk
+from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from projections.analysts import queries, query, views_file
 from projections.recall import recall as recall_now
@@ -175,7 +176,8 @@ def show(desk: FrontDesk, member_id: str, as_of: AsOf | None = None) -> dict[str
     Its metadata is that of the living member that happened last, its intensity the highest of them.
     The `timeline` has what was said of its members since they were admitted.
     """
-    entry, timeline = _entry(desk, member_id, as_of)
+    ledger, timeline = _told_of(desk, member_id, as_of)
+    entry = ledger.entries[member_id]
     memory, total = entry.memory, Total.of(entry.memory)
     return {
         "memory_id": memory.id,
@@ -191,8 +193,8 @@ def show(desk: FrontDesk, member_id: str, as_of: AsOf | None = None) -> dict[str
     }
 
 
-def _entry(desk: FrontDesk, candidate_id: str, as_of: AsOf | None) -> tuple[Entry, Timeline]:
-    """A candidate in its owner's ledger, and what was said of the owner's candidates till then."""
+def _told_of(desk: FrontDesk, candidate_id: str, as_of: AsOf | None) -> tuple[Ledger, Timeline]:
+    """The ledger of a candidate's owner, and what was said of the owner's candidates till then."""
     owner_id = desk.log.owner_of(decision_id_of_or_none(candidate_id))
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
@@ -205,7 +207,7 @@ def _entry(desk: FrontDesk, candidate_id: str, as_of: AsOf | None) -> tuple[Entr
         raise RefusedError(
             "unknown_candidate", f"there was no candidate {candidate_id} at position {position}"
         )
-    return ledger.entries[candidate_id], timeline
+    return ledger, timeline
 
 
 def decision_id_of_or_none(candidate_id: str) -> str:
@@ -263,7 +265,8 @@ def show_candidate(desk: FrontDesk, candidate_id: str, as_of: AsOf | None = None
 
     The `timeline` has what was said of it since.
     """
-    entry, timeline = _entry(desk, candidate_id, as_of)
+    ledger, timeline = _told_of(desk, candidate_id, as_of)
+    entry = ledger.entries[candidate_id]
     evidence = _evidence(desk, entry.decision_id)
     return {
         **entry.fields.model_dump(mode="json"),
@@ -276,7 +279,7 @@ def show_candidate(desk: FrontDesk, candidate_id: str, as_of: AsOf | None = None
         "decided_at": entry.decided_at.isoformat(),
         "living": entry.living,
         "pending": entry.pending,
-        "evidence": evidence.model_dump(mode="json", exclude_none=True) if evidence else None,
+        "evidence": explained(evidence, entry, ledger, desk.log.policies()) if evidence else None,
         "joins": [
             {
                 "decision_id": edge.id,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -11,6 +11,7 @@ import typer
 from contracts.errors import UsageError
 from palimpsest.commands import completing, drawing, trees
 from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation, moment
+from palimpsest.commands.saying import take_out
 from palimpsest.commands.shell import FAILED
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ Act = Callable[..., dict[str, Any]]
 @app.command(epilog="Example: palimpsest reverse --source chat --since 2026-03-01 --dry-run")
 def reverse(
     context: typer.Context,
+    which: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="Of a decision, a candidate or a memory; else options."),
+    ] = None,
     owner: Owner = None,
     source: Source = None,
     since: Since = None,
@@ -58,25 +63,30 @@ def reverse(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Un-merge every join that all of the options mean, exact repeats apart."""
+    """Un-merge every join that all of the options mean, exact repeats apart; or that of an id."""
     from contracts.requests import JoinSelection
 
-    selection = _selection(
-        JoinSelection,
-        owner_id=owner,
-        source=source,
-        since=since,
-        until=until,
-        decision=decision,
-        candidate_id=candidate,
-        policy=policy,
-        below=below,
-    )
+    call = invocation(context)
+    given = {
+        "owner_id": owner,
+        "source": source,
+        "since": since,
+        "until": until,
+        "decision": decision,
+        "candidate_id": candidate,
+        "policy": policy,
+        "below": below,
+    }
+    if which is not None:
+        _require_nothing_else(given)
+        take_out(call, which, dry_run=dry_run, yes=yes, because=because)
+        return
+    selection = _selection(JoinSelection, **given)
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.reverse(selection, because=because, **how)
+        return store.reverse(_whole(store, selection), because=because, **how)
 
-    _carry_out(invocation(context), act, "reversed", dry_run=dry_run, yes=yes)
+    _carry_out(call, act, "reversed", dry_run=dry_run, yes=yes)
 
 
 @app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
@@ -112,23 +122,30 @@ def reinstate(
         "below": below,
     }
     if decision_id is not None:
-        if any(value is not None for value in given.values()):
-            raise typer.BadParameter("name a decision, or say by options which; not both")
+        _require_nothing_else(given)
         _reinstate_one(call, decision_id, dry_run=dry_run, because=because)
         return
     selection = _selection(JoinSelection, **given)
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.reinstate_many(selection, because=because, **how)
+        return store.reinstate_many(_whole(store, selection), because=because, **how)
 
     _carry_out(call, act, "reinstated", dry_run=dry_run, yes=yes)
+
+
+def _require_nothing_else(given: Mapping[str, object]) -> None:
+    if any(value is not None for value in given.values()):
+        raise typer.BadParameter("name an id, or say by options which; not both")
 
 
 def _reinstate_one(
     call: Invocation, decision_id: str, *, dry_run: bool, because: str | None
 ) -> None:
+    from palimpsest.naming import full_id
+
     with call.store() as store:
         actor = call.settings.actor
+        decision_id = full_id(store.desk, decision_id, "decision")
         answer = store.reinstate(decision_id, dry_run=dry_run, actor=actor, because=because)
     verb = "would be reinstated" if dry_run else "reinstated"
     call.output.answer(answer, lambda: trees.changed(verb, answer))
@@ -161,7 +178,7 @@ def retract(
     )
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.retract(selection, because=because, **how)
+        return store.retract(_whole(store, selection), because=because, **how)
 
     _carry_out(invocation(context), act, "retracted", dry_run=dry_run, yes=yes)
 
@@ -193,7 +210,7 @@ def restore(
     )
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.restore(selection, because=because, **how)
+        return store.restore(_whole(store, selection), because=because, **how)
 
     _carry_out(invocation(context), act, "restored", dry_run=dry_run, yes=yes)
 
@@ -215,6 +232,16 @@ def _selection(kind: type[Chosen], **given: Any) -> Chosen:
         raise typer.BadParameter(
             f"--{name}: {first['msg'].removeprefix('Value error, ')}"
         ) from None
+
+
+def _whole(store: Palimpsest, selection: Chosen) -> Chosen:
+    """The selection with the candidate's id whole, where its beginning was typed."""
+    from palimpsest.naming import full_id
+
+    if selection.candidate_id is None:
+        return selection
+    whole = full_id(store.desk, selection.candidate_id, "candidate")
+    return selection.model_copy(update={"candidate_id": whole})
 
 
 def _carry_out(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:

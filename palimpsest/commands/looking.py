@@ -58,24 +58,31 @@ def recall(
 def show(
     context: typer.Context,
     memory: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A memory, or any member of it.")
+        str | None,
+        typer.Argument(metavar="ID", help="A memory, any member of it, or a decision."),
     ] = None,
     candidate: Annotated[
         str | None, typer.Option(metavar="C", help="Instead a candidate, with its evidence.")
     ] = None,
     as_of: AsOfOption = None,
 ) -> None:
-    """Draw a memory as a tree: the face, and each member with the reason of its join."""
+    """Draw a memory as a tree: the face, and each member with the reason of its join.
+
+    Of a decision, its candidate is shown, with the evidence.
+    """
+    from palimpsest.naming import named
+
     call = invocation(context)
     if (memory is None) == (candidate is None):
         raise typer.BadParameter("name a memory, or a candidate with --candidate")
     with call.store() as store:
         call.warn_if_behind(store)
-        if candidate is not None:
-            found = store.show_candidate(candidate, as_of=as_of)
+        what = named(store.desk, candidate or memory or "")
+        if candidate is not None or what.kind == "decision":
+            found = store.show_candidate(what.candidate_id, as_of=as_of)
             call.output.answer(found, lambda: trees.candidate_tree(found))
         else:
-            found = store.show(memory or "", as_of=as_of)
+            found = store.show(what.id, as_of=as_of)
             call.output.answer(found, lambda: trees.memory_tree(found))
 
 

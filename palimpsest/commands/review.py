@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -11,6 +11,9 @@ from rich.console import Group, RenderableType
 from palimpsest.commands import trees
 from palimpsest.commands.drawing import fields, shown
 from palimpsest.commands.invocation import Because, OneOwner, invocation
+
+if TYPE_CHECKING:
+    from palimpsest.store import Palimpsest
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -73,6 +76,7 @@ def same(
     """Say that the two texts are the same: a pending pair is merged, a join confirmed."""
     call = invocation(context)
     with call.store() as store:
+        decision, existing = _pair(store, decision, existing)
         answer = store.review_same(decision, existing, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: trees.changed("the same", answer))
 
@@ -84,7 +88,16 @@ def different(
     """Say that they are not: a pending pair is separated, a join taken out."""
     call = invocation(context)
     with call.store() as store:
+        decision, existing = _pair(store, decision, existing)
         answer = store.review_different(
             decision, existing, actor=call.settings.actor, because=because
         )
     call.output.answer(answer, lambda: trees.changed("different", answer))
+
+
+def _pair(store: Palimpsest, decision: str, existing: str) -> tuple[str, str]:
+    """The pair's ids, whole."""
+    from palimpsest.naming import full_id
+
+    desk = store.desk
+    return full_id(desk, decision, "decision"), full_id(desk, existing, "candidate")

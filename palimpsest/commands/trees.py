@@ -127,11 +127,18 @@ def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
         )
         cues = "".join(f"  cue {cue}" for cue in one.get("cues", []))
         judge = "  asked the judge" if one["candidate_id"] in asked else ""
-        lines.append(shown(f"{one['candidate_id']}  {scores}{cues}{judge}"))
+        about = shown(f"{one['candidate_id']}  {scores}{cues}{judge}", "dim")
+        lines.append(Group(shown(one["text"]), about) if one.get("text") else about)
     for verdict in evidence.get("verdicts", []):
         told = f"the judge on {verdict['neighbour_id']}: {verdict['answer']}"
         lines.append(shown(f"{told}  {verdict.get('reasoning', '')}"))
-    return lines
+    floors = [f"{one['check']} {one['at_least']:g} {one['then']}" for one in _floors(evidence)]
+    return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines
+
+
+def _floors(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = evidence.get("thresholds", [])
+    return found
 
 
 def _join(join: Mapping[str, Any]) -> RenderableType:

@@ -1,0 +1,38 @@
+"""Evidence as a person reads it: with the neighbours' texts, and the thresholds of the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from contracts.evidence import Evidence
+from contracts.policy import Check, CosineCheck, Policy, RecentCheck
+from streams.core.ledger import Entry, Ledger
+
+
+def explained(
+    evidence: Evidence, entry: Entry, ledger: Ledger, policies: Mapping[str, Policy]
+) -> dict[str, Any]:
+    """The evidence of a candidate's decision; of each neighbour its `text`, and `thresholds`.
+
+    `thresholds` are those that the policy had in the candidate's namespace: `check`, `at_least` and
+    what follows from it, highest first.
+    """
+    told: dict[str, Any] = evidence.model_dump(mode="json", exclude_none=True)
+    for neighbour in told["neighbours"]:
+        found = ledger.entries.get(neighbour["candidate_id"])
+        neighbour["text"] = found.text if found else None
+    policy = policies.get(evidence.policy)
+    checks = policy.checks if policy else ()
+    told["thresholds"] = [one for check in checks for one in _thresholds(check, entry)]
+    return told
+
+
+def _thresholds(check: Check, entry: Entry) -> list[dict[str, Any]]:
+    if isinstance(check, RecentCheck):
+        return []
+    if isinstance(check, CosineCheck):
+        zones = check.zones_of(entry.fields.namespace)
+        return [{"check": "cosine", "at_least": z.at_least, "then": z.action} for z in zones]
+    then = "token_reject" if check.check == "tokens" else "session_reject"
+    return [{"check": check.check, "at_least": check.threshold, "then": then}]

@@ -1,0 +1,71 @@
+"""What a person names by an id, or by its beginning as git has it: a candidate or a decision."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from contracts.errors import UsageError
+from contracts.events import Decided, Joined, Redecided, Settled
+from palimpsest.desk import FrontDesk
+from projections.analysts import query
+
+Kind = Literal["candidate", "decision", "memory"]
+
+SHORTEST = 8
+MOST_LISTED = 10
+_BEGINNING = re.compile(rf"(?i)[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
+_FOUND = {
+    "candidate": "SELECT DISTINCT candidate_id AS id FROM candidates WHERE starts_with(id, ?)",
+    "decision": "SELECT DISTINCT decision_id AS id FROM decisions WHERE starts_with(id, ?)",
+}
+
+
+class Named(NamedTuple):
+    """What an id is of. For a decision, `candidate_id` is whose it is; else the id's own."""
+
+    kind: Kind
+    id: str
+    candidate_id: str
+
+
+def full_id(desk: FrontDesk, typed: str, *kinds: Kind) -> str:
+    """The one id of these kinds that begins so; what is no beginning, or of none, as it is.
+
+    A memory's id is that of its earliest candidate. UsageError lists the ids that begin so where
+    they are several.
+    """
+    if not _BEGINNING.fullmatch(typed):
+        return typed
+    desk.refresh()
+    wanted = dict.fromkeys("candidate" if kind == "memory" else kind for kind in kinds)
+    found = sorted(
+        (row["id"], kind)
+        for kind in wanted
+        for row in query(desk.projections, _FOUND[kind], [typed.lower()])
+    )
+    if len(found) > 1:
+        listed = "".join(f"\n  {kind} {one}" for one, kind in found[:MOST_LISTED])
+        more = len(found) - MOST_LISTED
+        rest = f"\n  and {more} more" if more > 0 else ""
+        raise UsageError(f"{typed} is the beginning of several ids:{listed}{rest}")
+    return found[0][0] if found else typed
+
+
+def named(desk: FrontDesk, typed: str) -> Named:
+    """What an id or its beginning names; an unknown one is taken for a candidate's."""
+    found = full_id(desk, typed, "candidate", "decision")
+    recorded = desk.log.find(found)
+    event = recorded.event if recorded else None
+    if isinstance(event, Decided | Settled | Joined | Redecided):
+        return Named("decision", found, event.subject)
+    return Named("memory" if members(desk, found) > 1 else "candidate", found, found)
+
+
+def members(desk: FrontDesk, memory_id: str) -> int:
+    """How many candidates a memory has; none where this is no memory's id."""
+    desk.refresh()
+    text = "SELECT count(*) AS n FROM candidates WHERE memory_id = ?"
+    [row] = query(desk.projections, text, [memory_id])
+    count: int = row["n"]
+    return count

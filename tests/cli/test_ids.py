@@ -1,0 +1,125 @@
+"""Ids as people type them: their beginnings, and whatever they are of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from palimpsest import naming
+from tests.cli.conftest import CommandLine, row
+
+PARIS, TEA, CELLO = "Ada lives in Paris near the canal", "Ada drinks green tea", "Ada plays cello"
+SHED = "Ada paints wooden boats in the shed"
+
+
+class Joined:
+    """Three candidates that a person joined to one memory."""
+
+    def __init__(self, line: CommandLine) -> None:
+        self.line = line
+        line.holds(row(PARIS), row(TEA), row(CELLO))
+        self.a, self.b, self.c = line.ids()
+        self.ab: str = line.json("merge", self.a, self.b)["decision_id"]
+        self.ac: str = line.json("merge", self.a, self.c)["decision_id"]
+
+
+@pytest.fixture
+def joined(palimpsest: CommandLine) -> Joined:
+    return Joined(palimpsest)
+
+
+def test_the_beginning_of_an_id_will_do(palimpsest: CommandLine) -> None:
+    palimpsest.holds(row(PARIS), row(TEA), row(CELLO))
+    a, b, c = palimpsest.ids()
+    merged = palimpsest.json("merge", a[:8], b[:9], "--face", "B")
+    assert merged["memories"][0]["face"] == TEA
+    decision = merged["decision_id"]
+    assert palimpsest.json("confirm", decision[:8])["decision_id"] == decision
+    assert palimpsest.json("show", b[:8].upper())["memory_id"] == a
+    assert palimpsest.json("unmerge", "--decision", decision[:12])["reversed"] == [decision]
+    assert palimpsest.json("reinstate", decision[:8])["decision_id"] == decision
+    assert palimpsest.json("unmerge", "--candidate", b[:8])["reversed"] == [decision]
+    assert len(palimpsest.json("separate", a[:8], c[:8])["memories"]) == 2
+    assert palimpsest.json("retract", "--candidate", b[:8])["retracted"] == [b]
+    assert palimpsest.json("show", "--candidate", b[:8])["living"] is False
+
+
+def test_an_answer_to_a_review_takes_beginnings(palimpsest: CommandLine) -> None:
+    palimpsest.ingest(row(SHED), row(SHED.replace(" wooden", "")))
+    asked = palimpsest.json("review", "next")
+    same = ["review", "same", asked["decision_id"][:8], asked["existing_id"][:8]]
+    assert [len(one["members"]) for one in palimpsest.json(*same)["memories"]] == [2]
+
+
+@pytest.mark.parametrize("typed", ["7 chars", "1234567", "0000000", "not an id at all"])
+def test_what_is_too_short_or_none_is_not_guessed(joined: Joined, typed: str) -> None:
+    assert joined.line("show", typed).status == 3
+    assert joined.line("show", joined.a[:7]).status == 3
+
+
+def test_a_beginning_of_several_is_listed(joined: Joined, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        naming._FOUND, "candidate", "SELECT candidate_id AS id FROM candidates WHERE ? <> ''"
+    )
+    ran = joined.line("--json", "show", joined.a[:8])
+    assert ran.status == 2
+    detail = ran.document["error"]["detail"]
+    assert all(f"candidate {one}" in detail for one in (joined.a, joined.b, joined.c))
+
+
+def test_show_takes_a_memory_a_candidate_or_a_decision(joined: Joined) -> None:
+    line = joined.line
+    memory = line.json("show", joined.a)
+    assert len(memory["members"]) == 3
+    assert line.json("show", joined.b) == memory
+    of_decision = line.json("show", joined.ab)
+    assert (of_decision["candidate_id"], of_decision["memory_id"]) == (joined.b, joined.a)
+    assert line.json("show", "--candidate", joined.ab) == of_decision
+
+
+@pytest.mark.parametrize("command", ["unmerge", "reverse"])
+def test_a_join_is_taken_out_by_whatever_id_names_it(joined: Joined, command: str) -> None:
+    line = joined.line
+    by: dict[str, str] = {joined.b: joined.ab, joined.ab[:8]: joined.ab, joined.c: joined.ac}
+    for typed, decision in by.items():
+        rehearsed = line.json(command, typed, "--dry-run")
+        assert rehearsed["reversed"] == [decision]
+        assert line.json(command, typed)["reversed"] == [decision]
+        line.json("reinstate", decision)
+
+
+@pytest.mark.parametrize("command", ["unmerge", "reverse"])
+def test_a_memory_of_many_is_not_taken_apart_by_mistake(joined: Joined, command: str) -> None:
+    """Its id is that of its first candidate, too."""
+    line = joined.line
+    refused = line("--json", command, joined.a)
+    assert refused.status == 2
+    assert "a memory of 3 candidates" in refused.document["error"]["detail"]
+    assert len(line.json(command, joined.a, "--dry-run")["reversed"]) == 2
+    assert len(line.json(command, joined.a, "--yes")["reversed"]) == 2
+
+
+def test_an_id_and_options_are_one_too_many(joined: Joined) -> None:
+    assert joined.line("unmerge", joined.a, "--decision", joined.ab).status == 2
+    assert joined.line("reverse", joined.ab, "--owner", "ada").status == 2
+    assert joined.line("unmerge").status == 2
+
+
+def test_evidence_has_the_neighbours_texts_and_the_thresholds(palimpsest: CommandLine) -> None:
+    palimpsest.ingest(row(SHED), row("Ada paints boats in the shed"))
+    a, b = palimpsest.ids()
+    evidence: dict[str, Any] = palimpsest.json("show", "--candidate", b)["evidence"]
+    [neighbour] = evidence["neighbours"]
+    assert (neighbour["candidate_id"], neighbour["text"]) == (
+        a,
+        SHED,
+    )
+    policy = palimpsest.json("policy", "show")
+    [cosine] = [check for check in policy["checks"] if check["check"] == "cosine"]
+    expected = [(zone["at_least"], zone["action"]) for zone in cosine["zones"]]
+    told = [one for one in evidence["thresholds"] if one["check"] == "cosine"]
+    assert [(one["at_least"], one["then"]) for one in told] == expected
+    drawn = palimpsest("show", "--candidate", b).out
+    assert SHED in drawn
+    assert f"cosine {expected[0][0]:g} {expected[0][1]}" in " ".join(drawn.split())

@@ -1,15 +1,21 @@
-"""What is done to many memories at once: batch runs, reviews, and the queue of a person."""
+"""What is done to many memories at once: by a selection, batch runs, reviews, a person's queue."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypedDict, Unpack
 from uuid import uuid4
 
 from contracts.requests import (
     AnyRequest,
     ConfirmRequest,
+    JoinSelection,
     MergeRequest,
+    ReinstateManyRequest,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
     SeparateRequest,
     UnmergeRequest,
 )
@@ -25,6 +31,18 @@ from streams.judge.settings import JudgeSettings
 
 def _untold(_what: str, _share: float | None) -> None:
     """Nobody watches."""
+
+
+class Said(TypedDict, total=False):
+    """Who says it, and why; both are recorded with what they did."""
+
+    actor: str | None
+    because: str | None
+
+
+def fresh() -> str:
+    """The id of a request that nobody has made before."""
+    return str(uuid4())
 
 
 class Batches(Reader):
@@ -82,6 +100,39 @@ class Batches(Reader):
         rules = self._desk.policy_in_force().judge
         return OnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
 
+    def reinstate_many(
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Take back the reversal of every join that a selection means; `dry_run` names them."""
+        request = ReinstateManyRequest(
+            request_id=fresh(), selection=selection, dry_run=dry_run, **said
+        )
+        return self._do(request, dry_run)
+
+    def reverse(
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
+        request = ReverseRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        return self._do(request, dry_run)
+
+    def retract(
+        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Take candidates out of life and search, reversibly; their joins stay."""
+        request = RetractRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        return self._do(request, dry_run)
+
+    def restore(
+        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Bring retracted candidates back."""
+        request = RestoreRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        return self._do(request, dry_run)
+
+    def _do(self, request: AnyRequest, dry_run: bool) -> Answer:
+        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+
     def next_review(self, *, owner_id: str | None = None) -> dict[str, Any] | None:
         """What a person is asked next, about anybody's memories or one owner's; None for nothing.
 
@@ -102,7 +153,7 @@ class Batches(Reader):
         A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
         """
         row = queueing.question_about(self._desk, decision_id, existing_id)
-        said: dict[str, Any] = {"request_id": str(uuid4()), "actor": actor, "because": because}
+        said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
         request: AnyRequest = (
             MergeRequest(**said, a=row["existing_id"], b=row["candidate_id"])
             if row["waits_as"] == "pending"
@@ -120,7 +171,7 @@ class Batches(Reader):
     ) -> Answer:
         """A person says that it is not: a pending pair is separated, a join taken out."""
         row = queueing.question_about(self._desk, decision_id, existing_id)
-        said: dict[str, Any] = {"request_id": str(uuid4()), "actor": actor, "because": because}
+        said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
         request: AnyRequest = (
             SeparateRequest(**said, a=row["existing_id"], b=row["candidate_id"])
             if row["waits_as"] == "pending"

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack
-from uuid import uuid4
+from typing import Any, Self, Unpack
 
 from contracts.errors import RefusedError, StoreError
 from contracts.policy import Policy
 from contracts.requests import (
     AccessRequest,
-    AnyRequest,
     ComposeRequest,
     ConfirmRequest,
-    JoinSelection,
     MergeRequest,
     PolicyRequest,
-    ReinstateManyRequest,
     ReinstateRequest,
-    RestoreRequest,
-    RetractRequest,
-    ReverseRequest,
-    Selection,
     SeparateRequest,
     SessionRequest,
     SettleRequest,
     UnmergeRequest,
 )
 from palimpsest import exchange
-from palimpsest.batches import Batches
+from palimpsest.batches import Batches, Said, fresh
 from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import (
@@ -48,13 +40,6 @@ from streams.embedded.log import Log
 from streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from streams.intake import Form
 from streams.policies import load_policy
-
-
-class Said(TypedDict, total=False):
-    """Who says it, and why; both are recorded with what they did."""
-
-    actor: str | None
-    because: str | None
 
 
 class Palimpsest(Batches):
@@ -140,13 +125,13 @@ class Palimpsest(Batches):
 
     def access(self, candidate_id: str) -> Answer:
         """Note that the memory of a candidate was used."""
-        return self._desk.ask(AccessRequest(request_id=_fresh(), candidate_id=candidate_id))
+        return self._desk.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
     def end_session(self, owner_id: str, session_id: str) -> Answer:
         """Note that a session ended."""
         return self._desk.ask(
             SessionRequest(
-                request_id=_fresh(),
+                request_id=fresh(),
                 request="end_session",
                 owner_id=owner_id,
                 session_id=session_id,
@@ -157,7 +142,7 @@ class Palimpsest(Batches):
         """Note that a session's conversation was compacted: what it said may be recalled again."""
         return self._desk.ask(
             SessionRequest(
-                request_id=_fresh(),
+                request_id=fresh(),
                 request="compact",
                 owner_id=owner_id,
                 session_id=session_id,
@@ -178,15 +163,15 @@ class Palimpsest(Batches):
 
         Raises RefusedError, with the path, where a person said otherwise.
         """
-        return self._desk.ask(MergeRequest(request_id=_fresh(), a=a, b=b, face=face, **said))
+        return self._desk.ask(MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said))
 
     def separate(self, a: str, b: str, **said: Unpack[Said]) -> Answer:
         """Say that two candidates are not the same: nothing automatic joins them any more."""
-        return self._desk.ask(SeparateRequest(request_id=_fresh(), a=a, b=b, **said))
+        return self._desk.ask(SeparateRequest(request_id=fresh(), a=a, b=b, **said))
 
     def confirm(self, decision_id: str, **said: Unpack[Said]) -> Answer:
         """Agree with a decision."""
-        return self._desk.ask(ConfirmRequest(request_id=_fresh(), decision_id=decision_id, **said))
+        return self._desk.ask(ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said))
 
     def unmerge(
         self,
@@ -205,7 +190,7 @@ class Palimpsest(Batches):
         written. `with_consequences` carries these out, too. RefusedError where it cannot be.
         """
         request = UnmergeRequest(
-            request_id=_fresh(),
+            request_id=fresh(),
             decision_id=decision_id,
             candidate_id=candidate_id,
             memory_id=memory_id,
@@ -217,41 +202,8 @@ class Palimpsest(Batches):
 
     def reinstate(self, decision_id: str, *, dry_run: bool = False, **said: Unpack[Said]) -> Answer:
         """Take a reversal back."""
-        request = ReinstateRequest(request_id=_fresh(), decision_id=decision_id, **said)
+        request = ReinstateRequest(request_id=fresh(), decision_id=decision_id, **said)
         return self._do(request, dry_run)
-
-    def reinstate_many(
-        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
-        """Take back the reversal of every join that a selection means; `dry_run` names them."""
-        request = ReinstateManyRequest(
-            request_id=_fresh(), selection=selection, dry_run=dry_run, **said
-        )
-        return self._do(request, dry_run)
-
-    def reverse(
-        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
-        """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
-        request = ReverseRequest(request_id=_fresh(), selection=selection, dry_run=dry_run, **said)
-        return self._do(request, dry_run)
-
-    def retract(
-        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
-        """Take candidates out of life and search, reversibly; their joins stay."""
-        request = RetractRequest(request_id=_fresh(), selection=selection, dry_run=dry_run, **said)
-        return self._do(request, dry_run)
-
-    def restore(
-        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
-        """Bring retracted candidates back."""
-        request = RestoreRequest(request_id=_fresh(), selection=selection, dry_run=dry_run, **said)
-        return self._do(request, dry_run)
-
-    def _do(self, request: AnyRequest, dry_run: bool) -> Answer:
-        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[Answer | RefusedError]:
         """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""
@@ -264,7 +216,7 @@ class Palimpsest(Batches):
     def set_policy(self, policy: Policy, *, actor: str | None = None) -> Answer:
         """Put a policy in force from here on; what was decided stays."""
         rules = policy.model_dump(mode="json")
-        return self._desk.ask(PolicyRequest(request_id=_fresh(), policy=rules, actor=actor))
+        return self._desk.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
 
     @property
     def policy(self) -> Policy:
@@ -301,10 +253,6 @@ class Palimpsest(Batches):
     ) -> Summary:
         """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
         return ingest_letters(self._desk, letter_ids, mapping)
-
-
-def _fresh() -> str:
-    return str(uuid4())
 
 
 def _make(folder: Path) -> None:

@@ -189,6 +189,21 @@ async def nobody(_judge: Any, pairs: Sequence[Pair]) -> list[Verdict]:
 
 
 @embedded_alone
+def test_the_model_is_told_when_each_text_happened(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    """What came in later is still the one that was left out."""
+    ada.under(STORE_TIME)
+    [older] = ada.say(OTHER[0], occurred_at="2024-05-01T00:00:00Z")
+    [newer] = ada.say(OTHER[1], occurred_at="2021-05-01T00:00:00Z")
+    settle(ada, newer, older, "unavailable")
+    review(ada, asking)
+    [pair] = json.loads(server.requests[-1]["messages"][0]["content"])["pairs"]
+    assert [pair[side]["time"][:4] for side in ("older", "newer")] == ["2024", "2021"]
+    assert pair["newer"]["text"] == OTHER[1]
+
+
+@embedded_alone
 def test_in_an_outage_one_request_is_tried_of_all_owners(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
@@ -230,6 +245,8 @@ def test_a_reversal_that_cannot_be_is_recorded_once(
     settle(ada, newer, older, "unavailable")
     ada.store.merge(older, twin)
     [first] = review(ada, asking)["refused"]
+    [paid] = ada.rows("verdicts", "model, calls", "model IS NOT NULL")
+    assert paid == {"model": STORE_TIME.judge.review_model, "calls": 1}
     head = ada.store.desk.log.head()
     assert review(ada, asking)["refused"] == [first]
     assert (ada.store.desk.log.head(), server.calls) == (head, 1)

@@ -216,6 +216,14 @@ def test_one_text_that_is_refused_keeps_no_other_from_its_answer(asking: Asking)
     assert asking.server.calls == 7
 
 
+def test_what_was_unusable_in_company_is_not_remembered(asking: Asking) -> None:
+    """Nobody answers while the pairs are asked about one by one: so nothing is known of either."""
+    asking.set(retries=0)
+    asking.server.fail(WRONG["refusal"], Fault(500), Fault(500))
+    assert asking.answers(SAME, APART) == ["unavailable", "unavailable"]
+    assert asking.answers(SAME, APART) == ["same", "different"]
+
+
 def test_a_request_that_is_refused_as_wrong_is_remembered_once_others_were_taken(
     asking: Asking,
 ) -> None:

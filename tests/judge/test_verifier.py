@@ -303,3 +303,25 @@ def test_a_question_of_an_older_version_is_read_with_the_time_of_its_recording()
     line = about("a").model_dump_json().encode()
     assert b'"recorded_at":"2026-01-02T00:00:00' in line
     assert QUESTION.validate_json(line) == about("a")
+
+
+def test_a_text_that_two_ask_for_at_once_is_each_ones_own() -> None:
+    judge = StandIn()
+    other = anew("x", "y").model_copy(
+        update={
+            "owner_id": "ben",
+            "decision_id": NEWCOMER,
+            "sources": (asked("x", "A"), asked("y", "B")),
+        }
+    )
+
+    async def both() -> list[SettleRequest | ComposeRequest | None]:
+        verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
+        return [*await asyncio.gather(*map(verifier.answer, (anew("a", "b"), other)))]
+
+    first, second = asyncio.run(both())
+    assert isinstance(first, ComposeRequest)
+    assert isinstance(second, ComposeRequest)
+    assert judge.calls == 1
+    assert [one.verdicts[0].neighbour_id for one in (first, second)] == ["a", "x"]
+    assert second.sources == ("x", "y")

@@ -73,16 +73,26 @@ def year(number: int) -> dict[str, str]:
     return {"occurred_at": f"{number}-05-01T00:00:00Z"}
 
 
-def test_the_newest_by_its_moment_speaks_for_a_cluster_of_certain_pairs() -> None:
-    history = given(
-        at("a", "Ada sails on the lake", 0, None, **year(2022)),
-        at("b", "Ada sails on that lake", CERTAIN, None, **year(2024)),
-        at("c", "Ada sails on her lake", 2 * CERTAIN, None, **year(2021)),
-        policy=STILL,
+@pytest.mark.parametrize(
+    ("years", "speaks"),
+    [
+        ((2022, 2024, 2021), "that"),
+        ((2024, 2022, 2023), "the"),
+        ((2022, 2021, 2024), "her"),
+    ],
+)
+def test_the_newest_by_its_moment_speaks_for_a_cluster_of_certain_pairs(
+    years: tuple[int, int, int], speaks: str
+) -> None:
+    words = ("the", "that", "her")
+    steps = (
+        at(name, f"Ada sails on {word} lake", place * CERTAIN, None, **year(when))
+        for place, (name, word, when) in enumerate(zip("abc", words, years, strict=True))
     )
+    history = given(*steps, policy=STILL)
     _, joins = run_of(history, Composes())
     assert [one.decision for one in joins] == ["superseded", "superseded"]
-    assert faces(history, joins) == {"Ada sails on that lake": "a b c"}
+    assert faces(history, joins) == {f"Ada sails on {speaks} lake": "a b c"}
 
 
 def test_without_times_of_their_own_the_last_to_arrive_speaks() -> None:

@@ -78,13 +78,17 @@ class Combine(OwnerCommand):
 
 
 class Separate(OwnerCommand):
-    """A person (or a review) says: `a` and `b` are not the same."""
+    """A person (or a review) says: `a` and `b` are not the same.
+
+    `similarity` is the score of the pair, where it was looked at.
+    """
 
     command: Literal["separate"] = "separate"
     a: str
     b: str
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
+    similarity: float | None = None
 
 
 class Unmerge(OwnerCommand):

@@ -202,7 +202,10 @@ class OnDecisionData(Model):
 
 
 class SeparatedData(Model):
-    """A recorded *not the same* between two candidates; the judge's with its `verdicts`."""
+    """A recorded *not the same* between two candidates; the judge's with its `verdicts`.
+
+    `similarity` is the score of the pair, where it was looked at.
+    """
 
     candidate_id: str
     other_id: str
@@ -210,6 +213,7 @@ class SeparatedData(Model):
     actor: str | None = None
     because: str | None = None
     verdicts: tuple[Verdict, ...] | None = None
+    similarity: float | None = None
 
 
 class ComposedData(Model):

@@ -60,13 +60,17 @@ class CombineRequest(Request):
 
 
 class SeparateRequest(Request):
-    """`palimpsest separate A B`; a batch run's and a review's words have their own ranks."""
+    """`palimpsest separate A B`; a batch run's and a review's words have their own ranks.
+
+    `similarity` is the score of the pair, where it was looked at.
+    """
 
     request: Literal["separate"] = "separate"
     a: str
     b: str
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
+    similarity: float | None = None
 
 
 class ConfirmRequest(Request):

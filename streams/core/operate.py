@@ -123,6 +123,7 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
         actor=command.actor,
         because=command.because,
         verdicts=command.verdicts,
+        similarity=command.similarity,
     )
     separated = Separated(**head(command, newer.id, now), data=data)
     return [separated, *_settled_by(command, ledger, policy, pair, now)]

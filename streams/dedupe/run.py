@@ -148,6 +148,7 @@ def parted(request_id: str, near: Near, verdict: Verdict) -> SeparateRequest:
         b=near.newer.id,
         rank="judge",
         verdicts=(verdict,),
+        similarity=near.score,
         because=CHECK,
     )
 

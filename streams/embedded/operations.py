@@ -106,8 +106,9 @@ def _pair(desk: Desk, request: MergeRequest | SeparateRequest) -> Answer:
     if isinstance(request, MergeRequest):
         events = run_or_refuse(desk, Merge(**said, a=request.a, b=request.b, face=request.face))
     else:
-        said |= {"rank": request.rank, "verdicts": request.verdicts}
-        events = run_or_refuse(desk, Separate(**said, a=request.a, b=request.b))
+        names = ("a", "b", "rank", "verdicts", "similarity")
+        said |= {name: getattr(request, name) for name in names}
+        events = run_or_refuse(desk, Separate(**said))
     ledger = desk.ledger(owner_id)
     pair = [ledger.entries[request.a], ledger.entries[request.b]]
     answer: Answer = {"memories": memories(pair)}

@@ -111,6 +111,9 @@ def test_what_differs_is_separated_and_not_asked_about_again(
     assert run(ada, asking)["asked"] == {"different": 1}
     [verdict] = ada.rows("verdicts", "candidate_id, neighbour_id, answer")
     assert verdict == {"candidate_id": b, "neighbour_id": a, "answer": "different"}
+    kept = ada.rows("dedup_log", "decision, existing_id, similarity > 0.9 AS near, llm_answer")
+    assert {"existing_id": a, "near": True, "llm_answer": "different"}.items() <= kept[-1].items()
+    assert [row["decision"] for row in kept] == ["separated"]
     (ada.store.folder / "judge.sqlite").unlink()
     assert run(ada, asking)["asked"] == {}
 

@@ -59,6 +59,22 @@ def pair(row: dict[str, Any]) -> tuple[str, str]:
 
 
 @embedded_alone
+def test_a_join_that_a_person_reinstated_is_not_reviewed_again(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ada.under(STORE_TIME)
+    older, newer = ada.say(*OTHER)
+    settle(ada, newer, older, "same")
+    [taken] = review(ada, asking)["reversed"]
+    ada.store.reinstate(taken["decision_id"])
+    calls, position = server.calls, ada.store.status()["position"]
+    again = review(ada, asking)
+    assert (again["reversed"], again["refused"], again["confirmed"]) == ([], [], 0)
+    assert (server.calls, ada.store.status()["position"]) == (calls, position)
+    assert ada.store.next_review(owner_id=ada.name) is None
+
+
+@embedded_alone
 def test_exact_repeats_are_confirmed_without_a_model(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:

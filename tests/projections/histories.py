@@ -298,4 +298,5 @@ class History:
             occurred_at=self.random.choice([None, "2026-02-03T04:05:06Z"]),
             metadata=self.random.choice([{}, {"page": 3}]),
             confidence=self.random.choice([None, 0.5]),
+            intensity=None if self._count % 3 == 0 else self._count % 10 / 10,
         )

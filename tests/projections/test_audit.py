@@ -187,14 +187,14 @@ def test_a_refused_merge_names_its_pair(tmp_path: Path, ada: Told) -> None:
 
 def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: Told) -> None:
     a, b = ada.say("The ferry leaves at noon."), ada.say("At noon a ferry leaves.")
-    words = ada.words("janitor", "dedupe")
-    [kept] = ada.run(Separate(a=a, b=b, rank="judge", verdicts=(verdict(a, "different"),), **words))
+    words, said = ada.words("janitor", "dedupe"), (verdict(a, "different"),)
+    [kept] = ada.run(Separate(a=a, b=b, rank="judge", verdicts=said, similarity=0.91, **words))
     show(tmp_path, ada)
     [row] = query(tmp_path, "FROM dedup_log")
     assert (row["decision"], row["decision_id"], row["rank"]) == ("separated", kept.id, "judge")
     assert (row["existing_text"], row["llm_answer"]) == ("The ferry leaves at noon.", "different")
     assert (row["llm_reasoning"], row["joined"]) == ("as it reads", False)
-    assert row["review_status"] is None
+    assert (row["similarity"], row["review_status"]) == (0.91, None)
 
 
 def faces(ada: Told, monkeypatch: pytest.MonkeyPatch) -> None:

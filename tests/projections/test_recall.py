@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 
 from contracts.commands import Access, Merge, Restore, Retract, Settle, Unmerge
 from contracts.errors import StoreError
 from contracts.events import Composition
 from contracts.evidence import Verdict
+from projections.analysts import query
 from projections.projector import Projector
 from projections.recall import Query, recall, recall_as_of
 from projections.vectors import decoded
@@ -61,6 +64,39 @@ def test_any_wording_finds_the_memory_and_returns_its_face(tmp_path: Path) -> No
     assert (found["memory_id"], found["face"]) == (b, "Oslo is where her flat is.")
     (before,) = recall_as_of(history.log, "ada", of("x"), 5, None, merged)
     assert before["memory_id"] == a
+
+
+def test_a_memory_adds_up_its_living_members_in_every_projection(tmp_path: Path) -> None:
+    """The highest intensity, and the metadata of the one that happened last, not that came last."""
+    history = History()
+    a = history.admit("ada", "She lives in Oslo.", intensity=0.9, metadata={"page": 1})
+    past = "2025-01-02T03:04:05Z"
+    text, page = "She lived in Rome.", {"page": 2}
+    b = history.admit("ada", text, intensity=0.4, metadata=page, occurred_at=past)
+    c = history.admit("ada", "In Oslo she has a flat.", intensity=0.2, metadata={"page": 3})
+    for other in (b, c):
+        history.run(Merge(command_id=history.fresh(), owner_id="ada", a=a, b=other))
+    said = [added_up(tmp_path, history)]
+    for gone in (a, c):
+        history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=gone))
+        said.append(added_up(tmp_path, history))
+    assert said == [(0.9, {"page": 3}), (0.4, {"page": 3}), (0.4, {"page": 2})]
+
+
+def added_up(folder: Path, history: History) -> tuple[float | None, dict[str, int]]:
+    """What recall, the same as of now, and the view `memories` agree on."""
+    project(folder, history)
+    (now,) = recall(folder, "ada", of("Oslo"), 5)
+    assert [now] == recall_as_of(history.log, "ada", of("Oslo"), 5, None, history.log.head())
+    (row,) = query(folder, "FROM memories")
+    assert (row["intensity"], row["metadata"]) == (
+        now["intensity"],
+        orjson.dumps(now["metadata"]).decode(),
+    )
+    for time in ("created_at", "updated_at", "occurred_at"):
+        told = row[time].replace(tzinfo=UTC).isoformat() if row[time] else None
+        assert now[time] == told
+    return now["intensity"], now["metadata"]
 
 
 def test_the_retracted_are_not_recalled(tmp_path: Path) -> None:

@@ -361,7 +361,8 @@ def _word(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
     """What is no decision."""
     data = event.data
     about = decisions.get(data.get("decision_id", ""), {})
-    candidate_id = data.get("candidate_id") or about.get("candidate_id")
+    candidate_id = data.get("candidate_id") or data.get("b") or about.get("candidate_id")
+    other_id = data.get("other_id") or data.get("joined_to") or data.get("a")
     one = said.candidates.get(candidate_id or "")
     verdict = (event.verdicts or [{}])[0]
     return {
@@ -373,10 +374,10 @@ def _word(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
         "owner_id": event.owner or None,
         "namespace": one.namespace if one is not None else None,
         "candidate_id": candidate_id,
-        "other_id": data.get("other_id") or data.get("joined_to") or about.get("joined_to"),
+        "other_id": other_id or about.get("joined_to"),
         "decision_id": data.get("decision_id"),
         "answers": _answers(said, event, candidate_id),
-        "similarity": None,
+        "similarity": data.get("similarity"),
         "rank": data.get("rank"),
         "actor": data.get("actor"),
         "because": data.get("because"),

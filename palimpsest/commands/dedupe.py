@@ -26,6 +26,7 @@ def dedupe(context: typer.Context, owner: OneOwner = None, dry_run: DryRun = Fal
     """
     call = invocation(context)
     with call.output.progress() as tell, call.store() as store:
+        call.require_owner(store, owner)
         judge = call.settings.judge
         answer = store.dedupe(owner_id=owner, dry_run=dry_run, judge=judge, progress=tell)
     call.output.answer(answer, lambda: _drawn(answer))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palimpsest.output import Output
+from palimpsest.output import Output, visible
 
 if TYPE_CHECKING:
     from palimpsest.settings import Settings
@@ -62,6 +62,12 @@ class Invocation:
             ) as store,
         ):
             yield store
+
+    def require_owner(self, store: Palimpsest, owner: str | None) -> None:
+        """End with exit status 1 where an owner is named who has no memories."""
+        if owner is not None and not store.desk.owners(owner):
+            self.output.problem(f"there is no owner {visible(owner)} in this store")
+            raise typer.Exit(1)
 
     def warn_if_behind(self, store: Palimpsest, *, at_all: bool = False) -> None:
         """Say that an answer is old where the cluster is named and the store is far behind it."""

@@ -36,6 +36,7 @@ def run(context: typer.Context, owner: OneOwner = None) -> None:
     """
     call = invocation(context)
     with call.output.progress() as tell, call.store() as store:
+        call.require_owner(store, owner)
         answer = store.review(owner_id=owner, judge=call.settings.judge, progress=tell)
     call.output.answer(answer, lambda: _reviewed(answer))
     if answer["asked"].get("unavailable"):
@@ -62,6 +63,7 @@ def next_question(context: typer.Context, owner: OneOwner = None) -> None:
     """Show what waits for a person: first what is pending, then joins that nobody reviewed."""
     call = invocation(context)
     with call.store() as store:
+        call.require_owner(store, owner)
         row = store.next_review(owner_id=owner)
     call.output.answer(row, lambda: fields(row) if row else shown("nothing waits", "dim"))
     if row is not None:

@@ -13,7 +13,7 @@ from palimpsest.cli import app
 from palimpsest.demo_judge import JudgeServer
 from tests.batches.conftest import STORE_TIME
 from tests.batches.speaker import Installation, Speaker
-from tests.batches.test_review import OTHER, SAME
+from tests.batches.test_review import OTHER, SAME, pair
 
 Commands = Callable[..., Any]
 
@@ -39,10 +39,10 @@ def test_a_person_and_the_stronger_model_review(
     about = ("--owner", ada.name)
     keys = palimpsest("review", "next", *about)
     assert keys["new_text"] == OTHER[1]
-    palimpsest("review", "different", keys["decision_id"], "--because", "two keys")
+    palimpsest("review", "different", *pair(keys), "--because", "two keys")
     boats = palimpsest("review", "next", *about)
     assert boats["new_text"] == SAME[1]
-    palimpsest("review", "same", boats["decision_id"])
+    palimpsest("review", "same", *pair(boats))
     assert palimpsest("review", "next", *about) is None
     assert palimpsest("review", "run", *about)["exact"] == 1
     assert palimpsest("dedupe", *about)["joined"] == []

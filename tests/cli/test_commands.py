@@ -521,3 +521,10 @@ def _judge_of(palimpsest: CommandLine) -> list[dict[str, Any]]:
 def test_doctor_needs_no_store(palimpsest: CommandLine) -> None:
     assert palimpsest.json("doctor")["healthy"]
     assert not palimpsest.store.exists()
+
+
+@pytest.mark.parametrize("command", ["dedupe", "review run", "review next"])
+def test_an_owner_who_is_nobody_is_told(stocked: CommandLine, command: str) -> None:
+    ran = stocked(*command.split(), "--owner", "adda")
+    assert ran.status == 1
+    assert "there is no owner adda" in ran.err

@@ -27,7 +27,7 @@ from tests.cluster.shared import no_cluster
 from tests.cluster.test_topics import ask_admin
 
 CONSOLE = Path(with_aiokafka.__file__).with_name("with_console.sh")
-SPOKEN = (  # a bare row is named by its bytes: the last is the one before it
+SPOKEN = (  # a bare row is a new saying each time: the last repeats the one before it
     ("ada", "Ada has a big dog."),
     ("ada", "Ada likes to walk in the rain."),
     ("hedda", "Hedda mends old clocks."),
@@ -42,6 +42,7 @@ EXPECTED = [
     ("Ada has a big dog.", "memory.candidates"),
     ("Ada likes to walk in the rain.", "examples/with_confluent"),
     ("Ada likes to walk in the rain.", "memory.candidates"),
+    ("Hedda mends old clocks.", "memory.candidates"),
     *((REPEATED, codec) for codec in CODECS),
 ]
 

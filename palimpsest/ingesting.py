@@ -177,7 +177,7 @@ def _looked_at(reader: RowReader, renames: Mapping[str, str], keep_going: KeepGo
         remark = f"none of {what} rows of {path} is right: {advice(first, renames)}"
         remarks.append(remark)
         if len(first) == FIRST_ROWS and not _goes_on(keep_going, remark):
-            raise WrongFileError(f"{remark}. Nothing of it was kept; --keep-going reads it all the same")
+            raise WrongFileError(f"{remark}. Nothing was kept; --keep-going reads it all the same")
     return remarks
 
 

@@ -545,6 +545,7 @@ def _spoken_of(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
     """A later word on a pair."""
     data = event.data
     about = decisions.get(data.get("decision_id", ""), {})
+    score = data.get("similarity", about.get("similarity"))
     verdict = (event.verdicts or [{}])[0]
     candidate_id = data.get("candidate_id") or about["candidate_id"]
     other = data.get("other_id") or data.get("joined_to") or about["joined_to"]
@@ -561,7 +562,7 @@ def _spoken_of(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
         "because": data.get("because"),
         "decision_id": event.id,
         "joined": event.name == "reinstated",
-        **_pair(said, event, candidate_id, other, about.get("similarity"), None),
+        **_pair(said, event, candidate_id, other, score, None),
     }
 
 

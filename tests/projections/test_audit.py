@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from contracts.commands import (
@@ -24,7 +25,10 @@ from contracts.events import Composition
 from contracts.evidence import Answer, Evidence, Neighbour, Verdict
 from projections.analysts import query
 from projections.projector import Projector
+from projections.segments import MANIFEST, listed
+from projections.tables import LAYOUT
 from projections.timeline import Timeline
+from projections.verify import verify
 from tests.projections.histories import STANDARD, History, content_of
 
 OWNER = "ada"
@@ -331,6 +335,20 @@ def test_a_pair_that_a_person_separated_is_not_in_the_queue(tmp_path: Path, ada:
     show(tmp_path, ada)
     queue = "SELECT candidate_id, existing_id FROM review_queue"
     assert rows(tmp_path, queue) == [(b, x)]
+
+
+def test_tables_of_an_earlier_version_are_made_anew(tmp_path: Path, ada: Told) -> None:
+    """They lack columns: a start says so, and nobody is told of differences."""
+    ada.say("The orchard is sold.")
+    show(tmp_path, ada)
+    for segment in listed(tmp_path):
+        manifest = segment.manifest() | {"layout": LAYOUT - 1}
+        (segment.path / MANIFEST).write_bytes(orjson.dumps(manifest))
+    projector = Projector(tmp_path, ada.log)
+    assert any("layout" in done for done in projector.start().done)
+    projector.close()
+    assert verify(ada.log, tmp_path)["differences"] == 0
+    assert len(query(tmp_path, "FROM events")) == 1
 
 
 # -- over random histories -------------------------------------------------------------------------

@@ -328,9 +328,12 @@ def test_each_word_has_an_id_of_its_own() -> None:
         parse(event(type="palimpsest.compacted.v1", data=session), source="f"),
         parse(event(type="palimpsest.compacted.v1", data=session, id="e-2"), source="f"),
         parse(event(type="palimpsest.compacted.v1", data=session, source="b"), source="f"),
+        parse(
+            event(type="palimpsest.compacted.v1", data=session | {"owner_id": "bob"}), source="f"
+        ),
     ]
     ids = {word.command_id for word in words if not isinstance(word, Candidate)}
-    assert len(ids) == 4
+    assert len(ids) == 5
 
 
 @pytest.mark.parametrize("prefix", ["ce-", "ce_", "Ce-"])

@@ -47,5 +47,8 @@ def test_of_a_crowd_nobody_is_told() -> None:
 def test_vectors_that_are_none_are_refused() -> None:
     with pytest.raises(ValueError, match="float16"):
         peers(np.ones((2, DIMENSION), np.float32), 0.5)
-    with pytest.raises(ValueError, match="not below 32"):
-        peers(np.full((2, DIMENSION), np.nan, np.float16), 0.5)
+    for number, places in ((np.nan, DIMENSION), (4.0, 2)):  # 4 twice is 32 squared
+        long = np.zeros((2, DIMENSION), np.float16)
+        long[:, :places] = number
+        with pytest.raises(ValueError, match="not below 32"):
+            peers(long, 0.5)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,7 @@ async def stations(
 def events_in(copy: Path) -> int:
     if not copy.exists():
         return 0
-    with sqlite3.connect(f"{copy.as_uri()}?mode=ro", uri=True) as database:
+    with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro", uri=True)) as database:
         try:
             (count,) = database.execute("SELECT count(*) FROM events").fetchone()
         except sqlite3.OperationalError:  # it is being made

@@ -226,3 +226,11 @@ def test_zones_are_inclusive_upward(cosine: float, decisions: list[str]) -> None
     run, joins = run_of(given(*pair, policy=STILL), Composes())
     assert [one.decision for one in joins] == decisions
     assert all(one["similarity"] == cosine for one in run.joins)
+
+
+def test_a_pair_that_the_model_cannot_tell_apart_is_never_certain() -> None:
+    history = given(at("a", "борщ soup", 0), at("b", "щи soup", 0), policy=STILL)
+    judge = Composes()
+    _, [join] = run_of(history, judge)
+    assert judge.given == [["борщ soup", "щи soup"]]
+    assert join.decision == "llm_merge"

@@ -141,6 +141,17 @@ def test_a_memory_merged_in_a_run_is_not_merged_again_in_it() -> None:
     assert run.joins[0]["similarity"] == 0.9397
 
 
+def test_of_pairs_that_are_as_near_the_earlier_memories_come_first() -> None:
+    three = (at("a", "boat one", -20), at("b", "boat two", 0), at("c", "boat three", 20))
+    run, _, judge = run_of(given(*three, policy=STILL))
+    [[first, second]] = judge.asked
+    assert (first.older.text, first.newer.text) == ("boat one", "boat two")
+    assert (second.older.text, second.newer.text) == ("boat two", "boat three")
+    assert [(one["older_text"], one["newer_text"]) for one in run.joins] == [
+        ("boat one", "boat two")
+    ]
+
+
 def test_certain_pairs_make_no_chain_of_merges_either() -> None:
     """All three are beyond doubt the same in pairs; the third is left for the next run."""
     three = (

@@ -53,6 +53,14 @@ def test_what_nearly_all_say_pairs_nobody() -> None:
     assert places(*texts, "garden 7 7a") == [(7, 80)]
 
 
+@pytest.mark.parametrize(
+    ("said", "others", "paired"), [(32, 32, True), (33, 31, False), (63, 0, True), (64, 0, False)]
+)
+def test_half_of_many_may_say_it_and_all_of_a_few(said: int, others: int, paired: bool) -> None:
+    texts = [f"garden {n}" for n in range(said)] + ["x" + "y" * n for n in range(others)]
+    assert bool(places(*texts)) is paired
+
+
 @given(
     st.lists(st.frozensets(st.sampled_from("abcdefgh")), max_size=30),
     st.integers(1, 5),

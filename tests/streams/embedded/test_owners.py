@@ -36,3 +36,14 @@ def test_who_leaves_holds_no_memory(tmp_path: Path) -> None:
         there = {one.id for one in gc.get_objects() if isinstance(one, Entry)}
         assert there.isdisjoint(ids["who leaves"])
         assert there >= ids["who stays"]
+
+
+def test_one_owner_may_be_larger_than_the_bound(tmp_path: Path) -> None:
+    """It would be folded anew for each of its rows."""
+    with Runtime(tmp_path / "log.sqlite") as runtime:
+        runtime.submit(*({"owner_id": "ann", "text": text} for text in ("red", "blue")))
+        owners = runtime.writer.owners
+        ledger = owners.get("ann").ledger
+        owners.most = 1
+        owners.trim()
+        assert owners.get("ann").ledger is ledger

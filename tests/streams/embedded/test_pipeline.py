@@ -64,6 +64,17 @@ def test_others_are_served_after_each_window_and_while_the_producer_pauses(
     assert len(calls) > 1
 
 
+def test_others_are_served_after_each_window_of_a_producer_that_never_pauses(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "WINDOW", 2)
+    served: set[int] = set()
+    windows = run(runtime.writer, some(20), lambda: served.add(runtime.log.count()))
+    decided = {runtime.log.count() for _ in windows}
+    assert len(decided) > 5
+    assert decided <= served
+
+
 def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:

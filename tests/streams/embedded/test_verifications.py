@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contracts.errors import StoreError
-from contracts.events import Reversed
-from contracts.policy import Policy
+from contracts.errors import RefusedError, StoreError
+from contracts.events import Refused, Reversed
+from contracts.evidence import Verdict
+from contracts.policy import CosineCheck, Policy, Zone
+from contracts.requests import SettleRequest
 from contracts.wire import decode
 from palimpsest import following
 from palimpsest.following import Replica
 from streams.cluster.copy import Copy
 from streams.cluster.topics import Topics
 from streams.core.ledger import Ledger
+from streams.embedded.desk import WriterDesk
 from streams.embedded.importing import import_lines
 from streams.embedded.log import Log
+from streams.embedded.operations import carry_out
 from streams.embedded.verifications import Waiting
 from streams.embedded.writer import Writer
+from streams.policies import load_policy
 from tests.laws.checks import nobody, texts_to_compose
 from tests.laws.histories import (
     ASKING,
@@ -40,6 +46,7 @@ from tests.laws.histories import (
     stories,
 )
 from tests.streams.embedded.followed import Unprojected, offsets, records
+from tests.streams.embedded.runtime import Runtime
 from tests.streams.embedded.written import Written
 
 COMMITS = 3
@@ -54,6 +61,12 @@ LOSING: list[Act] = [*COMPOSED, OnJoin(0)]
 """A text composed of four, whose oldest source leaves."""
 
 
+GRAY = load_policy("standard").model_copy(
+    update={
+        "checks": (CosineCheck(check="cosine", zones=(Zone(at_least=0.4, action="pending"),)),),
+        "name": "gray",
+    }
+)
 IDENTITY = {"memory.decisions": "id"}
 
 
@@ -74,9 +87,11 @@ def waits(ledger: Ledger) -> set[tuple[str, str]]:
 
 
 def imported(folder: Path, lines: Sequence[bytes]) -> Log:
-    log = Log.create(folder / FILE)
-    import_lines(log, (line + b"\n" for line in lines))
-    return log
+    with ExitStack() as unless_imported:
+        log = unless_imported.enter_context(Log.create(folder / FILE))
+        import_lines(log, (line + b"\n" for line in lines))
+        unless_imported.pop_all()
+        return log
 
 
 def followed(folder: Path, lines: Sequence[bytes]) -> Log:
@@ -164,6 +179,22 @@ def test_what_is_not_all_there_is_not_imported(tmp_path: Path) -> None:
         imported(tmp_path / "other", lines[2:])
     with Log.open(tmp_path / "other" / FILE) as log:
         assert log.head() == 0
+
+
+def test_verdicts_about_another_pair_answer_nothing(tmp_path: Path) -> None:
+    with Runtime(tmp_path / FILE, policy=GRAY) as runtime:
+        rows = ({"owner_id": "ann", "text": text} for text in ("red boat", "blue boat", "a tree"))
+        _, gray, other = runtime.submit(*rows)
+        assert (gray.decision, other.decision) == ("pending", "stored")
+        verdict = Verdict(neighbour_id=other.candidate_id or "", answer="same")
+        settle = SettleRequest(
+            request_id=str(uuid4()), candidate_id=gray.candidate_id or "", verdicts=(verdict,)
+        )
+        with pytest.raises(RefusedError, match="nobody asked"):
+            carry_out(WriterDesk(runtime.writer), settle)
+        runtime.writer.commit()
+        assert isinstance(decode(runtime.lines()[-1]), Refused)
+        assert [one.subject for one in runtime.log.verifications.waiting(9)] == [gray.candidate_id]
 
 
 @pytest.mark.parametrize("effect", ["replica:append", "replica:committed"])

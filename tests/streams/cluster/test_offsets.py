@@ -14,7 +14,7 @@ from aiokafka import ConsumerRecord
 
 from contracts.errors import StoreError
 from contracts.events import Decided
-from streams.cluster import publishing
+from streams.cluster import publishing, questions
 from streams.cluster.connection import Connection
 from streams.cluster.copies import open_copy, take_over
 from streams.cluster.copy import Followed, PublishedLog
@@ -165,3 +165,15 @@ def test_decisions_that_would_go_back_are_of_a_topic_made_anew(
 ) -> None:
     with pytest.raises(StoreError, match="made anew"):
         published(monkeypatch, lines, (9, 10, 11, 2), 10)
+
+
+def test_questions_are_done_with_up_to_the_first_that_is_not() -> None:
+    """What is committed is the next offset: a verifier that starts anew asks from there."""
+    progress = questions._Progress()
+    places = [questions._Place(TOPICS.at("verifications", 0), offset) for offset in (4, 5, 7)]
+    progress.places.extend(places)
+    progress.done.update((places[1], places[2]))
+    assert progress.committable() is None
+    progress.done.add(places[0])
+    assert progress.committable() == 8
+    assert progress.committable() is None

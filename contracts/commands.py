@@ -43,12 +43,17 @@ class Admit:
 
 
 class OwnerCommand(Model):
-    """What every command about an owner's memories says."""
+    """What every command about an owner's memories says.
+
+    `more_follow`: other commands of the same request come after it, and what was waiting for any of
+    them waits for the last.
+    """
 
     command_id: str
     owner_id: Name
     actor: str | None = None
     because: str | None = None
+    more_follow: bool = False
 
 
 class Merge(OwnerCommand):
@@ -94,7 +99,7 @@ class Separate(OwnerCommand):
 class Unmerge(OwnerCommand):
     """Take one join out; a review does so with the verdict that it rests on.
 
-    As a `consequence_of` another, it separates nothing.
+    As a `consequence_of` another, it separates nothing. `cause` is the request that it belongs to.
     """
 
     command: Literal["unmerge"] = "unmerge"
@@ -102,12 +107,22 @@ class Unmerge(OwnerCommand):
     rank: Rank = "person"
     verdicts: tuple[Verdict, ...] | None = None
     consequence_of: str | None = None
+    cause: str | None = None
+
+
+class Withdraw(OwnerCommand):
+    """A person takes back what was said of a pair: that it is not the same."""
+
+    command: Literal["withdraw"] = "withdraw"
+    a: str
+    b: str
 
 
 class Redecide(OwnerCommand):
     """Decide on a candidate as it would have been without joins that were taken out (design 9).
 
     `consequence_of` is the first of these. The join that the candidate made, if any, is out.
+    `cause` is the request that it belongs to.
     """
 
     command: Literal["redecide"] = "redecide"
@@ -118,14 +133,16 @@ class Redecide(OwnerCommand):
     composition: Composition | None = None
     evidence: Evidence
     rank: Rank = "rule"
+    cause: str | None = None
 
 
 class Reinstate(OwnerCommand):
-    """Take a reversal back."""
+    """Take a reversal back. `cause` is the request that it belongs to."""
 
     command: Literal["reinstate"] = "reinstate"
     decision_id: str
     rank: Rank = "person"
+    cause: str | None = None
 
 
 class Confirm(OwnerCommand):
@@ -196,6 +213,7 @@ Operation = Annotated[
     | Combine
     | Separate
     | Unmerge
+    | Withdraw
     | Redecide
     | Reinstate
     | Confirm

@@ -95,8 +95,8 @@ class Composition(Model):
 class DecidedData(Model):
     """A candidate's first decision.
 
-    `moment` is when what it says happened: its `occurred_at`, no later than the recording, else the
-    time of recording. Absent in older events, whose faces go by arrival alone.
+    `moment` is when what it says happened, as its producer said: no later than the recording. Where
+    it is absent, as in older events, that is the time of recording.
     """
 
     decision: FirstDecision

@@ -83,10 +83,19 @@ class ConfirmRequest(Request):
 
 
 class ReinstateRequest(Request):
-    """`palimpsest reinstate D`."""
+    """`palimpsest reinstate D`: with all that was done because of the reversal."""
 
     request: Literal["reinstate"] = "reinstate"
     decision_id: str
+    dry_run: bool = False
+
+
+class WithdrawRequest(Request):
+    """`palimpsest withdraw A B`: what a person said of two, that they are not the same."""
+
+    request: Literal["withdraw"] = "withdraw"
+    a: str
+    b: str
 
 
 class UnmergeRequest(Request):
@@ -230,6 +239,7 @@ AnyRequest = Annotated[
     | SeparateRequest
     | ConfirmRequest
     | ReinstateRequest
+    | WithdrawRequest
     | UnmergeRequest
     | ReverseRequest
     | ReinstateManyRequest

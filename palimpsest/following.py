@@ -130,7 +130,7 @@ class Replica:
                 f"the event {one.event.id} of the decisions names {error}, which no event of its"
                 " owner before it made: the topic was written to by others, or cut"
             ) from error
-        self.log.follow_texts(one.event.owner_id, touched.texts, one.position)
+        self.log.follow_touched(one.event.owner_id, touched, one.position)
         return one, touched
 
     def positions(self) -> dict[str, int]:

@@ -8,6 +8,7 @@ from contracts.errors import RefusedError
 from palimpsest.desk import FrontDesk
 from projections.analysts import query
 from streams.core.ledger import Ledger
+from streams.core.separations import separation
 from streams.embedded.owners import fold_owner
 
 Waits = Literal["pending", "unreviewed"]
@@ -40,7 +41,8 @@ def next_question(
         owner = row["owner_id"]
         if owner not in ledgers:
             ledgers[owner] = fold_owner(desk.log, owner)
-        if not ledgers[owner].separated(row["candidate_id"], row["existing_id"]):
+        pair = [ledgers[owner].entries[row[one]] for one in ("candidate_id", "existing_id")]
+        if separation(ledgers[owner], pair[0], pair[1]) is None:
             return row
     return None
 

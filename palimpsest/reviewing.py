@@ -21,6 +21,7 @@ from streams.core.ledger import Edge, Ledger
 from streams.core.moment import moment
 from streams.core.operate import unmerge
 from streams.core.refusal import Refusal
+from streams.core.separations import said_of
 from streams.dedupe import Tell
 from streams.embedded.owners import fold_owner
 from streams.judge.pairs import Pair, Side
@@ -97,7 +98,7 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
 
 
 def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
-    said = ledger.statements.get(edge.newer.id, {}).get(edge.older.id)
+    said = said_of(ledger, edge.newer.id, edge.older.id)
     return said is not None and not said.separated and RANKS[said.rank] >= RANKS["review"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from contracts.errors import RefusedError
-from contracts.events import Decided, Joined, Settled
+from contracts.events import Decided, Joined, Redecided, Settled
 from contracts.evidence import Evidence
 from contracts.identity import decision_id_of
 from palimpsest.desk import FrontDesk
@@ -251,7 +251,9 @@ def _member(desk: FrontDesk, entry: Entry) -> dict[str, Any]:
 def _evidence(desk: FrontDesk, decision_id: str) -> Evidence | None:
     recorded = desk.log.find(decision_id)
     event = recorded.event if recorded else None
-    return event.data.evidence if isinstance(event, Decided | Settled | Joined) else None
+    if isinstance(event, Decided | Settled | Joined | Redecided):
+        return event.data.evidence
+    return None
 
 
 def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
@@ -261,13 +263,13 @@ def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
 
 
 def show_candidate(desk: FrontDesk, candidate_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
-    """A candidate, its first decision with the evidence whole, its joins and its memory.
+    """A candidate, its decision with the evidence of the latest one, its joins and its memory.
 
     The `timeline` has what was said of it since.
     """
     ledger, timeline = _told_of(desk, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
-    evidence = _evidence(desk, entry.decision_id)
+    evidence = _evidence(desk, entry.asked_by or entry.decision_id)
     return {
         **entry.fields.model_dump(mode="json"),
         "candidate_id": entry.id,

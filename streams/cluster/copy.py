@@ -5,7 +5,7 @@ Disposable: it is filled from the topic, bound to the topic's id, and never ahea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from aiokafka.errors import MessageSizeTooLargeError
 from contracts.events import AnyEvent
 from contracts.wire import Envelope, decode, envelope_of
 from streams.cluster.records import Done, Outgoing
+from streams.core.touched import Touched
 from streams.embedded.log import Lines, Log
 
 CACHE_KIB = 16 * 1024
@@ -116,7 +117,9 @@ class PublishedLog(Copy):
         # What else the transaction publishes, and which inputs it is done with.
         self.others: list[Outgoing] = []
         self.done: list[Done] = []
-        # The joins whose text has to be composed anew since this transaction, with their owners.
+        # Since this transaction: the candidates that the judge has to be asked about, and the joins
+        # whose text has to be composed anew, with their owners.
+        self.questions: dict[str, str] = {}
         self.lost_texts: dict[str, str] = {}
         self._beside: Beside = _nothing_beside
         # Whether the brokers may have what is not here: only another assignment finds out.
@@ -150,16 +153,17 @@ class PublishedLog(Copy):
         self._lines.extend(events)
         return super()._add(events)
 
-    def _follow(self, positions: Sequence[int], events: Sequence[AnyEvent]) -> None:
-        pass
-
-    def follow_texts(self, owner_id: str, texts: Mapping[str, bool], _position: int) -> None:
-        """Note what has to be composed anew, to be asked when the transaction is published."""
-        for decision_id, waits in texts.items():
-            if waits:
-                self.lost_texts[decision_id] = owner_id
-            else:
-                self.lost_texts.pop(decision_id, None)
+    def follow_touched(self, owner_id: str, touched: Touched, _position: int) -> None:
+        """Note what the judge has to be asked when the transaction is published."""
+        for noted, changed in (
+            (self.questions, touched.questions),
+            (self.lost_texts, touched.texts),
+        ):
+            for subject, waits in changed.items():
+                if waits:
+                    noted[subject] = owner_id
+                else:
+                    noted.pop(subject, None)
 
     def _upgrade(self) -> None:
         pass
@@ -167,7 +171,8 @@ class PublishedLog(Copy):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """As `Log.transaction`, and the brokers' before it is committed."""
-        self._lines, self.others, self.done, self.lost_texts = [], [], [], {}
+        self._lines, self.others, self.done = [], [], []
+        self.questions, self.lost_texts = {}, {}
         with super().transaction():
             yield
             self._send()

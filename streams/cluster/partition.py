@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from contracts.errors import InvalidInputError, PalimpsestError
-from contracts.events import AnyEvent, Decided, PolicySet, Redecided
+from contracts.events import AnyEvent, PolicySet
 from contracts.policy import Policy
 from contracts.questions import AnyQuestion
 from contracts.wire import encode
@@ -119,7 +119,7 @@ class PartitionWriter:
 
     def _beside(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
         """What other topics than the decisions are told of these."""
-        return [*self._questions(events), *self._policies(events)]
+        return [*self._questions(), *self._policies(events)]
 
     def _policies(self, events: Sequence[AnyEvent]) -> Iterator[Outgoing]:
         """The policy in force, for whoever wants to know it without reading a log."""
@@ -128,18 +128,17 @@ class PartitionWriter:
             if isinstance(event, PolicySet):
                 yield policy_record(topic, encode(event))
 
-    def _questions(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
-        """What the judge is asked: about candidates that became pending, and for lost texts."""
+    def _questions(self) -> list[Outgoing]:
+        """What the judge is asked: about candidates whose question opened, and for lost texts."""
         topic = self._topics.name("verifications")
-        asked = [*self._to_settle(events), *self._to_compose()]
+        asked = [*self._to_settle(), *self._to_compose()]
         records = (question_record(topic, question) for question in asked if question is not None)
         return [record for record in records if record is not None]
 
-    def _to_settle(self, events: Sequence[AnyEvent]) -> Iterator[AnyQuestion | None]:
-        for event in events:
-            if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
-                ledger = self.writer.owners.get(event.owner_id).ledger
-                yield settle_question(ledger, event.subject, self.writer.policy)
+    def _to_settle(self) -> Iterator[AnyQuestion | None]:
+        for candidate_id, owner_id in self.log.questions.items():
+            ledger = self.writer.owners.get(owner_id).ledger
+            yield settle_question(ledger, candidate_id, self.writer.policy)
 
     def _to_compose(self) -> Iterator[AnyQuestion | None]:
         for decision_id, owner_id in self.log.lost_texts.items():

@@ -22,6 +22,7 @@ from contracts.policy import Policy
 from streams.core.checks import exact_decision, run_checks
 from streams.core.ledger import Entry, Ledger
 from streams.core.looking import Looking
+from streams.core.moment import happened
 
 
 def admit_candidate(
@@ -107,6 +108,7 @@ def _decided(
         content=content,
         join=join,
         evidence=evidence,
+        moment=happened(command.candidate.occurred_at, now),
     )
     return unchecked(
         Decided,

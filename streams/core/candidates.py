@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contracts.events import Accessed, Embedded, Erased
-from streams.core.graph import refold
 from streams.core.indexes import face_changed, row_changed
 from streams.core.ledger import Ledger
 from streams.core.touched import Touched
@@ -14,7 +13,8 @@ def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> N
     entry = ledger.entries[candidate_id]
     entry.living = living
     row_changed(ledger, entry)
-    refold(entry.memory)
+    entry.memory.refold()
+    touched.stirred.append(entry)
     touched.entries[entry.id] = entry
     face_changed(ledger, entry.memory, touched)
 

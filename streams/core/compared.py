@@ -79,13 +79,13 @@ def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[st
 
 
 def _said(ledger: Ledger, verdict: Verdict) -> Spoke | None:
-    """Who spoke by the verdict's own word: a candidate, or the decision that composed."""
+    """Who spoke by the verdict's own word: a candidate, or the event that composed."""
     if verdict.speaker is None:
         return None
-    edge = ledger.edges.get(verdict.speaker)
+    edge = ledger.composed_by.get(verdict.speaker)
     if edge is None:
         return Spoke(verdict.speaker, None, True)
-    return Spoke(verdict.neighbour_id, edge.texts[-1].content.hash, True) if edge.texts else None
+    return Spoke(verdict.neighbour_id, edge.texts[verdict.speaker].content.hash, True)
 
 
 def _faces(ledger: Ledger, ids: Iterable[str]) -> dict[str, Spoke]:

@@ -22,6 +22,7 @@ from contracts.commands import (
     Separate,
     Settle,
     Unmerge,
+    Withdraw,
 )
 from contracts.events import AnyEvent, Refused, RefusedData
 from contracts.evidence import Verdict
@@ -35,7 +36,7 @@ from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
 from streams.core.redecide import redecide
 from streams.core.refusal import Refusal
-from streams.core.settle import hindrance, settle
+from streams.core.settle import Freed, due, settle, settle_due
 from streams.core.touched import Touched
 
 
@@ -50,8 +51,6 @@ def decide(
     if isinstance(command, Admit):
         return admit_candidate(command, ledger, policy, now)
     if event_id(command.command_id, "0") in ledger.events:
-        if isinstance(command, Separate):
-            return operate.finish_separate(command, ledger, policy, now)
         return []
     if isinstance(command, Settle):
         return settle(command, ledger, policy, now)
@@ -69,6 +68,8 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
             return operate.separate(command, ledger, policy, now)
         case Unmerge():
             return operate.unmerge(command, ledger, now)
+        case Withdraw():
+            return operate.withdraw(command, ledger, now)
         case Redecide():
             return redecide(command, ledger, now)
         case Reinstate():
@@ -122,27 +123,24 @@ Done = list[tuple[AnyEvent, Touched]]
 
 
 def execute(command: Admit | Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
-    """Decide, fold, and settle what waited for this change; each event with what it touched.
+    """Decide, fold, and settle what this change freed; each event with what it touched.
 
-    For a consequence nothing waited: what would have been settled then is a consequence itself, and
-    other verdicts were about a text that would not have been compared.
+    A newcomer frees nothing. Of a request of many commands, what is free is settled by the last.
     """
     done = [(event, evolve(ledger, event)) for event in decide(command, ledger, policy, now)]
-    if isinstance(command, Restore) or (
-        isinstance(command, Unmerge) and not command.consequence_of
-    ):
-        done += _resume(command, ledger, policy, now)
-    if isinstance(command, Admit) and done and not policy.judge.enabled:
-        done += _unasked(command, ledger, policy, now)
+    if isinstance(command, Admit):
+        return done + _unasked(command, ledger, policy, now) if done else done
+    if ledger.held and not command.more_follow:
+        done += _settle_due(command, ledger, policy, now)
     return done
 
 
 def _unasked(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Done:
     """Settle who would wait for a judge that the policy has switched off, as nobody answers."""
     entry = ledger.entries.get(command.candidate_id)
-    if entry is None or not entry.pending:
+    if policy.judge.enabled or entry is None or not entry.open:
         return []
-    nobody = Verdict(neighbour_id=entry.asked[0].candidate_id, answer="unavailable")
+    nobody = Verdict(neighbour_id=entry.open[0], answer="unavailable")
     at_once = Settle(
         command_id=event_id(entry.decision_id, "judge"),
         owner_id=ledger.owner_id,
@@ -154,27 +152,16 @@ def _unasked(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> D
     return [(event, evolve(ledger, event)) for event in events]
 
 
-def _resume(command: Unmerge | Restore, ledger: Ledger, policy: Policy, now: datetime) -> Done:
-    """Settle by verdicts that were kept because of a separation or a retraction, if they can be.
+def _settle_due(command: Operation, ledger: Ledger, policy: Policy, now: datetime) -> Done:
+    """Settle by answers that nothing holds back any more, the oldest first.
 
-    In the order in which they came, so that un-merging late equals un-merging at once (law L2).
     It asks the ledger, not the event, so a command cut short by a crash is finished when it comes
     again.
     """
-    cause = event_id(command.command_id, "0")
+    freed_by = event_id(command.command_id, "0")
+    cause = getattr(command, "cause", None) or freed_by
     done: Done = []
-    for kept in list(ledger.kept):
-        late = Settle(
-            command_id=event_id(cause, kept.candidate_id),
-            owner_id=ledger.owner_id,
-            candidate_id=kept.candidate_id,
-            verdicts=kept.verdicts,
-            composition=kept.composition,
-            rank=kept.rank,
-            actor=kept.actor,
-            because=kept.because,
-        )
-        if hindrance(late, ledger, policy) is None:
-            events = settle(late, ledger, policy, ledger.at(now))
-            done += [(event, evolve(ledger, event)) for event in events]
+    while (found := due(ledger)) is not None:
+        event = settle_due(Freed(freed_by, cause, *found), ledger, policy, ledger.at(now))
+        done.append((event, evolve(ledger, event)))
     return done

@@ -18,6 +18,7 @@ from contracts.events import (
     Decided,
     Embedded,
     Erased,
+    FirstDecision,
     Invalid,
     Join,
     Joined,
@@ -32,11 +33,13 @@ from contracts.events import (
     Separated,
     SessionEnded,
     Settled,
+    SettledData,
+    Settlement,
 )
-from contracts.evidence import Evidence, Neighbour
+from contracts.evidence import Evidence, Neighbour, Verdict
 from streams.core.candidates import accessed, embedded, erased, live
 from streams.core.compared import compared
-from streams.core.graph import begin, cut, refold, unite
+from streams.core.graph import begin, cut, unite
 from streams.core.indexes import (
     add_text,
     distinct_text,
@@ -44,16 +47,19 @@ from streams.core.indexes import (
     index_entry,
     keep_lost_texts,
     keep_review,
-    state,
 )
 from streams.core.ledger import (
+    Answered,
     Edge,
     Entry,
-    KeptVerdicts,
     Ledger,
+    Question,
+    Reversal,
     Statement,
 )
+from streams.core.separations import put_back, state, take_apart
 from streams.core.touched import Touched
+from streams.core.walk import answered, heard, keep_questions, record, watch
 
 
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
@@ -82,8 +88,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
         case Reinstated():
             _reinstated(ledger, event, touched)
         case Separated():
-            data = event.data
-            state(ledger, data.candidate_id, data.other_id, Statement(True, data.rank))
+            _separated(ledger, event, touched)
         case Confirmed():
             keep_review(ledger, event.data.decision_id, "confirmed", touched)
         case Composed():
@@ -97,7 +102,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
         case Embedded():
             embedded(ledger, event, touched)
         case Refused():
-            _refused(ledger, event)
+            _refused(ledger, event, touched)
         case Erased():
             erased(ledger, event, touched)
         case Compacted():
@@ -107,6 +112,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
         case _:
             assert_never(event)
     keep_lost_texts(ledger, event.id, touched)
+    keep_questions(ledger, touched)
     return touched
 
 
@@ -123,15 +129,15 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         text=data.content.text,
         distinct=distinct,
         fingerprint=data.content.fingerprint,
-        asked=_asked(data.evidence),
-        asked_by=event.id,
-        pending=data.decision == "pending",
+        moment=data.moment,
     )
     ledger.entries[entry.id] = entry
     ledger.decisions[event.id] = entry.id
     index_entry(ledger, entry, distinct, event)
     touched.entries[entry.id] = entry
     memory = begin(entry)
+    if data.evidence.asked:
+        _ask(ledger, entry, event.id, _asked(data.evidence), touched)
     if data.join is not None:
         edge = _edge(ledger, event, entry, data.join, entry.place, "rule", data.composition)
         _connect(ledger, edge, touched)
@@ -140,9 +146,17 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         ledger.scope(memory.namespace).faces.append(entry)
 
 
+def _ask(
+    ledger: Ledger, entry: Entry, by: str, asked: tuple[Neighbour, ...], touched: Touched
+) -> None:
+    """Open a candidate's question about these neighbours, in place of the one that it had."""
+    entry.asked, entry.asked_by, entry.closed = asked, by, False
+    for neighbour in asked:
+        watch(ledger, neighbour.candidate_id, entry)
+    touched.asking.append(entry)
+
+
 def _asked(evidence: Evidence) -> tuple[Neighbour, ...]:
-    if not evidence.asked:
-        return ()
     looked_at = {neighbour.candidate_id: neighbour for neighbour in evidence.neighbours}
     return tuple(looked_at[candidate_id] for candidate_id in evidence.asked)
 
@@ -157,6 +171,7 @@ def _edge(
     composition: Composition | None,
 ) -> Edge:
     evidence = event.data.evidence
+    verdicts = evidence.verdicts if evidence else ()
     edge = Edge(
         id=event.id,
         decision=event.data.decision,
@@ -168,12 +183,15 @@ def _edge(
         decided_at=event.time,
         rank=rank,
         policy=evidence.policy if evidence else None,
+        ranked=any(verdict.speaker is not None for verdict in verdicts),
+        former=bool(join.former),
+        cause=event.data.cause if isinstance(event, Settled | Redecided) else None,
     )
     ledger.edges[edge.id] = edge
     newer.edges.append(edge)
     edge.older.edges.append(edge)
     if composition is not None:
-        add_text(ledger, edge, composition)
+        add_text(ledger, edge, composition, event.id)
     return edge
 
 
@@ -192,23 +210,70 @@ def _connect(ledger: Ledger, edge: Edge, touched: Touched) -> None:
 def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
     data = event.data
     entry = ledger.entries[data.candidate_id]
-    _no_longer_pending(ledger, entry)
     ledger.decisions[event.id] = entry.id
     touched.entries[entry.id] = entry
-    for verdict in data.evidence.verdicts:
-        if verdict.answer == "different":
-            state(ledger, entry.id, verdict.neighbour_id, Statement(True, data.rank))
+    _record(ledger, event, entry, data.rank, touched)
     if data.join is not None:
         composition = data.composition
         edge = _edge(ledger, event, entry, data.join, entry.place, data.rank, composition)
         _connect(ledger, edge, touched)
     else:
+        entry.closed = entry.closed or _closes(data)
         touched.memory(entry.memory)
 
 
-def _no_longer_pending(ledger: Ledger, entry: Entry) -> None:
-    entry.pending, entry.asked = False, ()
-    ledger.kept = [kept for kept in ledger.kept if kept.candidate_id != entry.id]
+def _closes(data: SettledData) -> bool:
+    """Whether it was kept for want of an answer, or of a text; a person's word closes by itself.
+
+    Older logs, which name no speakers, closed a question with every verdict that kept both.
+    """
+    verdicts = data.evidence.verdicts
+    if data.decision == "fallback_keep" or any(one.answer == "compose" for one in verdicts):
+        return True
+    return bool(verdicts) and all(one.speaker is None for one in verdicts)
+
+
+def _record(
+    ledger: Ledger, event: Settled | Refused, entry: Entry, rank: Rank, touched: Touched
+) -> None:
+    """Keep a candidate's answers, and the separations that they are.
+
+    A verdict that was refused separated nobody in older logs, which name no speakers.
+    """
+    data = event.data
+    verdicts = data.evidence.verdicts if isinstance(data, SettledData) else data.verdicts
+    given = Answered(
+        event.id, ledger.seen, verdicts, data.composition, rank, data.actor, data.because
+    )
+    for verdict in heard(verdicts):
+        apart = verdict.answer == "different" and not answered(entry, verdict)
+        if apart and (verdict.speaker or isinstance(event, Settled)):
+            _tell_apart(ledger, event.id, entry, verdict, rank)
+    record(ledger, entry, given)
+    touched.asking.append(entry)
+
+
+def _tell_apart(ledger: Ledger, event_id: str, entry: Entry, verdict: Verdict, rank: Rank) -> None:
+    """Separate a candidate from whose text it was compared with; a composed one while it stands."""
+    speaker = verdict.speaker or verdict.neighbour_id
+    if verdict.neighbour_id not in ledger.entries:
+        return
+    if speaker in ledger.composed_by:
+        state(ledger, entry.id, verdict.neighbour_id, Statement(event_id, True, rank, speaker))
+    elif speaker in ledger.entries:
+        state(ledger, entry.id, speaker, Statement(event_id, True, rank))
+
+
+def _separated(ledger: Ledger, event: Separated, touched: Touched) -> None:
+    data = event.data
+    _state(ledger, data.candidate_id, data.other_id, Statement(event.id, True, data.rank), touched)
+    ledger.separations[event.id] = (data.candidate_id, data.other_id)
+
+
+def _state(ledger: Ledger, a: str, b: str, statement: Statement, touched: Touched) -> None:
+    """Keep a word about a pair, and have both look at their questions again."""
+    state(ledger, a, b, statement)
+    touched.asking += (ledger.entries[a], ledger.entries[b])
 
 
 def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
@@ -216,20 +281,19 @@ def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
     newer = ledger.entries[data.candidate_id]
     ledger.decisions[event.id] = newer.id
     edge = _edge(ledger, event, newer, data.join, ledger.seen, data.rank, data.composition)
-    state(ledger, newer.id, edge.older.id, Statement(False, data.rank))
-    for entry in (newer, edge.older):
-        if entry.pending and edge.by_person:
-            _no_longer_pending(ledger, entry)
-            touched.entries[entry.id] = entry
+    same = Statement(event.id, False, data.rank)
+    _state(ledger, newer.id, edge.older.id, same, touched)
     _connect(ledger, edge, touched)
 
 
 def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
     data = event.data
     entry = ledger.entries[data.candidate_id]
-    _no_longer_pending(ledger, entry)
-    entry.pending, entry.asked = data.decision == "pending", _asked(data.evidence)
-    entry.asked_by = event.id
+    if data.cause is not None:
+        former = Question(_word_for(entry), entry.asked, event.id)
+        ledger.questions.setdefault(data.cause, {}).setdefault(entry.id, former)
+    _ask(ledger, entry, event.id, _asked(data.evidence), touched)
+    entry.closed = data.decision == "fallback_keep"
     ledger.decisions[event.id] = entry.id
     touched.entries[entry.id] = entry
     if data.join is None:
@@ -239,50 +303,73 @@ def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
     _connect(ledger, edge, touched)
 
 
+def _word_for(entry: Entry) -> FirstDecision | Settlement:
+    """The decision that says what a candidate's question was."""
+    if entry.closed:
+        return "fallback_keep"
+    return "pending" if entry.asked else "stored"
+
+
 def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     data = event.data
+    if data.decision_id in ledger.separations:
+        _withdrawn(ledger, event, touched)
+        return
     edge = ledger.edges[data.decision_id]
-    before = edge.newer.memory.id
+    memory = edge.newer.memory
+    before = memory.id
     edge.standing = False
     keep_review(ledger, edge.id, "reversed", touched)
     touched.edges[edge.id] = edge
-    parts = cut(edge)
+    apart = None
     if data.separates:
-        state(ledger, data.candidate_id, data.joined_to, Statement(True, data.rank))
+        not_the_same = Statement(event.id, True, data.rank)
+        _state(ledger, data.candidate_id, data.joined_to, not_the_same, touched)
+        if data.cause is not None:
+            apart = take_apart(edge, data.cause, data.rank)
+    edge.reversed_by = Reversal(event.id, data.cause, data.consequence_of, apart)
+    parts = cut(edge)
     if parts is None:
-        face_changed(ledger, edge.newer.memory, touched)
+        face_changed(ledger, memory, touched)
         return
+    touched.stirred += parts[0].members
     for part in parts:
         if part.id != before:
             touched.moved(part.members)
         face_changed(ledger, part, touched)
 
 
+def _withdrawn(ledger: Ledger, event: Reversed, touched: Touched) -> None:
+    """A separation taken back: what was said of the pair before holds again."""
+    a, b = ledger.separations[event.data.decision_id]
+    for statement in ledger.statements[a][b]:
+        if statement.event_id == event.data.decision_id:
+            statement.withdrawn = True
+    touched.asking += (ledger.entries[a], ledger.entries[b])
+
+
 def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
     edge = ledger.edges[event.data.decision_id]
-    edge.standing = True
+    if edge.reversed_by is not None and edge.reversed_by.apart is not None:
+        put_back(edge, edge.reversed_by.apart)
+    edge.standing, edge.reversed_by = True, None
     keep_review(ledger, edge.id, None, touched)
-    state(ledger, edge.newer.id, edge.older.id, Statement(False, event.data.rank))
+    same = Statement(event.id, False, event.data.rank)
+    _state(ledger, edge.newer.id, edge.older.id, same, touched)
     _connect(ledger, edge, touched)
 
 
 def _composed(ledger: Ledger, event: Composed, touched: Touched) -> None:
     edge = ledger.edges[event.data.decision_id]
-    add_text(ledger, edge, event.data.composition)
-    refold(edge.newer.memory)
-    face_changed(ledger, edge.newer.memory, touched)
+    add_text(ledger, edge, event.data.composition, event.id)
+    memory = edge.newer.memory
+    memory.texted = True
+    memory.refold()
+    face_changed(ledger, memory, touched)
 
 
-def _refused(ledger: Ledger, event: Refused) -> None:
+def _refused(ledger: Ledger, event: Refused, touched: Touched) -> None:
     data = event.data
     entry = ledger.entries.get(data.candidate_id) if data.candidate_id else None
-    if entry is not None and entry.pending and data.verdicts:
-        kept = KeptVerdicts(
-            entry.id,
-            data.verdicts,
-            data.composition,
-            data.rank or "judge",
-            data.actor,
-            data.because,
-        )
-        ledger.kept.append(kept)
+    if entry is not None and data.command == "settle" and data.verdicts:
+        _record(ledger, event, entry, data.rank or "judge", touched)

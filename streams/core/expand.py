@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TypeVar
 
-from contracts.commands import Restore, Retract, Unmerge
+from contracts.commands import OwnerCommand, Redecide, Reinstate, Restore, Retract, Unmerge
+from contracts.evidence import Evidence
 from contracts.identity import event_id
+from contracts.policy import Policy
 from contracts.requests import (
     JoinSelection,
     ReinstateManyRequest,
@@ -16,7 +20,7 @@ from contracts.requests import (
     Selection,
     UnmergeRequest,
 )
-from streams.core.ledger import Edge, Entry, Ledger
+from streams.core.ledger import Edge, Entry, Ledger, Question, Reversal
 
 EXACT = frozenset({"hash_exact", "recent_capture"})
 """Decisions that can never be taken out: the same text is one memory."""
@@ -38,6 +42,101 @@ def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
         edges = _of_memory(ledger, request, root) if root else []
     edges.sort(key=lambda edge: (not edge.by_person, -edge.place))
     return [_unmerge(ledger, request, edge.id) for edge in edges]
+
+
+Told = TypeVar("Told", bound=OwnerCommand)
+
+
+def in_one(commands: Sequence[Told]) -> list[Told]:
+    """Commands as one: what waits for any of them to be carried out waits for the last."""
+    more = [one.model_copy(update={"more_follow": True}) for one in commands[:-1]]
+    return [*more, *commands[-1:]]
+
+
+def reinstate_commands(
+    ledger: Ledger, request: ReinstateRequest, policy: Policy
+) -> list[Unmerge | Redecide | Reinstate]:
+    """A reversal taken back, with all that its request did because of it (design section 2a).
+
+    Joins that were made since then go out, the latest first; questions are what they were; then the
+    join comes back, and those that went out with it.
+    """
+    edge = ledger.edges.get(request.decision_id)
+    reversal = edge.reversed_by if edge is not None else None
+    if reversal is None or reversal.cause is None or reversal.consequence_of is not None:
+        return [_reinstate(ledger, request, request.decision_id)]
+    cause = reversal.cause
+    joins = ledger.edges.values()
+    made = [one for one in joins if one.standing and one.cause == cause]
+    gone = [one for one in joins if one.reversed_by and _consequence(one.reversed_by, cause)]
+    questions = ledger.questions.get(cause, {}).items()
+    return in_one(
+        [
+            *(
+                _taken_back(ledger, request, one)
+                for one in sorted(made, key=lambda one: -one.place)
+            ),
+            *(
+                _asked_again(ledger, request, candidate_id, question, policy)
+                for candidate_id, question in questions
+                if ledger.entries[candidate_id].asked_by == question.replaced_by
+            ),
+            _reinstate(ledger, request, request.decision_id),
+            *(
+                _reinstate(ledger, request, one.id)
+                for one in sorted(gone, key=lambda one: one.place)
+            ),
+        ]
+    )
+
+
+def _consequence(reversal: Reversal, cause: str) -> bool:
+    return reversal.cause == cause and reversal.consequence_of is not None
+
+
+def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> Reinstate:
+    return Reinstate(
+        command_id=_command_id(request.request_id, decision_id),
+        owner_id=ledger.owner_id,
+        actor=request.actor,
+        because=request.because,
+        decision_id=decision_id,
+        cause=request.request_id,
+    )
+
+
+def _taken_back(ledger: Ledger, request: ReinstateRequest, edge: Edge) -> Unmerge:
+    return Unmerge(
+        command_id=_command_id(request.request_id, edge.id),
+        owner_id=ledger.owner_id,
+        actor=request.actor,
+        because=request.because,
+        decision_id=edge.id,
+        rank="rule",
+        consequence_of=request.decision_id,
+        cause=request.request_id,
+    )
+
+
+def _asked_again(
+    ledger: Ledger,
+    request: ReinstateRequest,
+    candidate_id: str,
+    question: Question,
+    policy: Policy,
+) -> Redecide:
+    asked = tuple(neighbour.candidate_id for neighbour in question.asked)
+    return Redecide(
+        command_id=_command_id(request.request_id, candidate_id),
+        owner_id=ledger.owner_id,
+        actor=request.actor,
+        because=request.because,
+        candidate_id=candidate_id,
+        consequence_of=request.decision_id,
+        decision=question.decision,
+        evidence=Evidence(policy=policy.hash, neighbours=question.asked, asked=asked),
+        cause=request.request_id,
+    )
 
 
 def _of_memory(ledger: Ledger, request: UnmergeRequest, root: Entry) -> list[Edge]:
@@ -69,6 +168,7 @@ def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_
         actor=request.actor,
         because=request.because,
         decision_id=decision_id,
+        cause=request.request_id,
         rank=request.rank if isinstance(request, UnmergeRequest) else "person",
         verdicts=request.verdicts if isinstance(request, UnmergeRequest) else None,
     )
@@ -90,21 +190,20 @@ def reverse_commands(ledger: Ledger, request: ReverseRequest) -> list[Unmerge]:
 def reversed_joins(ledger: Ledger, request: ReinstateManyRequest) -> list[Edge]:
     """The reversed joins of an owner that a selection means, earliest first.
 
-    Those alone whose pair was separated by it: what went out as a consequence of another join comes
-    back with that. What the request did before a crash is named again.
+    What went out as a consequence of another join comes back with that. What the request did before
+    a crash is named again.
     """
     chosen = [
         edge
         for edge in ledger.edges.values()
         if _means_edge(request.selection, edge)
-        and (_was_taken_out(ledger, edge) or _reinstated(ledger, request, edge))
+        and (_was_taken_out(edge) or _reinstated(ledger, request, edge))
     ]
     return sorted(chosen, key=lambda edge: edge.place)
 
 
-def _was_taken_out(ledger: Ledger, edge: Edge) -> bool:
-    apart = ledger.separated(edge.older.id, edge.newer.id) is not None
-    return apart and not edge.standing
+def _was_taken_out(edge: Edge) -> bool:
+    return edge.reversed_by is not None and edge.reversed_by.consequence_of is None
 
 
 def _reinstated(ledger: Ledger, request: ReinstateManyRequest, edge: Edge) -> bool:

@@ -1,11 +1,81 @@
-"""The face: a fold over a memory's standing joins, in the order of their place (design 2)."""
+"""The face: a fold over a memory's standing joins, in the order of their place (design 2).
+
+Newer means happened later: where a side says its moment, the later one speaks. A person's word
+outranks automation: what a person chose survives every automatic join, and what it displaced does
+not come back by itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
-from contracts.events import Composition
-from streams.core.ledger import Edge, Entry, Face
+from contracts.events import Composition, Vector
+
+if TYPE_CHECKING:  # the ledger's memories hold faces
+    from streams.core.ledger import Edge, Entry
+
+NOTHING: Mapping[str, Face] = MappingProxyType({})
+
+
+class Lacking(NamedTuple):
+    """A join whose text does not stand, and what it is to be composed of anew: ids of sources."""
+
+    edge: Edge
+    sources: tuple[str, ...]
+
+
+class Face(NamedTuple):
+    """The text that speaks: a candidate's or a composed one's, and what it displaced.
+
+    `text_id` is the event that brought a composed text. `displaced` says, by the hash of a text,
+    which face an exact repeat of it brings back; `behind` are the hashes that stand for this face,
+    once it is displaced itself. `chosen`: a person said that it speaks; `former` are the hashes of
+    what persons displaced, and `contradicts` the automatic joins that say otherwise, for review.
+    """
+
+    speaker: Entry
+    composition: Composition | None = None
+    text_id: str | None = None
+    behind: frozenset[str] = frozenset()
+    displaced: Mapping[str, Face] = NOTHING
+    lacking: Lacking | None = None
+    chosen: bool = False
+    former: frozenset[str] = frozenset()
+    contradicts: tuple[str, ...] = ()
+
+    @property
+    def needs_composition(self) -> bool:
+        """Whether a text has to be composed anew, of the sources that are left."""
+        return self.lacking is not None
+
+    @property
+    def text(self) -> str:
+        """What recall returns."""
+        return self.composition.content.text if self.composition else self.speaker.text
+
+    @property
+    def hash(self) -> str:
+        """The hash of the text that speaks."""
+        return self.composition.content.hash if self.composition else self.speaker.distinct.hash
+
+    @property
+    def vector(self) -> Vector | None:
+        """The vector of the text that speaks."""
+        if self.composition is not None:
+            return self.composition.content.vector
+        return self.speaker.distinct.vector
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The candidates whose words it has: those of a composed text, else the speaker."""
+        return self.composition.sources if self.composition else (self.speaker.id,)
+
+    @property
+    def voice(self) -> str:
+        """Whose text it is, as a verdict names its speaker: a candidate or the composing event."""
+        return self.text_id or self.speaker.id
 
 
 def own_face(entry: Entry) -> Face:
@@ -13,49 +83,51 @@ def own_face(entry: Entry) -> Face:
     return Face(entry)
 
 
-def standing_text(edge: Edge, members: set[Entry]) -> Composition | None:
-    """The first composition of a join whose sources are all living members, if any."""
-    ids = {entry.id for entry in members if entry.living}
-    return next((text for text in edge.texts if ids.issuperset(text.sources)), None)
+def standing_text(edge: Edge, members: Mapping[str, Entry]) -> tuple[str, Composition] | None:
+    """The first composition of a join whose sources are all living members, with its event's id."""
+    for text_id, text in edge.texts.items():
+        if all(one in members and members[one].living for one in text.sources):
+            return text_id, text
+    return None
 
 
-def combine(
-    edge: Edge, text: Composition | None, by_id: dict[str, Entry], a: Face, b: Face
-) -> Face:
-    """The face of two parts united by a join; `a` and `b` hold its older and newer candidate."""
-    match edge.face:
-        case "keep":
-            return a
-        case "repeat":
-            return _taken(a, b) if _comes_back(a, b, by_id) else a
-        case "take":
-            return _taken(a, b)
-        case "text" if text is not None:
-            speaker = max((by_id[source] for source in text.sources), key=lambda e: e.place)
-            return Face(speaker, text, (a.displaced | b.displaced) - {text.content.hash})
-        case "text":
-            return _taken(a, b, edge if _several_left(edge, by_id) else None)
+def fold_face(members: Sequence[Entry], edges: Iterable[Edge]) -> tuple[Face, bool]:
+    """The face of a memory from its members and standing joins, and whether to refold next time.
+
+    A retracted face gives way to the face of the living members alone; a memory without a living
+    member keeps its face, and is not recalled. Refolding is needed where a composition does not
+    stand or a member is retracted, because a later join may then change what came before it.
+    """
+    edges = list(edges)
+    texted = any(edge.texts for edge in edges)
+    by_id = {entry.id: entry for entry in members} if texted else {}
+    ordered = sorted(edges, key=lambda edge: _moment(edge, by_id))
+    refold = not all(entry.living for entry in members) or any(
+        edge.texts and _first_does_not_stand(edge, by_id) for edge in ordered
+    )
+    face = _fold(members, ordered, by_id, living_only=False)
+    assert face is not None, "every member has a face when none is left out"
+    if not face.speaker.living:
+        face = _fold(members, ordered, by_id, living_only=True) or face
+    return face, refold
 
 
-def _taken(a: Face, b: Face, lacking: Edge | None = None) -> Face:
-    displaced = (a.displaced | b.displaced | {a.hash}) - {b.hash}
-    return Face(b.speaker, b.composition, displaced, lacking or b.lacking)
+def _first_does_not_stand(edge: Edge, by_id: Mapping[str, Entry]) -> bool:
+    found = standing_text(edge, by_id)
+    return found is None or found[0] != next(iter(edge.texts))
 
 
-def _comes_back(face: Face, newcomer: Face, by_id: dict[str, Entry]) -> bool:
-    """Only a face that was displaced comes back, and no source of the standing composition."""
-    if newcomer.hash not in face.displaced:
-        return False
-    if face.composition is None:
-        return True
-    sources = (by_id.get(source) for source in face.composition.sources)
-    return newcomer.hash not in {entry.distinct.hash for entry in sources if entry}
+def _moment(edge: Edge, by_id: Mapping[str, Entry]) -> tuple[int, bool, int]:
+    """When a join speaks: at its place, but a composed text not before its newest source.
 
-
-def _several_left(edge: Edge, by_id: dict[str, Entry]) -> bool:
-    """A single source that is left needs no composition: it speaks for itself."""
-    sources = edge.texts[0].sources if edge.texts else ()
-    return sum(1 for source in sources if source in by_id and by_id[source].living) > 1
+    The judge composes late, of a face that may have come after the newcomer. Spoken at the
+    newcomer's place, the text would be displaced by what that face had displaced (law L10).
+    """
+    found = standing_text(edge, by_id) if edge.texts else None
+    if found is None:
+        return edge.place, False, edge.place
+    places = (by_id[source].place for source in found[1].sources)
+    return max(edge.place, *places), True, edge.place
 
 
 class _Parts:
@@ -75,41 +147,14 @@ class _Parts:
         return entry
 
 
-def fold_face(members: Sequence[Entry], edges: Iterable[Edge]) -> tuple[Face, bool]:
-    """The face of a memory from its members and standing joins, and whether to refold next time.
-
-    A retracted face gives way to the face of the living members alone; a memory without a living
-    member keeps its face, and is not recalled. Refolding is needed where a composition does not
-    stand or a member is retracted, because a later join may then change what came before it.
-    """
-    everyone, places = set(members), {entry.id: entry.place for entry in members}
-    ordered = sorted(edges, key=lambda edge: _moment(edge, everyone, places))
-    refold = not all(entry.living for entry in members) or any(
-        edge.texts and standing_text(edge, everyone) is not edge.texts[0] for edge in ordered
-    )
-    face = _fold(members, ordered, living_only=False)
-    assert face is not None, "every member has a face when none is left out"
-    if not face.speaker.living:
-        face = _fold(members, ordered, living_only=True) or face
-    return face, refold
-
-
-def _moment(edge: Edge, members: set[Entry], places: dict[str, int]) -> tuple[int, bool, int]:
-    """When a join speaks: at its place, but a composed text not before its newest source.
-
-    The judge composes late, of a face that may have come after the newcomer. Spoken at the
-    newcomer's place, the text would be displaced by what that face had displaced (law L10).
-    """
-    text = standing_text(edge, members) if edge.texts else None
-    if text is None:
-        return edge.place, False, edge.place
-    return max(edge.place, *(places[source] for source in text.sources)), True, edge.place
-
-
-def _fold(members: Sequence[Entry], edges: Sequence[Edge], *, living_only: bool) -> Face | None:
+def _fold(
+    members: Sequence[Entry],
+    edges: Sequence[Edge],
+    by_id: Mapping[str, Entry],
+    *,
+    living_only: bool,
+) -> Face | None:
     parts = _Parts(members, living_only=living_only)
-    by_id = {entry.id: entry for entry in members}
-    everyone = set(members)
     root = members[0]
     for edge in edges:
         older, newer = parts.root(edge.older), parts.root(edge.newer)
@@ -117,9 +162,133 @@ def _fold(members: Sequence[Entry], edges: Sequence[Edge], *, living_only: bool)
             continue
         a, b = parts.face[older], parts.face[newer]
         parts.parent[newer] = root = older
-        if a is None or b is None:
-            parts.face[older] = a or b
-        else:
-            text = standing_text(edge, everyone) if edge.texts else None
-            parts.face[older] = combine(edge, text, by_id, a, b)
+        parts.face[older] = combine(edge, by_id, a, b) if a and b else a or b
     return parts.face[root]
+
+
+# -- two parts become one ------------------------------------------------------------------------
+
+
+def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
+    """The face of two parts united by a join; `a` and `b` hold its older and newer candidate.
+
+    `by_id` are the memory's members; it may be empty where no text was ever composed.
+    """
+    if edge.former or a.chosen or b.chosen:
+        return _as_a_person_said(edge, a, b)
+    match edge.face:
+        case "keep":
+            return a._replace(behind=_behind(a, a, b)) if edge.ranked else a
+        case "repeat":
+            return _repeated(a, b, by_id)
+        case "take":
+            return _later_over_earlier(a, b)
+        case "text":
+            found = standing_text(edge, by_id)
+            if found is not None:
+                return _composed(edge, *found, by_id, a, b)
+            taken = _later_over_earlier(a, b)
+            return taken._replace(lacking=_lacking(edge, by_id, a, b) or taken.lacking)
+
+
+def _composed(
+    edge: Edge, text_id: str, text: Composition, by_id: Mapping[str, Entry], a: Face, b: Face
+) -> Face:
+    speaker = newest([by_id[source] for source in text.sources])
+    face = Face(speaker, text, text_id)
+    if edge.ranked:
+        face = face._replace(behind=_behind(face, a, b))
+    return face._replace(displaced=_without({**a.displaced, **b.displaced}, face))
+
+
+def newest(sources: Sequence[Entry]) -> Entry:
+    """Who of the sources happened last; by arrival where none of them says when."""
+    if any(entry.moment is not None for entry in sources):
+        return max(sources, key=lambda entry: (entry.moment or entry.decided_at, entry.place))
+    return max(sources, key=lambda entry: entry.place)
+
+
+def _behind(winner: Face, a: Face, b: Face) -> frozenset[str]:
+    """What stands for the winner of two faces, once it is displaced: both of them."""
+    return (a.behind | b.behind | {a.hash, b.hash}) - {winner.hash}
+
+
+def _later_over_earlier(a: Face, b: Face) -> Face:
+    """The newer part's face takes the older's place, unless it happened earlier."""
+    return _over(a, b) if _earlier(b, a) else _over(b, a)
+
+
+def _earlier(face: Face, other: Face) -> bool:
+    """Whether a face happened before another; False where neither says when: they go by arrival."""
+    ours, theirs = face.speaker, other.speaker
+    if ours.moment is None and theirs.moment is None:
+        return False
+    return newest([ours, theirs]) is theirs and ours is not theirs
+
+
+def _over(winner: Face, loser: Face) -> Face:
+    """A face that displaced another, which a repeat of it or of what is behind it brings back."""
+    back = loser._replace(displaced=NOTHING, lacking=None)
+    displaced = {**loser.displaced, **winner.displaced}
+    displaced.update((text, back) for text in (*loser.behind, loser.hash))
+    return winner._replace(displaced=_without(displaced, winner))
+
+
+def _without(displaced: dict[str, Face], face: Face) -> Mapping[str, Face]:
+    """What may come back once this face speaks: not itself, nor what stands for it."""
+    for text in (face.hash, *face.behind):
+        displaced.pop(text, None)
+    return displaced
+
+
+def _repeated(face: Face, newcomer: Face, by_id: Mapping[str, Entry]) -> Face:
+    """Only a displaced face comes back, no source of the standing composition, and no later one."""
+    back = face.displaced.get(newcomer.hash)
+    if back is None or _earlier(newcomer, face):
+        return face
+    if face.composition is not None:
+        sources = (by_id.get(source) for source in face.composition.sources)
+        if newcomer.hash in {entry.distinct.hash for entry in sources if entry}:
+            return face
+    if back.hash == newcomer.hash:
+        back = newcomer._replace(behind=back.behind)
+    return _over(back, face)
+
+
+def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lacking | None:
+    """What a lost text is to be composed of anew: the faces of the two parts at this place.
+
+    In older logs, what is left of its sources; a single one speaks for itself.
+    """
+    sources = (*a.sources, *b.sources) if edge.ranked else next(iter(edge.texts.values())).sources
+    left = {one: by_id[one] for one in sources if one in by_id and by_id[one].living}
+    if len({entry.distinct.hash for entry in left.values()}) < 2:
+        return None
+    return Lacking(edge, tuple(left))
+
+
+def _as_a_person_said(edge: Edge, a: Face, b: Face) -> Face:
+    """A person's choice speaks, and automation leaves it: what says otherwise goes to review."""
+    if edge.former:
+        winner, loser = (b, a) if edge.face == "take" else (a, b)
+        former = a.former | b.former | loser.behind | {loser.hash}
+        chosen = winner._replace(chosen=True, former=former - {winner.hash}, contradicts=())
+        return chosen._replace(displaced=_both(a, b, chosen))
+    winner, other = (a, b) if a.chosen else (b, a)
+    face = winner._replace(former=(a.former | b.former) - {winner.hash})
+    contradicts = a.contradicts + b.contradicts
+    if _says_otherwise(edge, face, other):
+        contradicts = (*contradicts, edge.id)
+    return face._replace(displaced=_both(a, b, face), contradicts=contradicts)
+
+
+def _both(a: Face, b: Face, winner: Face) -> Mapping[str, Face]:
+    displaced = _without({**a.displaced, **b.displaced}, winner)
+    return {text: face for text, face in displaced.items() if text not in winner.former}
+
+
+def _says_otherwise(edge: Edge, face: Face, other: Face) -> bool:
+    """Whether a join would have had another speak, had no person said who does."""
+    if edge.face == "repeat":
+        return other.hash in face.former
+    return other.chosen or (not edge.by_person and edge.face in ("take", "text"))

@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Iterator
 from heapq import merge
+from operator import attrgetter
 
-from streams.core.faces import combine, fold_face, own_face
-from streams.core.ledger import Edge, Entry, Ledger, Memory
+from streams.core.faces import combine, own_face
+from streams.core.ledger import Edge, Entry, Memory
+
+_PLACE = attrgetter("place")
+FEW = 64
+"""Members that are taken out of a sorted list one by one: each moves what stands behind it."""
 
 
 def begin(entry: Entry) -> Memory:
     """A candidate's own memory."""
-    entry.memory = Memory([entry], own_face(entry), entry.place)
+    entry.memory = Memory([entry], entry.place, own_face(entry))
     return entry.memory
 
 
 def unite(edge: Edge) -> list[Entry]:
     """Make one memory of the two that a standing join connects; return whose memory id changed.
 
-    Continues the face where the join is the latest by place, else folds it anew.
+    Continues the face where the join is the latest by place, else has it folded anew.
     """
     older, newer = edge.older.memory, edge.newer.memory
     if older is newer:
         older.last_place = max(older.last_place, edge.place)
-        refold(older)
+        older.texted = older.texted or bool(edge.texts)
+        older.refold()
         return []
     moved = newer.members if older.members[0].place < newer.members[0].place else older.members
     moved = list(moved)
     latest = edge.place > older.last_place
     latest = latest and (len(newer.members) == 1 or edge.place > newer.last_place)
-    goes_on = latest and not (older.refold or newer.refold)
+    goes_on = latest and older.continuable and newer.continuable and not edge.texts
+    faces = (older.face, newer.face) if goes_on else None
     big, small = (older, newer) if len(older.members) >= len(newer.members) else (newer, older)
-    faces = older.face, newer.face
     _absorb(big, small)
     big.last_place = max(big.last_place, small.last_place, edge.place)
-    if goes_on and not edge.texts:
-        by_id = {e.id: e for e in big.members} if faces[0].composition else {}
-        big.face = combine(edge, None, by_id, *faces)
+    big.texted = big.texted or small.texted or bool(edge.texts)
+    if faces is not None:
+        by_id = {entry.id: entry for entry in big.members} if big.texted else {}
+        big.goes_on_as(combine(edge, by_id, *faces))
     else:
-        refold(big)
+        big.refold()
     return moved
 
 
@@ -48,49 +57,60 @@ def _absorb(big: Memory, small: Memory) -> None:
     if small.members[0].place > big.members[-1].place:
         big.members.extend(small.members)
     else:
-        big.members = list(merge(big.members, small.members, key=lambda entry: entry.place))
+        big.members = list(merge(big.members, small.members, key=_PLACE))
 
 
-def refold(memory: Memory) -> None:
-    """Fold the face of one memory from the start."""
-    memory.face, memory.refold = fold_face(memory.members, memory.edges())
+def smaller_side(edge: Edge) -> set[Entry] | None:
+    """The smaller of the two parts that a memory has without a join; None where it stays one.
+
+    Walked from both ends at once, so it takes what the smaller part takes.
+    """
+    ends = (edge.newer, edge.older)
+    found = ({edge.newer}, {edge.older})
+    walks = [_walk(end, seen, edge) for end, seen in zip(ends, found, strict=True)]
+    while True:
+        for number, walk in enumerate(walks):
+            entry = next(walk, None)
+            if entry is None:
+                return found[number]
+            if entry in found[1 - number]:
+                return None
 
 
-def reachable(start: Entry, without: Edge | None = None) -> set[Entry]:
-    """The candidates that standing joins connect with `start`, one join apart."""
-    found, queue = {start}, deque([start])
+def _walk(start: Entry, seen: set[Entry], without: Edge) -> Iterator[Entry]:
+    """Follow standing joins, a join at a time; `seen` grows by whoever is reached."""
+    queue = deque([start])
     while queue:
         entry = queue.popleft()
         for edge in entry.edges:
             if edge.standing and edge is not without:
                 other = edge.other(entry)
-                if other not in found:
-                    found.add(other)
+                if other not in seen:
+                    seen.add(other)
                     queue.append(other)
-    return found
+                yield other
 
 
 def cut(edge: Edge) -> tuple[Memory, Memory] | None:
-    """Split the memory of a join that stands no more; None where it is still one memory."""
+    """Split the memory of a join that stands no more, the new part first; None where it stays one.
+
+    The larger part goes on as the memory that it was.
+    """
     memory = edge.newer.memory
-    side = reachable(edge.newer)
-    if edge.older in side:
-        refold(memory)
+    side = smaller_side(edge)
+    memory.refold()
+    if side is None:
         return None
-    return _part(memory, side, inside=True), _part(memory, side, inside=False)
-
-
-def _part(memory: Memory, side: set[Entry], *, inside: bool) -> Memory:
-    members = [entry for entry in memory.members if (entry in side) is inside]
-    edges = [
-        edge for entry in members for edge in entry.edges if edge.standing and edge.newer is entry
-    ]
-    face, again = fold_face(members, edges)
-    last = max([members[-1].place, *(edge.place for edge in edges)])
-    part = Memory(members, face, last, again)
-    for entry in members:
+    part = Memory(sorted(side, key=_PLACE), memory.last_place)
+    part.texted, part.apart = memory.texted, memory.apart
+    for entry in part.members:
         entry.memory = part
-    return part
+    if len(side) > FEW:
+        memory.members = [entry for entry in memory.members if entry not in side]
+    else:
+        for entry in part.members:
+            del memory.members[bisect_left(memory.members, entry.place, key=_PLACE)]
+    return part, memory
 
 
 def path(start: Entry, end: Entry, without: Edge | None = None) -> list[Edge] | None:
@@ -117,15 +137,3 @@ def _trace(came: dict[Entry, tuple[Entry, Edge] | None], end: Entry) -> list[Edg
         chain.append(edge)
         step = came[entry]
     return chain[::-1]
-
-
-def separated_pair(ledger: Ledger, a: Memory, b: Memory) -> tuple[Entry, Entry] | None:
-    """A pair of separated candidates, one in each memory, if there is one."""
-    if not ledger.statements:
-        return None
-    small, big = (a, b) if len(a.members) <= len(b.members) else (b, a)
-    for entry in small.members:
-        for other, statement in ledger.statements.get(entry.id, {}).items():
-            if statement.separated and ledger.entries[other].memory is big:
-                return entry, ledger.entries[other]
-    return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from contracts.events import Composition, Decided
-from streams.core.ledger import Distinct, Edge, Entry, Ledger, Lost, Memory, Review, Statement
+from streams.core.faces import newest
+from streams.core.ledger import Distinct, Edge, Entry, Ledger, Lost, Memory, Review
 from streams.core.touched import Touched
 
 
@@ -32,14 +33,17 @@ def distinct_text(ledger: Ledger, namespace: str, text_hash: str) -> Distinct:
     return found
 
 
-def add_text(ledger: Ledger, edge: Edge, composition: Composition) -> None:
-    """Keep a composed text with its join, and let exact repeats of it find its newest source."""
-    edge.texts.append(composition)
+def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str) -> None:
+    """Keep a composed text with its join, and let exact repeats of it find its newest source.
+
+    `text_id` is the event that brought it.
+    """
+    edge.texts[text_id] = composition
+    ledger.composed_by[text_id] = edge
     content = composition.content
     distinct = distinct_text(ledger, edge.newer.fields.namespace, content.hash)
     if distinct.target is None:
-        sources = (ledger.entries[source] for source in composition.sources)
-        distinct.alias = max(sources, key=lambda entry: entry.place)
+        distinct.alias = newest([ledger.entries[source] for source in composition.sources])
         distinct.vector = content.vector
 
 
@@ -47,14 +51,6 @@ def row_changed(ledger: Ledger, entry: Entry) -> None:
     """Have searches look at a candidate's row again."""
     if entry.distinct.row is not None:
         ledger.scope(entry.fields.namespace).changed.append(entry.distinct.row)
-
-
-def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
-    """Keep what was said of a pair, unless what holds outranks it (design section 2)."""
-    held = ledger.statements.get(a, {}).get(b)
-    if held is None or held.yields_to(statement):
-        ledger.statements.setdefault(a, {})[b] = statement
-        ledger.statements.setdefault(b, {})[a] = statement
 
 
 def keep_review(ledger: Ledger, decision_id: str, review: Review | None, touched: Touched) -> None:
@@ -78,10 +74,10 @@ def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
     Other sources that are left make another question of it.
     """
     changed = [memory for memory in touched.memories.values() if memory is not None]
-    lacking = [memory.face.lacking for memory in changed if memory.face.lacking is not None]
-    if not (lacking or ledger.composing):
+    lacking = [memory.face.lacking for memory in changed if memory.texted]
+    lost = {one.edge.id: one.sources for one in lacking if one is not None}
+    if not (lost or ledger.composing):
         return
-    lost = {edge.id: _sources_left(ledger, edge) for edge in lacking}
     held = [edge_id for edge_id in ledger.composing if _is_in(ledger.edges[edge_id], changed)]
     for gone in (edge_id for edge_id in held if edge_id not in lost):
         del ledger.composing[gone]
@@ -91,13 +87,6 @@ def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
         if known is None or known.sources != left:
             ledger.composing[edge_id] = Lost(left, event_id)
             touched.texts[edge_id] = True
-
-
-def _sources_left(ledger: Ledger, edge: Edge) -> tuple[str, ...]:
-    """What a join's text was composed of at first, as far as these are living members still."""
-    memory = edge.newer.memory
-    entries = (ledger.entries[source] for source in edge.texts[0].sources)
-    return tuple(entry.id for entry in entries if entry.memory is memory and entry.living)
 
 
 def _is_in(edge: Edge, memories: Sequence[Memory]) -> bool:

@@ -5,14 +5,16 @@ It is what the log folds into. Only `streams.core.evolve` changes it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from contracts.candidate import CandidateFields
-from contracts.events import RANKS, Composition, FaceRule, Rank, Vector
+from contracts.events import Composition, FaceRule, FirstDecision, Rank, Settlement, Vector
 from contracts.evidence import Neighbour, Verdict
+from streams.core.faces import Face, fold_face
 
 Review = Literal["confirmed", "reversed"]
 """What a review said of a decision; nothing recorded means unreviewed."""
@@ -47,11 +49,15 @@ class Distinct:
         return None
 
 
-@dataclass(slots=True, eq=False)
-class KeptVerdicts:
-    """Verdicts that could not settle their candidate yet (design section 4)."""
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The verdicts that came together about one candidate, and who brought them.
 
-    candidate_id: str
+    `order` counts the owner's events.
+    """
+
+    event_id: str
+    order: int
     verdicts: tuple[Verdict, ...]
     composition: Composition | None
     rank: Rank
@@ -59,12 +65,28 @@ class KeptVerdicts:
     because: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was said of a candidate and a neighbour, whose text was compared, and with what else.
+
+    `while_retracted`: one of the two was retracted at the time, so it waits for a restoration.
+    """
+
+    verdict: Verdict
+    speaker: str
+    given: Answered
+    while_retracted: bool
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """One candidate. `place` is its arrival in the owner's log, the order of everything.
 
-    `asked` are the neighbours that the judge was handed, while it is pending; `asked_by` is the
-    decision that handed them over.
+    `moment` is when it happened, where the log says so. The question: `asked` are the neighbours
+    that the judge was handed, by the decision `asked_by`; `closed` says that it was settled by
+    keeping, for want of an answer. `answers` are what was said of pairs, by neighbour. What
+    `streams.core.walk` makes of them is kept in `pending` and `open`, the ids still unanswered.
+    `apart` are the memories taken apart that it was a part of.
     """
 
     id: str
@@ -76,19 +98,29 @@ class Entry:
     text: str
     distinct: Distinct
     fingerprint: str | None
+    moment: datetime | None = None
     asked: tuple[Neighbour, ...] = ()
     asked_by: str = ""
+    closed: bool = False
+    answers: dict[str, list[Answer]] = field(default_factory=dict)
     memory: Memory = field(init=False)
     edges: list[Edge] = field(default_factory=list)
     living: bool = True
     pending: bool = False
+    open: tuple[str, ...] = ()
+    apart: list[Apart] = field(default_factory=list)
     accesses: int = 0
     last_accessed: datetime | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A join. `place` orders the fold of the face; `texts` are its compositions, oldest first."""
+    """A join. `place` orders the fold of the face.
+
+    `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
+    of both parts stand behind the winner (events that name their speakers). `former`: a person
+    chose the face. `cause` is the request that the join belongs to, `reversed_by` the reversal.
+    """
 
     id: str
     decision: str
@@ -100,8 +132,12 @@ class Edge:
     decided_at: datetime
     rank: Rank
     policy: str | None
+    ranked: bool = False
+    former: bool = False
+    cause: str | None = None
     standing: bool = True
-    texts: list[Composition] = field(default_factory=list)
+    reversed_by: Reversal | None = None
+    texts: dict[str, Composition] = field(default_factory=dict)
 
     @property
     def by_person(self) -> bool:
@@ -113,52 +149,56 @@ class Edge:
         return self.older if entry is self.newer else self.newer
 
 
-class Face(NamedTuple):
-    """The text that speaks: a candidate's or a composed one's, and what it displaced.
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """By which event a join was taken out, for which request, and as whose consequence.
 
-    `displaced` holds hashes of faces that an exact repeat may bring back; `lacking` is the join
-    whose text would speak, had it not lost a source.
+    `apart` is the memory that the request took apart with it, where it separated the two.
     """
 
-    speaker: Entry
-    composition: Composition | None = None
-    displaced: frozenset[str] = frozenset()
-    lacking: Edge | None = None
-
-    @property
-    def needs_composition(self) -> bool:
-        """Whether a text has to be composed anew, of the sources that are left."""
-        return self.lacking is not None
-
-    @property
-    def text(self) -> str:
-        """What recall returns."""
-        return self.composition.content.text if self.composition else self.speaker.text
-
-    @property
-    def hash(self) -> str:
-        """The hash of the text that speaks."""
-        return self.composition.content.hash if self.composition else self.speaker.distinct.hash
-
-    @property
-    def vector(self) -> Vector | None:
-        """The vector of the text that speaks."""
-        if self.composition is not None:
-            return self.composition.content.vector
-        return self.speaker.distinct.vector
+    event_id: str
+    cause: str | None
+    consequence_of: str | None
+    apart: Apart | None
 
 
-@dataclass(slots=True, eq=False)
 class Memory:
     """A component of standing joins; `members` by arrival.
 
-    `refold` says that the face cannot be continued from here and must be folded from the start.
+    Its face is folded when somebody asks for it, and continued as long as nobody has to fold it
+    anew. `texted`: a text was composed for one of its joins. `apart` is the request that is taking
+    it apart, of whose parts this is one.
     """
 
-    members: list[Entry]
-    face: Face
-    last_place: int
-    refold: bool = False
+    __slots__ = ("_again", "_face", "apart", "last_place", "members", "texted")
+
+    def __init__(self, members: list[Entry], last_place: int, face: Face | None = None) -> None:
+        self.members = members
+        self.last_place = last_place
+        self.texted = False
+        self.apart: Apart | None = None
+        self._face = face
+        self._again = False
+
+    @property
+    def face(self) -> Face:
+        """The text that speaks for it."""
+        if self._face is None:
+            self._face, self._again = fold_face(self.members, self.edges())
+        return self._face
+
+    def goes_on_as(self, face: Face) -> None:
+        """Continue with this face."""
+        self._face = face
+
+    def refold(self) -> None:
+        """Have the face folded from the start when it is next asked for."""
+        self._face = None
+
+    @property
+    def continuable(self) -> bool:
+        """Whether a later join may continue the face from here."""
+        return self._face is not None and not self._again
 
     @property
     def id(self) -> str:
@@ -173,7 +213,7 @@ class Memory:
     @property
     def living(self) -> bool:
         """Whether any member is living: else it is not recalled."""
-        return self.face.speaker.living
+        return any(entry.living for entry in self.members)
 
     def edges(self) -> Iterator[Edge]:
         """Its standing joins, each once."""
@@ -184,6 +224,15 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """A candidate's question as it was before `replaced_by`, a decision made anew."""
+
+    decision: FirstDecision | Settlement
+    asked: tuple[Neighbour, ...]
+    replaced_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """A text that has to be composed anew: the sources that are left, and since which event."""
 
@@ -191,16 +240,30 @@ class Lost:
     event_id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Statement:
-    """What somebody said of a pair; the latest of the highest rank holds (design section 2)."""
+    """What somebody said of a pair; the latest of the highest rank holds (design section 2).
 
+    `text` is the composed text that it was said of: it holds while that one stands.
+    """
+
+    event_id: str
     separated: bool
     rank: Rank
+    text: str | None = None
+    withdrawn: bool = False
 
-    def yields_to(self, later: Statement) -> bool:
-        """Whether a later statement replaces this one."""
-        return RANKS[later.rank] >= RANKS[self.rank]
+
+@dataclass(slots=True, eq=False)
+class Apart:
+    """A memory that one request took apart: the ends of its reversals, with how many stand.
+
+    Recorded by the reversals alone, so it grows with the memory and not with its pairs.
+    """
+
+    cause: str
+    rank: Rank
+    ends: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -223,9 +286,13 @@ class Scope:
 class Ledger:
     """All that the log says of one owner.
 
-    `kept` are verdicts that may settle a pending candidate yet, in the order in which they came;
-    `composing` are the joins whose text has to be composed anew, with what is left of it;
-    `compacted` is where a session's conversation was last compacted, as places are counted.
+    `statements` are what was said of pairs, oldest first, and `separations` the pairs by the event
+    that separated them. `held` are candidates with an answer that something hinders or has just
+    freed; `watchers` are, for a candidate, those whose question depends on where it lives.
+    `composing` are the joins whose text has to be composed anew, with what is left of it, and
+    `composed_by` the joins by the events that brought their texts. `questions` are former
+    questions of candidates that were decided on anew, by the request. `compacted` is where a
+    session's conversation was last compacted, as places are counted.
     """
 
     owner_id: str
@@ -233,10 +300,14 @@ class Ledger:
     edges: dict[str, Edge] = field(default_factory=dict)
     decisions: dict[str, str] = field(default_factory=dict)
     scopes: dict[str, Scope] = field(default_factory=dict)
-    statements: dict[str, dict[str, Statement]] = field(default_factory=dict)
+    statements: dict[str, dict[str, list[Statement]]] = field(default_factory=dict)
+    separations: dict[str, tuple[str, str]] = field(default_factory=dict)
     reviews: dict[str, Review] = field(default_factory=dict)
-    kept: list[KeptVerdicts] = field(default_factory=list)
+    held: dict[str, Entry] = field(default_factory=dict)
+    watchers: dict[str, dict[str, Entry]] = field(default_factory=dict)
+    questions: dict[str, dict[str, Question]] = field(default_factory=dict)
     composing: dict[str, Lost] = field(default_factory=dict)
+    composed_by: dict[str, Edge] = field(default_factory=dict)
     compacted: dict[str, int] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0
@@ -254,11 +325,6 @@ class Ledger:
         scope = self.scopes.get(namespace)
         return scope.by_hash.get(text_hash) if scope else None
 
-    def separated(self, a: str, b: str) -> Statement | None:
-        """The standing separation of two candidates, if there is one."""
-        statement = self.statements.get(a, {}).get(b)
-        return statement if statement is not None and statement.separated else None
-
     def memories(self) -> list[Memory]:
         """Every memory once, in the order of their earliest members."""
         return [entry.memory for entry in self.entries.values() if entry.memory.id == entry.id]
@@ -272,6 +338,9 @@ class Ledger:
 
         The ledger is of no use after it; entries keep what they say of themselves.
         """
+        self.watchers.clear()
+        self.held.clear()
+        self.composed_by.clear()
         for entry in self.entries.values():
             del entry.memory
             entry.edges.clear()

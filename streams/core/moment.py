@@ -8,12 +8,13 @@ from streams.core.ledger import Entry, Memory
 
 
 def moment(entry: Entry) -> datetime:
-    """The producer's `occurred_at`, capped at the time of recording; without one, that time.
+    """The producer's `occurred_at`, capped at the time of recording; without one, that time."""
+    return happened(entry.fields.occurred_at, entry.decided_at) or entry.decided_at
 
-    Nothing happens after it was recorded, so a later `occurred_at` is a producer's wrong clock.
-    """
-    occurred = entry.fields.occurred_at
-    return entry.decided_at if occurred is None else min(occurred, entry.decided_at)
+
+def happened(occurred_at: datetime | None, recorded_at: datetime) -> datetime | None:
+    """When it happened, as its producer says; nothing happens after it was recorded."""
+    return None if occurred_at is None else min(occurred_at, recorded_at)
 
 
 def by_moment(entry: Entry) -> tuple[datetime, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.commands import Merge, Reinstate, Separate, Unmerge
+from contracts.commands import Merge, Reinstate, Separate, Unmerge, Withdraw
 from contracts.events import (
     RANKS,
     AnyEvent,
@@ -26,9 +26,10 @@ from contracts.evidence import Evidence
 from contracts.policy import Policy
 from streams.core.envelope import head
 from streams.core.faces import fold_face
-from streams.core.graph import path, reachable
-from streams.core.ledger import Edge, Entry, Ledger, Memory
+from streams.core.graph import path, smaller_side
+from streams.core.ledger import Edge, Entry, Ledger
 from streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
+from streams.core.separations import said_of, separated_pairs
 
 Result = list[AnyEvent] | Refusal
 Pair = tuple[Entry, Entry]
@@ -50,10 +51,11 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
     if conflict is not None:
         return conflict
     face: FaceRule = "take" if command.face == newer.id else "keep"
+    former = True if command.face is not None else None
     data = JoinedData(
         decision="manual_join",
         candidate_id=newer.id,
-        join=Join(to=older.id, face=face, similarity=None),
+        join=Join(to=older.id, face=face, similarity=None, former=former),
         rank="person",
         actor=command.actor,
         because=command.because,
@@ -77,29 +79,25 @@ def pair_of(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
 def _conflict(
     ledger: Ledger, older: Entry, newer: Entry, *, rank: Rank, beside: Pair
 ) -> Refusal | None:
-    """A separation of this rank or a higher one that the union would contradict, with the path."""
-    for x, y in _separated_pairs(ledger, older.memory, newer.memory):
-        statement = ledger.separated(x.id, y.id)
-        if {x, y} == set(beside) or statement is None:
+    """All words of this rank or a higher one that the union would contradict, with their paths."""
+    if older.memory is newer.memory:
+        return None
+    found: list[str] = []
+    highest: Rank = rank
+    for x, y in separated_pairs(ledger, older.memory, newer.memory):
+        statement = said_of(ledger, x.id, y.id)
+        if {x, y} == set(beside) or statement is None or RANKS[statement.rank] < RANKS[rank]:
             continue
-        if RANKS[statement.rank] >= RANKS[rank]:
-            return Refusal(
-                "separated",
-                f"a {statement.rank} said that {x.id} and {y.id} are not the same; "
-                f"they would be one memory through {chain(older, x)} and {chain(y, newer)}",
-            )
-    return None
-
-
-def _separated_pairs(ledger: Ledger, a: Memory, b: Memory) -> list[Pair]:
-    if a is b:
-        return []
-    return [
-        (entry, ledger.entries[other])
-        for entry in a.members
-        for other, statement in ledger.statements.get(entry.id, {}).items()
-        if statement.separated and ledger.entries[other].memory is b
-    ]
+        highest = max(highest, statement.rank, key=lambda one: RANKS[one])
+        a, b = (x, y) if x.memory is older.memory else (y, x)
+        found.append(f"{a.id} and {b.id}, through {chain(older, a)} and {chain(b, newer)}")
+    if not found:
+        return None
+    return Refusal(
+        "separated",
+        f"a {highest} said that these are not the same, and they would be one memory:"
+        f" {'; '.join(found)}",
+    )
 
 
 def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -> Result:
@@ -113,8 +111,8 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
             "one_memory",
             f"they are one memory through {chain(older, newer)}: un-merge one of these first",
         )
-    held = ledger.separated(older.id, newer.id)
-    if held is not None and RANKS[held.rank] >= RANKS[command.rank]:
+    held = said_of(ledger, older.id, newer.id)
+    if held is not None and held.separated and RANKS[held.rank] >= RANKS[command.rank]:
         return Refusal("standing_already", f"a {held.rank} has separated them already")
     data = SeparatedData(
         candidate_id=newer.id,
@@ -127,16 +125,6 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
     )
     separated = Separated(**head(command, newer.id, now), data=data)
     return [separated, *_settled_by(command, ledger, policy, pair, now)]
-
-
-def finish_separate(
-    command: Separate, ledger: Ledger, policy: Policy, now: datetime
-) -> list[AnyEvent]:
-    """What is missing of a separation that was cut short by a crash; nothing if it was refused."""
-    pair = pair_of(ledger, command.a, command.b)
-    if isinstance(pair, Refusal) or not ledger.separated(pair[0].id, pair[1].id):
-        return []
-    return _settled_by(command, ledger, policy, pair, now)
 
 
 def _settled_by(
@@ -152,8 +140,8 @@ def _settled_by(
 
 
 def _nothing_left_to_ask(ledger: Ledger, entry: Entry, other: Entry) -> bool:
-    asked = (neighbour.candidate_id for neighbour in entry.asked)
-    return entry.pending and all(i == other.id or ledger.separated(entry.id, i) for i in asked)
+    """Whether all that a candidate still waits for is an answer about the other."""
+    return entry.pending and entry.id not in ledger.held and set(entry.open) <= {other.id}
 
 
 def _kept(command: Separate, policy: Policy, entry: Entry, step: int, now: datetime) -> Settled:
@@ -175,25 +163,27 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         return edge
     if not edge.standing:
         return Refusal("not_standing", f"decision {edge.id} is reversed already")
-    said = ledger.statements.get(edge.newer.id, {}).get(edge.older.id)
+    said = said_of(ledger, edge.newer.id, edge.older.id)
     if said is not None and not said.separated and RANKS[said.rank] > RANKS[command.rank]:
         return Refusal("outranked", f"a {said.rank} said that the two are the same")
-    rest = path(edge.newer, edge.older, without=edge)
-    if rest is not None and not edge.by_person:
+    side = smaller_side(edge)
+    if side is None and not edge.by_person:
+        rest = path(edge.newer, edge.older, without=edge) or []
         persons = ", ".join(e.id for e in rest if e.by_person) or ", ".join(e.id for e in rest)
         return Refusal("supported", f"the two stay one memory by {persons}: un-merge that first")
-    if rest is None and _same_text_on_both_sides(edge):
+    if side is not None and _same_text_on_both_sides(edge, side):
         return Refusal("same_text", "the same text would live in two memories: it can only be one")
     data = ReversedData(
         decision_id=edge.id,
         candidate_id=edge.newer.id,
         joined_to=edge.older.id,
-        separates=rest is None and command.consequence_of is None,
+        separates=side is not None and command.consequence_of is None,
         rank=command.rank,
         actor=command.actor,
         because=command.because,
         verdicts=command.verdicts,
         consequence_of=command.consequence_of,
+        cause=command.cause,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
 
@@ -207,9 +197,18 @@ def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
     return unknown_decision(decision_id)
 
 
-def _same_text_on_both_sides(edge: Edge) -> bool:
+def _same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
+    """Whether a text would live on both sides: a candidate's, or a composed one that speaks."""
     memory = edge.newer.memory
-    side = reachable(edge.newer, without=edge)
+    texts = {entry.distinct for entry in side if entry.living}
+    if any(
+        other.living and other.memory is memory and other not in side
+        for distinct in texts
+        for other in distinct.members
+    ):
+        return True
+    if not memory.texted:
+        return False
     ours = [entry for entry in memory.members if entry in side]
     theirs = [entry for entry in memory.members if entry not in side]
     joins = [join for join in memory.edges() if join is not edge]
@@ -224,6 +223,33 @@ def _texts(members: list[Entry], joins: list[Edge]) -> set[str]:
     return texts | {face.hash} if face.speaker.living else texts
 
 
+def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
+    """`reversed`: a word that two are not the same is taken back, the latest that holds."""
+    pair = pair_of(ledger, command.a, command.b)
+    if isinstance(pair, Refusal):
+        return pair
+    older, newer = pair
+    said = said_of(ledger, older.id, newer.id)
+    if said is None or not said.separated:
+        return Refusal("not_separated", "nobody said of these two that they are not the same")
+    if said.event_id not in ledger.separations:
+        return Refusal(
+            "not_a_statement",
+            f"they are apart by event {said.event_id}: reinstate or confirm what that was about,"
+            " or merge the two",
+        )
+    data = ReversedData(
+        decision_id=said.event_id,
+        candidate_id=newer.id,
+        joined_to=older.id,
+        separates=False,
+        rank="person",
+        actor=command.actor,
+        because=command.because,
+    )
+    return [Reversed(**head(command, said.event_id, now), data=data)]
+
+
 def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     """`reinstated`: a reversal taken back."""
     edge = _edge(ledger, command.decision_id)
@@ -232,13 +258,17 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     if edge.standing:
         return Refusal("standing_already", f"decision {edge.id} stands")
     pair = (edge.older, edge.newer)
-    held = ledger.separated(edge.older.id, edge.newer.id)
-    if held is not None and RANKS[held.rank] > RANKS[command.rank]:
+    held = said_of(ledger, edge.older.id, edge.newer.id)
+    if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
         return Refusal("separated", f"a {held.rank} has separated the pair")
     conflict = _conflict(ledger, *pair, rank=command.rank, beside=pair)
     if conflict is not None:
         return conflict
     data = OnDecisionData(
-        decision_id=edge.id, rank=command.rank, actor=command.actor, because=command.because
+        decision_id=edge.id,
+        rank=command.rank,
+        actor=command.actor,
+        because=command.because,
+        cause=command.cause,
     )
     return [Reinstated(**head(command, edge.id, now), data=data)]

@@ -13,23 +13,20 @@ from streams.core.moment import by_moment, face_moment, moment
 def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> SettleQuestion | None:
     """The question about a pending candidate; None where there is nothing to ask now.
 
-    That is where it was settled meanwhile, is retracted, or has only neighbours that it was
-    separated from since: no answer of a judge could join these.
+    It is about the neighbours that nobody answered about: of the others the judge has spoken, or no
+    answer could join them.
     """
     entry = ledger.entries.get(candidate_id)
-    if entry is None or not (entry.pending and entry.living):
+    if entry is None or not (entry.open and entry.living):
         return None
-    others = [ledger.entries[neighbour.candidate_id] for neighbour in entry.asked]
-    asked = [_neighbour(o, policy) for o in others if not ledger.separated(entry.id, o.id)]
-    if not asked:
-        return None
+    asked = tuple(_neighbour(ledger.entries[one], policy) for one in entry.open)
     return SettleQuestion(
         owner_id=ledger.owner_id,
         policy=policy.hash,
         rules=policy.judge,
         decision_id=entry.asked_by,
         candidate=_own(entry),
-        asked=tuple(asked),
+        asked=asked,
     )
 
 
@@ -59,11 +56,12 @@ def _oldest_first(sources: Iterable[Entry]) -> tuple[AskedText, ...]:
 def _neighbour(entry: Entry, policy: Policy) -> AskedNeighbour:
     """The neighbour as the policy compares it: its own text, or its memory's face."""
     face = entry.memory.face
-    side = _own(entry)
+    side, speaker = _own(entry), entry.id
     if policy.search == "memories":
+        speaker = face.voice
         side = side.model_copy(update={"text": face.text, "recorded_at": face_moment(entry.memory)})
-    sources = face.composition.sources if face.composition else (face.speaker.id,)
-    if sources == (entry.id,):
-        return AskedNeighbour(side=side)
+    if face.sources == (entry.id,):
+        return AskedNeighbour(side=side, speaker=speaker)
     members = {member.id: member for member in entry.memory.members}
-    return AskedNeighbour(side=side, face=_oldest_first(members[source] for source in sources))
+    sources = _oldest_first(members[source] for source in face.sources)
+    return AskedNeighbour(side=side, face=sources, speaker=speaker)

@@ -7,10 +7,10 @@ from datetime import datetime
 from contracts.commands import Redecide
 from contracts.events import Redecided, RedecidedData
 from streams.core.envelope import head
-from streams.core.graph import separated_pair
 from streams.core.ledger import Edge, Entry, Ledger
 from streams.core.operate import Result
 from streams.core.refusal import Refusal, unknown_candidate
+from streams.core.separations import separated_pair
 
 
 def arrival_join(entry: Entry) -> Edge | None:
@@ -37,6 +37,7 @@ def redecide(command: Redecide, ledger: Ledger, now: datetime) -> Result:
         rank=command.rank,
         actor=command.actor,
         because=command.because,
+        cause=command.cause,
     )
     return [Redecided(**head(command, entry.id, now), data=data)]
 

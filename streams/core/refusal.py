@@ -18,6 +18,8 @@ Reason = Literal[
     "one_memory",
     "two_namespaces",
     "separated",
+    "not_separated",
+    "not_a_statement",
     "same_text",
     "supported",
     "pending",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from contracts.commands import Settle
@@ -17,11 +18,13 @@ from contracts.events import (
     Settlement,
 )
 from contracts.evidence import Evidence, Neighbour, Verdict
+from contracts.identity import event_id
 from contracts.policy import CosineCheck, Fallback, Policy
 from streams.core.envelope import head
-from streams.core.graph import separated_pair
-from streams.core.ledger import Entry, Ledger
+from streams.core.ledger import Answer, Answered, Entry, Ledger
 from streams.core.refusal import Refusal, unknown_candidate
+from streams.core.separations import separated_pair, separation
+from streams.core.walk import JOINING, Closed, Due, Open, Step, answer_of, answered, heard, walk
 
 _FALLBACKS: dict[Fallback, tuple[Settlement, FaceRule | None]] = {
     "keep": ("fallback_keep", None),
@@ -31,70 +34,163 @@ _FALLBACKS: dict[Fallback, tuple[Settlement, FaceRule | None]] = {
 
 
 def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> list[AnyEvent]:
-    """One `settled` event, or a `refused` one that keeps the verdicts for later."""
-    refusal = hindrance(command, ledger, policy)
-    if refusal is not None:
-        return [refuse_verdicts(command, refusal, now)]
-    entry = ledger.entries[command.candidate_id]
-    decision, face, verdict = _meaning(command, policy, entry)
-    if face is None or verdict is None:
-        return [_settled(command, policy, entry, decision, None, now)]
-    if face == "text" and not _can_be_kept(ledger, command.composition, entry):
-        return [_settled(command, policy, entry, "llm_keep", None, now)]
-    other = ledger.entries[verdict.neighbour_id]
-    join = Join(to=other.id, face=face, similarity=_similarity(entry, other))
-    return [_settled(command, policy, entry, decision, join, now)]
+    """One `settled` event, or a `refused` one; either way the answers are recorded.
 
-
-def hindrance(command: Settle, ledger: Ledger, policy: Policy) -> Refusal | None:
-    """Why these verdicts cannot settle their candidate now, if they cannot."""
+    The question is walked with these answers: what is said of a worse neighbour waits for what is
+    still open about a better one.
+    """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
-        return unknown_candidate(command.candidate_id)
-    if not entry.pending:
+        return [refuse_verdicts(command, unknown_candidate(command.candidate_id), now)]
+    command = _with_speakers(command, ledger, policy)
+    said = _answers(command, ledger, entry)
+    step = walk(ledger, entry, said)
+    refusal = _refusal(command, ledger, entry, step)
+    if isinstance(step, Due):
+        decision, face = _meaning(step.answer, policy, entry)
+        if face is None:
+            return [_settled(command, policy, entry, decision, None, now)]
+        refusal = refusal or step.hindrance
+        if refusal is None:
+            return [_joined(command, ledger, policy, entry, step.answer, now)]
+    if refusal is not None:
+        return [refuse_verdicts(command, refusal, now)]
+    return [_settled(command, policy, entry, "llm_keep", None, now)]
+
+
+def _refusal(command: Settle, ledger: Ledger, entry: Entry, step: Step) -> Refusal | None:
+    """Why the verdicts settle nothing now, if they do not."""
+    if isinstance(step, Closed) and not entry.pending:
         return Refusal("not_pending", f"candidate {entry.id} is settled already")
     asked = {neighbour.candidate_id for neighbour in entry.asked}
     strange = [v.neighbour_id for v in command.verdicts if v.neighbour_id not in asked]
     if strange:
         return Refusal("not_asked", f"nobody asked about {entry.id} and {strange[0]}")
-    _, face, verdict = _meaning(command, policy, entry)
-    if face is None or verdict is None:
+    if not isinstance(step, Open):
         return None
+    apart = next((v.neighbour_id for v in command.verdicts if _joins_apart(ledger, entry, v)), None)
+    if apart is not None:
+        return Refusal("separated", f"candidates {apart} and {entry.id} are separated")
+    return Refusal("pending", f"{entry.id} waits for answers about {', '.join(step.neighbours)}")
+
+
+def _joins_apart(ledger: Ledger, entry: Entry, verdict: Verdict) -> bool:
+    """Whether a verdict would join two that are separated."""
     other = ledger.entries[verdict.neighbour_id]
-    return obstacle(ledger, entry, other) or _contradiction(command, ledger, other)
+    return verdict.answer in JOINING and separation(ledger, entry, other) is not None
 
 
-def _contradiction(command: Settle, ledger: Ledger, other: Entry) -> Refusal | None:
-    """The candidate is said to differ from a member of the very memory that it would join (L9)."""
-    for verdict in command.verdicts:
-        if verdict.answer == "different":
-            apart = ledger.entries[verdict.neighbour_id]
-            if apart.memory is other.memory:
-                return Refusal("separated", f"it differs from {apart.id}, {other.id}'s memory")
-    return None
+def _with_speakers(command: Settle, ledger: Ledger, policy: Policy) -> Settle:
+    """Each verdict says whose text was compared: else it is whose the policy compares now."""
+    if all(verdict.speaker is not None for verdict in command.verdicts):
+        return command
+    verdicts = tuple(
+        verdict
+        if verdict.speaker is not None
+        else verdict.model_copy(update={"speaker": _speaker(verdict.neighbour_id, ledger, policy)})
+        for verdict in command.verdicts
+    )
+    return command.model_copy(update={"verdicts": verdicts})
 
 
-def _meaning(
-    command: Settle, policy: Policy, entry: Entry
-) -> tuple[Settlement, FaceRule | None, Verdict | None]:
-    """The settlement, who wins the face, and the verdict that joins (design section 6).
+def _speaker(neighbour_id: str, ledger: Ledger, policy: Policy) -> str:
+    other = ledger.entries.get(neighbour_id)
+    if other is None or policy.search == "candidates":
+        return neighbour_id
+    return other.memory.face.voice
 
-    The judge asks best neighbour first, so the first joining answer is the best one.
-    """
-    for verdict in command.verdicts:
-        match verdict.answer:
-            case "same":
-                return "llm_reject", "keep", verdict
-            case "update":
-                return "superseded", "take", verdict
-            case "compose":
-                return "llm_merge", "text", verdict
-            case "unavailable":
-                decision, face = _FALLBACKS[_fallback(policy, entry, verdict)]
-                return decision, face, verdict
-            case "different" | "unusable":
-                continue
-    return "llm_keep", None, None
+
+def _answers(command: Settle, ledger: Ledger, entry: Entry) -> list[Answer]:
+    """The verdicts as they would be recorded."""
+    given = Answered(
+        event_id(command.command_id, "0"),
+        ledger.seen,
+        command.verdicts,
+        command.composition,
+        command.rank,
+        command.actor,
+        command.because,
+    )
+    new = (verdict for verdict in heard(command.verdicts) if not answered(entry, verdict))
+    known = ((verdict, ledger.entries.get(verdict.neighbour_id)) for verdict in new)
+    return [answer_of(entry, other, verdict, given) for verdict, other in known if other]
+
+
+def _joined(
+    command: Settle, ledger: Ledger, policy: Policy, entry: Entry, answer: Answer, now: datetime
+) -> Settled:
+    """The answer becomes a join: it may have been given before, and waited for these."""
+    decision, face = _meaning(answer, policy, entry)
+    assert face is not None, "it joins"
+    text = answer.given.composition
+    if face == "text" and not _can_be_kept(ledger, text, entry):
+        return _settled(command, policy, entry, "llm_keep", None, now)
+    other = ledger.entries[answer.verdict.neighbour_id]
+    join = Join(to=other.id, face=face, similarity=_similarity(entry, other))
+    if answer.verdict not in command.verdicts:
+        verdicts = (*command.verdicts, answer.verdict)
+        command = command.model_copy(update={"verdicts": verdicts, "composition": text})
+    return _settled(command, policy, entry, decision, join, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """An answer that nothing holds back any more, since the event `by`, for the request `cause`."""
+
+    by: str
+    cause: str
+    entry: Entry
+    answer: Answer
+
+
+def due(ledger: Ledger) -> tuple[Entry, Answer] | None:
+    """The oldest answer that joins and that nothing holds back any more, if there is one."""
+    found: tuple[Entry, Answer] | None = None
+    for entry in ledger.held.values():
+        step = walk(ledger, entry)
+        if (
+            isinstance(step, Due)
+            and step.hindrance is None
+            and (found is None or step.answer.given.order < found[1].given.order)
+        ):
+            found = entry, step.answer
+    return found
+
+
+def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> Settled:
+    """`settled` by an answer that was held back; its id follows from what freed it and from it."""
+    given, entry = freed.answer.given, freed.entry
+    command = Settle(
+        command_id=event_id(freed.by, given.event_id),
+        owner_id=ledger.owner_id,
+        candidate_id=entry.id,
+        verdicts=given.verdicts,
+        composition=given.composition,
+        rank=given.rank,
+        actor=given.actor,
+        because=given.because,
+    )
+    decision, face = _meaning(freed.answer, policy, entry)
+    event = (
+        _settled(command, policy, entry, decision, None, now)
+        if face is None
+        else _joined(command, ledger, policy, entry, freed.answer, now)
+    )
+    data = event.data.model_copy(update={"cause": freed.cause})
+    return event.model_copy(update={"data": data})
+
+
+def _meaning(answer: Answer, policy: Policy, entry: Entry) -> tuple[Settlement, FaceRule | None]:
+    """The settlement that a joining answer means, and who wins the face (design section 6)."""
+    match answer.verdict.answer:
+        case "same":
+            return "llm_reject", "keep"
+        case "update":
+            return "superseded", "take"
+        case "compose":
+            return "llm_merge", "text"
+        case _:
+            return _FALLBACKS[_fallback(policy, entry, answer.verdict)]
 
 
 def _fallback(policy: Policy, entry: Entry, verdict: Verdict) -> Fallback:

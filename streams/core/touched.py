@@ -13,8 +13,11 @@ from streams.core.ledger import Edge, Entry, Memory, Review
 class Touched:
     """What an event changed, by id; a memory or review that is no more is None.
 
-    `texts` are joins whose text has to be composed anew, or (False) no more. `compared` says whose
-    text stood for a candidate that was compared, where that was not its own.
+    `texts` are joins whose text has to be composed anew, or (False) no more; `questions` are the
+    candidates about which the judge has something to be asked now, or (False) no more. `stirred`
+    are those who moved or came to life, so that whoever asks about them looks again; `asking` those
+    who look again at their own question alone. `compared` says whose text stood for a candidate
+    that was compared, where that was not its own.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -23,6 +26,9 @@ class Touched:
     reviews: dict[str, Review | None] = field(default_factory=dict)
     texts: dict[str, bool] = field(default_factory=dict)
     compared: Mapping[str, Spoke] = field(default_factory=dict)
+    questions: dict[str, bool] = field(default_factory=dict)
+    stirred: list[Entry] = field(default_factory=list, compare=False, repr=False)
+    asking: list[Entry] = field(default_factory=list, compare=False, repr=False)
 
     def memory(self, memory: Memory) -> None:
         """Note a memory that is new or has changed."""
@@ -31,3 +37,4 @@ class Touched:
     def moved(self, entries: list[Entry]) -> None:
         """Note entries whose memory has another id now."""
         self.entries.update((entry.id, entry) for entry in entries)
+        self.stirred += entries

@@ -97,7 +97,7 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
     if edge is None or not edge.texts:
         return unknown_decision(command.decision_id)
     memory = edge.newer.memory
-    stands = standing_text(edge, set(memory.members)) is not None
+    stands = standing_text(edge, {entry.id: entry for entry in memory.members}) is not None
     if not edge.standing or stands or not memory.face.needs_composition:
         return Refusal("not_needed", f"the text of decision {edge.id} needs no composing")
     living = {entry.id for entry in memory.members if entry.living}

@@ -14,7 +14,8 @@ from contracts.evidence import BLIND, Verdict
 from contracts.policy import CosineCheck, Policy
 from contracts.requests import CombineRequest
 from streams.core.combine import hindrance_of
-from streams.core.ledger import Entry, Face, Ledger, Memory
+from streams.core.faces import Face
+from streams.core.ledger import Entry, Ledger, Memory
 from streams.core.moment import by_moment
 from streams.core.settle import usable
 from streams.core.text import NORMALISER, text_hash

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from contracts.evidence import Neighbour
 from contracts.policy import CosineCheck, Policy, TokenDedupe
 from streams.core.combine import hindrance_of
-from streams.core.ledger import Entry, Face, Ledger, Memory
+from streams.core.faces import Face
+from streams.core.ledger import Entry, Ledger, Memory
 from streams.dedupe.key_tokens import key_tokens
 from streams.dedupe.run import Near, Run
 from streams.dedupe.sharing import Pairs, sharing

@@ -20,8 +20,9 @@ from contracts.errors import PalimpsestError, StoreError, TransientError
 
 APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
-SCHEMA_VERSION = 4
-VERIFICATIONS_SINCE = 3
+SCHEMA_VERSION = 5
+LETTERS_SINCE = 4
+VERIFICATIONS_SINCE = 5
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes a page of the index of ids somewhere: small pages write less."""
@@ -201,12 +202,12 @@ class Database:
             version = (self.row("PRAGMA user_version") or (0,))[0]
             if version < VERIFICATIONS_SINCE:
                 self._make_verifications()
-            for statement in _LETTERS_SINCE_4 if version < SCHEMA_VERSION else ():
+            for statement in _LETTERS_SINCE_4 if version < LETTERS_SINCE else ():
                 self.execute(statement)
             self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
     def _make_verifications(self) -> None:
-        """The table that version 2 added and version 3 fills."""
+        """The table of what waits for the judge, as this version fills it."""
         self.execute("DROP TABLE IF EXISTS verifications")
         for statement in _statements():
             if "verifications" in statement:

@@ -11,7 +11,7 @@ from contracts.events import AnyEvent
 from contracts.wire import decode_exported
 from streams.embedded.damage import Checker, DamagedEventError
 from streams.embedded.log import CHUNK, Lines, Log
-from streams.embedded.verifications import composes
+from streams.embedded.verifications import may_ask
 
 
 def exported_events(lines: Iterable[bytes]) -> Iterator[tuple[AnyEvent, bytes]]:
@@ -45,17 +45,17 @@ def import_lines(
     """
     events = exported_events(lines)
     count = 0
-    composing: set[str] = set()
+    asking: set[str] = set()
     with log.transaction():
         if log.head():
             raise UsageError("only an empty log can be filled by an import")
         while chunk := list(islice(events, CHUNK)):
             _take_over(log, chunk, count)
-            composing |= {event.owner_id for event, _ in chunk if composes(event)}
+            asking |= {event.owner_id for event, _ in chunk if may_ask(event)}
             count += len(chunk)
             if progress is not None:
                 progress(count)
-        log.find_lost_texts(sorted(composing))
+        log.find_questions(sorted(asking))
     return count
 
 

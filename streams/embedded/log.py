@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,9 +12,10 @@ from contracts.errors import StoreError
 from contracts.events import AnyEvent, Compacted, PolicySet
 from contracts.policy import Policy
 from contracts.wire import Envelope, Recorded, decode, encode
+from streams.core.touched import Touched
 from streams.embedded.damage import in_order
 from streams.embedded.database import DamagedError, Database, Row
-from streams.embedded.verifications import COMPOSED, TOLD_OF, Verifications, lost_texts
+from streams.embedded.verifications import TOLD_OF, Verifications, touched_by
 
 Line = tuple[int, bytes]
 """A position and the event there, as it was written."""
@@ -48,9 +49,7 @@ class Log(Database):
         return self._add([(event, encode(event)) for event in events])
 
     def _add(self, events: Lines) -> list[int]:
-        positions = self._file(events)
-        self._follow(positions, [event for event, _ in events])
-        return positions
+        return self._file(events)
 
     def _file(self, events: Sequence[tuple[AnyEvent | Envelope, bytes]]) -> list[int]:
         self.require_transaction()
@@ -75,32 +74,26 @@ class Log(Database):
         )
         return positions
 
-    def _follow(self, positions: Sequence[int], events: Sequence[AnyEvent]) -> None:
-        self.verifications.follow(
-            (position, self._number_of(event.owner_id), event)
-            for position, event in zip(positions, events, strict=True)
-        )
-
     def take_over(self, lines: Lines) -> list[Recorded]:
         """Append events that were written elsewhere, byte for byte; only inside a transaction.
 
-        Whether they took composed texts' sources away, `follow_texts` has to be told.
+        What the judge has to be asked because of them, `follow_touched` has to be told.
         """
         positions = self._add(lines)
         return [
             Recorded(position, event) for position, (event, _) in zip(positions, lines, strict=True)
         ]
 
-    def follow_texts(self, owner_id: str, texts: Mapping[str, bool], position: int) -> None:
-        """Have joins wait for texts composed anew, or no more, as the fold of an event says."""
-        if texts:
-            self.verifications.follow_texts(texts, self._number_of(owner_id), position)
+    def follow_touched(self, owner_id: str, touched: Touched, position: int) -> None:
+        """Have questions wait for the judge, or no more, as the fold of an event says."""
+        if touched.questions or touched.texts:
+            self.verifications.follow(touched, self._number_of(owner_id), position)
 
-    def find_lost_texts(self, owner_ids: Iterable[str]) -> None:
-        """As `follow_texts`, for all events of owners: they are folded, one after the other."""
+    def find_questions(self, owner_ids: Iterable[str]) -> None:
+        """As `follow_touched`, for all events of owners: they are folded, one after the other."""
         for owner_id in owner_ids:
-            for position, texts in lost_texts(owner_id, self.of_owner(owner_id)):
-                self.follow_texts(owner_id, texts, position)
+            for position, touched in touched_by(owner_id, self.of_owner(owner_id)):
+                self.follow_touched(owner_id, touched, position)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -245,22 +238,11 @@ class Log(Database):
         }
 
     def _upgrade(self) -> None:
-        """Fill the table of what waits for the judge.
-
-        A log of version 1 has none, and one of version 2 knew of no texts lost elsewhere.
-        """
+        """Fill the table of what waits for the judge: older versions kept it by other rules."""
         told = " OR ".join(f"instr(line, CAST('{words}' AS BLOB))" for words in TOLD_OF)
-        sql = f"SELECT position, owner_no, line FROM events WHERE {told} ORDER BY position"  # noqa: S608
-        found = self.execute(sql)
-        while chunk := found.fetchmany(CHUNK):
-            self.verifications.follow(
-                (position, owner_no, decode(line, position)) for position, owner_no, line in chunk
-            )
-        sql = (
-            "SELECT owner_id FROM owners WHERE owner_no IN"
-            " (SELECT owner_no FROM events WHERE instr(line, CAST(? AS BLOB))) ORDER BY owner_id"
-        )
-        self.find_lost_texts([row[0] for row in self.rows(sql, (COMPOSED,))])
+        asking = f"SELECT owner_no FROM events WHERE {told}"  # noqa: S608 - our own words alone
+        sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({asking}) ORDER BY owner_id"  # noqa: S608
+        self.find_questions([row[0] for row in self.rows(sql)])
 
     def _read(self, where: str, parameters: Row, after: int | None) -> list[Line]:
         """Read lines and check them; `after` says that they come in order, from there on."""

@@ -11,11 +11,11 @@ from contracts.commands import (
     Confirm,
     EndSession,
     Merge,
-    Reinstate,
     Restore,
     Retract,
     Separate,
     Unmerge,
+    Withdraw,
 )
 from contracts.errors import RefusedError
 from contracts.events import Joined
@@ -38,6 +38,7 @@ from contracts.requests import (
     SessionRequest,
     SettleRequest,
     UnmergeRequest,
+    WithdrawRequest,
 )
 from streams.core.expand import (
     reinstate_one,
@@ -57,7 +58,7 @@ from streams.embedded.addressing import (
 )
 from streams.embedded.desk import Answer, Desk
 from streams.embedded.judged import combined, judged
-from streams.embedded.unmerging import refusals, unmerged
+from streams.embedded.unmerging import refusals, reinstated, unmerged
 
 BULK = 200
 """Steps of a bulk request between two commits: candidates looked at, and commands. In a memory of
@@ -80,12 +81,14 @@ def carry_out(desk: Desk, request: AnyRequest) -> Answer:
     Raises RefusedError where nothing could be done, with the reason.
     """
     match request:
-        case MergeRequest() | SeparateRequest():
+        case MergeRequest() | SeparateRequest() | WithdrawRequest():
             return _pair(desk, request)
         case CombineRequest():
             return combined(desk, request)
-        case ConfirmRequest() | ReinstateRequest():
-            return _on_decision(desk, request)
+        case ConfirmRequest():
+            return _confirmed(desk, request)
+        case ReinstateRequest():
+            return reinstated(desk, request)
         case UnmergeRequest():
             return unmerged(desk, request)
         case ReverseRequest() | ReinstateManyRequest() | RetractRequest() | RestoreRequest():
@@ -100,11 +103,13 @@ def carry_out(desk: Desk, request: AnyRequest) -> Answer:
             assert_never(request)
 
 
-def _pair(desk: Desk, request: MergeRequest | SeparateRequest) -> Answer:
+def _pair(desk: Desk, request: MergeRequest | SeparateRequest | WithdrawRequest) -> Answer:
     owner_id = owner_of_candidate(desk, request.a)
     said = words_of(request, owner_id, "pair")
     if isinstance(request, MergeRequest):
         events = run_or_refuse(desk, Merge(**said, a=request.a, b=request.b, face=request.face))
+    elif isinstance(request, WithdrawRequest):
+        events = run_or_refuse(desk, Withdraw(**said, a=request.a, b=request.b))
     else:
         names = ("a", "b", "rank", "verdicts", "similarity")
         said |= {name: getattr(request, name) for name in names}
@@ -116,14 +121,11 @@ def _pair(desk: Desk, request: MergeRequest | SeparateRequest) -> Answer:
     return {"decision_id": joined, **answer} if joined else answer
 
 
-def _on_decision(desk: Desk, request: ConfirmRequest | ReinstateRequest) -> Answer:
+def _confirmed(desk: Desk, request: ConfirmRequest) -> Answer:
     owner_id = owner_of_decision(desk, request.decision_id)
     said = words_of(request, owner_id, request.decision_id)
-    if isinstance(request, ConfirmRequest):
-        said |= {"rank": request.rank, "verdicts": request.verdicts}
-        run_or_refuse(desk, Confirm(**said, decision_id=request.decision_id))
-    else:
-        run_or_refuse(desk, Reinstate(**said, decision_id=request.decision_id))
+    said |= {"rank": request.rank, "verdicts": request.verdicts}
+    run_or_refuse(desk, Confirm(**said, decision_id=request.decision_id))
     edge = desk.ledger(owner_id).edges.get(request.decision_id)
     changed = memories([edge.newer, edge.older]) if edge else []
     return {"decision_id": request.decision_id, "memories": changed}

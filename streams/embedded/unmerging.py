@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from contracts.commands import Admit, Redecide, Unmerge
+from contracts.commands import Admit, Redecide, Reinstate, Unmerge
 from contracts.errors import RefusedError
 from contracts.events import AnyEvent, Refused
 from contracts.evidence import Neighbour
 from contracts.identity import event_id
 from contracts.policy import Policy
-from contracts.requests import UnmergeRequest
+from contracts.requests import ReinstateRequest, UnmergeRequest
 from contracts.wire import Recorded
-from streams.core.expand import unmerge_commands
-from streams.core.ledger import Ledger
-from streams.embedded.addressing import memories, owner_of_candidate, owner_of_decision
+from streams.core.expand import reinstate_commands, unmerge_commands
+from streams.core.ledger import Entry, Ledger
+from streams.embedded.addressing import (
+    memories,
+    owner_of_candidate,
+    owner_of_decision,
+    run,
+    words_of,
+)
 from streams.embedded.desk import Answer, Desk, Rehearsal
 from streams.replay.consequences import Plan, commands, plan, told
 from streams.retrieval import ScopeIndex
@@ -84,6 +91,57 @@ def taken_out(desk: Desk, owner_id: str, asked_for: Iterable[Unmerge]) -> Answer
     return {"reversed": done, "refused": refused, "memories": memories(ends)}
 
 
+def reinstated(desk: Desk, request: ReinstateRequest) -> Answer:
+    """What taking a reversal back did: the join, and all that its request did because of it.
+
+    `taken_back` are the joins that were made because of the reversal, `reinstated` those that are
+    back, and `refused` what later words prevent. RefusedError where the join itself cannot come
+    back: then nothing happens. Asked again it answers as it did.
+    """
+    owner_id = owner_of_decision(desk, request.decision_id)
+    first = desk.log.find(
+        event_id(words_of(request, owner_id, request.decision_id)["command_id"], "0")
+    )
+    if first is not None:
+        return _put_back(_as_found(desk, first), owner_id, request)
+    asked_for = reinstate_commands(desk.ledger(owner_id), request, desk.policy)
+    if len(asked_for) > 1 and not isinstance(desk, Rehearsal):
+        # Some of it goes before the join itself: it is tried on what is committed.
+        desk.checkpoint()
+        _put_back(Rehearsal(desk.log, desk.policy, lambda: datetime.now(UTC)), owner_id, request)
+    return _put_back(desk, owner_id, request)
+
+
+def _put_back(desk: Desk, owner_id: str, request: ReinstateRequest) -> Answer:
+    ledger = desk.ledger(owner_id)
+    back: list[str] = []
+    taken: list[str] = []
+    refused: list[dict[str, str]] = []
+    touched: list[Entry] = []
+    for command in reinstate_commands(ledger, request, desk.policy):
+        target = _target(command)
+        why = refusals(target, run(desk, command))
+        if why and target == request.decision_id:
+            raise RefusedError(why[0]["reason"], why[0]["detail"])
+        refused += why
+        if not isinstance(command, Redecide):
+            edge = ledger.edges[command.decision_id]
+            touched += (edge.older, edge.newer)
+            if not why:
+                (back if isinstance(command, Reinstate) else taken).append(target)
+    return {
+        "decision_id": request.decision_id,
+        "reinstated": back,
+        "taken_back": taken,
+        "refused": refused,
+        "memories": memories(touched),
+    }
+
+
+def _target(command: Unmerge | Redecide | Reinstate) -> str:
+    return command.candidate_id if isinstance(command, Redecide) else command.decision_id
+
+
 def refusals(target: str, events: Iterable[AnyEvent]) -> list[dict[str, str]]:
     """Why a command about a decision or candidate could not be, if it could not."""
     return [
@@ -117,8 +175,7 @@ def _carry_out(
 ) -> None:
     events: list[str] = []
     for command in asked_for:
-        target = command.decision_id if isinstance(command, Unmerge) else command.candidate_id
-        why = refusals(target, desk.run(command))
+        why = refusals(_target(command), desk.run(command))
         answer["refused"] += why
         if not why:
             events.append(event_id(command.command_id, "0"))

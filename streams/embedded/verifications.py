@@ -1,8 +1,7 @@
 """What waits for the judge: a table beside the events, which it follows from (design section 6).
 
-Who appends events keeps it, in their transaction; who asks the judge reads it, from any process.
-What makes a candidate wait stands in the events themselves; whether a join's text has to be
-composed anew is known to whoever folds them.
+Who appends events keeps it, in their transaction, by what their fold touched; who asks the judge
+reads it, from any process.
 """
 
 from __future__ import annotations
@@ -11,34 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from contracts.events import (
-    AnyEvent,
-    Composed,
-    Decided,
-    Erased,
-    Joined,
-    Redecided,
-    Refused,
-    Settled,
-)
+from contracts.events import AnyEvent, Composed, Decided, Joined, Redecided, Settled
 from contracts.wire import Recorded
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
+from streams.core.touched import Touched
 from streams.embedded.database import Database
 
 Kind = Literal["settle", "compose"]
 
-TOLD_OF = (
-    '"decision":"pending"',
-    "palimpsest.settled.v1",
-    "palimpsest.joined.v1",
-    "palimpsest.redecided.v1",
-    "palimpsest.refused.v1",
-    "palimpsest.erased.v1",
-)
-"""What the lines of events contain that change what waits; others may contain it in a text."""
-COMPOSED = '"composition"'
-"""What the line of an event contains with which a composed text came; others may, too."""
+TOLD_OF = ('"asked":["', '"composition"')
+"""What the line of an event contains that may have the judge asked; others contain it in a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +39,18 @@ class Verifications:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def follow(self, events: Iterable[tuple[int, int, AnyEvent]]) -> None:
-        """Add and remove what events say; each with its position and its owner's number.
-
-        Only inside the transaction that appends them.
-        """
-        for position, owner_no, event in events:
-            if isinstance(event, Decided | Redecided) and event.data.decision == "pending":
-                self.add("settle", event.subject, owner_no, position)
-            else:
-                for candidate_id in _answered(event):
-                    self.remove("settle", candidate_id)
-
-    def follow_texts(self, texts: Mapping[str, bool], owner_no: int, position: int) -> None:
-        """Add and remove joins as the fold of an event says (`Touched.texts`)."""
-        for decision_id, waits in texts.items():
-            if waits:
-                self.add("compose", decision_id, owner_no, position)
-            else:
-                self.remove("compose", decision_id)
+    def follow(self, touched: Touched, owner_no: int, position: int) -> None:
+        """Add and remove what the fold of an event says; only inside its transaction."""
+        changed: tuple[tuple[Kind, Mapping[str, bool]], ...] = (
+            ("settle", touched.questions),
+            ("compose", touched.texts),
+        )
+        for kind, subjects in changed:
+            for subject, waits in subjects.items():
+                if waits:
+                    self.add(kind, subject, owner_no, position)
+                else:
+                    self.remove(kind, subject)
 
     def add(self, kind: Kind, subject: str, owner_no: int, position: int) -> None:
         """Have something wait; it keeps its place if it does already."""
@@ -112,29 +87,12 @@ class Verifications:
         return row[0] if row else 0
 
 
-def _answered(event: AnyEvent) -> Iterator[str]:
-    """The candidates that wait no more: settled, joined by a person, or judged and held back.
-
-    Verdicts that were refused are kept, and settle their candidate when they can; those about
-    pairs that nobody asked about answer nothing.
-    """
+def may_ask(event: AnyEvent) -> bool:
+    """Whether the judge may be asked because of an event: an owner without any has no questions."""
     match event:
-        case Settled() | Redecided():
-            yield event.data.candidate_id
-        case Joined() if event.data.rank == "person":
-            yield from (event.data.candidate_id, event.data.join.to)
-        case Refused() if event.data.verdicts and event.data.reason != "not_asked":
-            yield from (one for one in (event.data.candidate_id,) if one is not None)
-        case Erased():
-            yield from event.data.candidate_ids
-        case _:
-            return
-
-
-def composes(event: AnyEvent) -> bool:
-    """Whether a composed text came with an event: other owners have none that could be lost."""
-    match event:
-        case Decided() | Settled() | Joined() | Redecided():
+        case Decided() | Redecided():
+            return bool(event.data.evidence.asked) or event.data.composition is not None
+        case Settled() | Joined():
             return event.data.composition is not None
         case Composed():
             return True
@@ -142,13 +100,9 @@ def composes(event: AnyEvent) -> bool:
             return False
 
 
-def lost_texts(
-    owner_id: str, events: Iterable[Recorded]
-) -> Iterator[tuple[int, Mapping[str, bool]]]:
-    """What the fold of an owner's events says of composed texts, with the events' positions."""
+def touched_by(owner_id: str, events: Iterable[Recorded]) -> Iterator[tuple[int, Touched]]:
+    """What the fold of an owner's events touched, with the events' positions."""
     ledger = Ledger(owner_id)
     for position, event in events:
-        texts = evolve(ledger, event).texts
-        if texts:
-            yield position, texts
+        yield position, evolve(ledger, event)
     ledger.dissolve()

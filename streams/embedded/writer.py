@@ -163,7 +163,7 @@ class Writer:
         with self.log.transaction():
             positions = self.log.append([event for event, _ in draft.done])
             for position, (event, touched) in zip(positions, draft.done, strict=True):
-                self.log.follow_texts(event.owner_id, touched.texts, position)
+                self.log.follow_touched(event.owner_id, touched, position)
             for event_id, (one, error) in draft.invalid.items():
                 self._dead_letters.add(event_id, one.row.raw, error, one.row.source, self.clock())
             if also is not None:

@@ -125,12 +125,14 @@ class Verifier:
 def request_id(question: AnyQuestion) -> str:
     """The id of the request that answers a question: the same whoever answers it, and when.
 
-    A join may be composed anew more than once: of other sources, or because what was made of these
-    was no longer needed when it came, and is again.
+    A candidate may be asked about more than once: by another decision, about other neighbours, or
+    about other texts of theirs. A join may be composed anew more than once: of other sources, or
+    because what was made of these was no longer needed when it came, and is again.
     """
     match question:
         case SettleQuestion():
-            return event_id(question.decision_id, "question")
+            asked = ",".join(f"{one.side.candidate_id}={one.speaker}" for one in question.asked)
+            return event_id(question.decision_id, f"question:{asked}")
         case ComposeQuestion():
             sources = ",".join(source.candidate_id for source in question.sources)
             return event_id(question.decision_id, f"question:{question.lost_by}:{sources}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from contracts.commands import (
     Compose,
     Merge,
@@ -11,6 +13,7 @@ from contracts.commands import (
     Restore,
     Separate,
     Unmerge,
+    Withdraw,
 )
 from contracts.events import (
     Composed,
@@ -48,29 +51,44 @@ def redecided_again(event: Redecided) -> Redecide:
         join=data.join,
         composition=data.composition,
         evidence=data.evidence,
+        cause=data.cause,
     )
 
 
 def said_again(
-    event: Reversed | Reinstated | Separated | Composed | Restored, ledger: Ledger
+    event: Reversed | Reinstated | Separated | Composed | Restored,
+    ledger: Ledger,
+    called: Mapping[str, str],
 ) -> Operation | None:
-    """An operator's word; None where its decision joined others in this ledger, or nobody."""
+    """An operator's word; None where its decision joined others in this ledger, or nobody.
+
+    `called` are the ids that joins have in this ledger, by those that they have in the log.
+    """
     own, owner = event.id, event.owner_id
     match event:
+        case Reversed(data=cut) if cut.decision_id in ledger.separations:
+            a, b = ledger.separations[cut.decision_id]
+            return Withdraw(command_id=own, owner_id=owner, a=a, b=b)
         case Reversed(data=cut):
-            edge = ledger.edges.get(cut.decision_id)
+            decision_id = called.get(cut.decision_id, cut.decision_id)
+            edge = ledger.edges.get(decision_id)
             if edge is None or edge.older.id != cut.joined_to:
                 return None
             return Unmerge(
                 command_id=own,
                 owner_id=owner,
-                decision_id=cut.decision_id,
+                decision_id=decision_id,
                 rank=cut.rank,
                 consequence_of=cut.consequence_of,
+                cause=cut.cause,
             )
         case Reinstated(data=back):
             return Reinstate(
-                command_id=own, owner_id=owner, decision_id=back.decision_id, rank=back.rank
+                command_id=own,
+                owner_id=owner,
+                decision_id=called.get(back.decision_id, back.decision_id),
+                rank=back.rank,
+                cause=back.cause,
             )
         case Separated(data=pair):
             return Separate(

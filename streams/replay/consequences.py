@@ -12,10 +12,11 @@ from typing import TypedDict
 
 from contracts.commands import Redecide, Unmerge
 from contracts.events import AnyEvent, Decided, FirstDecision, Redecided, Settled, Settlement
-from contracts.evidence import Evidence, Verdict
+from contracts.evidence import Evidence
 from contracts.identity import event_id
 from contracts.policy import Policy
 from contracts.requests import UnmergeRequest
+from streams.core.expand import in_one
 from streams.core.ledger import Edge, Entry, Ledger
 from streams.core.redecide import arrival_join
 from streams.replay.without import Search, Without
@@ -25,25 +26,43 @@ from streams.replay.without import Search, Without
 class Consequence:
     """A candidate whose decision would have been another: the join that it made, and would make.
 
-    `made` is the decision as it would have been; `asks` are the neighbours that the judge would
-    have been asked about, and was not.
+    `made` is the decision as it would have been, and `then` what would have become of the
+    candidate; `asks` are the neighbours that the judge would have been asked about, and was not.
     """
 
     candidate: Entry
     join: Edge | None
     would_join: Edge | None
     made: Decided | Settled | Redecided
+    then: Entry
+    asks_another: bool
     asks: tuple[str, ...]
 
     @property
     def decides(self) -> bool:
         """Whether there is something to decide beside the join that goes out."""
-        return self.would_join is not None or bool(self.asks) or self.candidate.pending
+        return self.would_join is not None or self.asks_another
 
     @property
     def decision(self) -> FirstDecision | Settlement:
         """The word for it; what a person took out then, too, is on its own."""
-        return self.made.data.decision if self.would_join or self.asks else "stored"
+        if self.would_join is not None:
+            return self.made.data.decision
+        if self.then.closed:
+            return "fallback_keep"
+        return "pending" if self.then.asked else "stored"
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the decision would have rested on, with the question that would be open."""
+        recorded, asked = self.made.data.evidence, self.then.asked
+        if self.would_join is None and not asked:
+            return Evidence(policy=recorded.policy)
+        update = {"asked": tuple(_asked(self.then))}
+        known = {neighbour.candidate_id for neighbour in recorded.neighbours}
+        if not known.issuperset(update["asked"]):
+            return recorded.model_copy(update=update | {"neighbours": asked})
+        return recorded.model_copy(update=update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +90,11 @@ def plan(
         return Plan(())
     history = Without(ledger.owner_id, frozenset(out), policies, search)
     history.tell(recorded)
-    held, would_be_held = _held_back(ledger), _held_back(history.other)
     pairs = ((ledger.entries[then.id], then) for then in history.other.entries.values())
     found = (
         _consequence(history, now, then)
         for now, then in pairs
-        if _differ(now, then) or held.get(now.id) != would_be_held.get(now.id)
+        if _asks_another(now, then) or _joins_another(now, then)
     )
     return Plan(tuple(found), tuple(history.overtaken))
 
@@ -86,21 +104,15 @@ def _searched_memories(events: Sequence[AnyEvent], policies: Mapping[str, Policy
     return any(policies[one].search == "memories" for one in hashes if one in policies)
 
 
-def _differ(now: Entry, then: Entry) -> bool:
-    if now.pending != then.pending or _asked(now) != _asked(then):
-        return True
+def _asks_another(now: Entry, then: Entry) -> bool:
+    return now.closed != then.closed or _asked(now) != _asked(then)
+
+
+def _joins_another(now: Entry, then: Entry) -> bool:
     made, would_make = arrival_join(now), arrival_join(then)
     if made is None or would_make is None:
         return made is not would_make
     return _says(made) != _says(would_make)
-
-
-def _held_back(ledger: Ledger) -> dict[str, list[tuple[Verdict, ...]]]:
-    """The verdicts on pending candidates that something is in the way of, by candidate."""
-    held: dict[str, list[tuple[Verdict, ...]]] = {}
-    for kept in ledger.kept:
-        held.setdefault(kept.candidate_id, []).append(kept.verdicts)
-    return held
 
 
 def _asked(entry: Entry) -> list[str]:
@@ -109,7 +121,7 @@ def _asked(entry: Entry) -> list[str]:
 
 def _says(edge: Edge) -> tuple[str, str, list[str]]:
     """Whom a join names, who wins the face, and the texts that were composed for it."""
-    return edge.older.id, edge.face, [text.content.hash for text in edge.texts[:1]]
+    return edge.older.id, edge.face, [text.content.hash for text in [*edge.texts.values()][:1]]
 
 
 def _consequence(history: Without, now: Entry, then: Entry) -> Consequence:
@@ -118,24 +130,29 @@ def _consequence(history: Without, now: Entry, then: Entry) -> Consequence:
         join=arrival_join(now),
         would_join=arrival_join(then),
         made=history.made[then.id],
-        asks=tuple(_asked(then)) if then.pending else (),
+        then=then,
+        asks_another=_asks_another(now, then),
+        asks=then.open,
     )
 
 
 def commands(
     ledger: Ledger, request: UnmergeRequest, out: Sequence[str], found: Plan
 ) -> list[Unmerge | Redecide]:
-    """What carries a plan out, in order; the same request gives the same ids."""
+    """What carries a plan out, in order; the same request gives the same ids.
+
+    What waited for one of them is settled by the last.
+    """
     joins = [one.join for one in found.consequences if one.join is not None]
     joins.sort(key=lambda edge: -edge.place)
-    taken = [_taken_out(ledger, request, out[0], edge) for edge in joins]
-    return [
-        *taken,
+    asked_for: list[Unmerge | Redecide] = [
+        *(_taken_out(ledger, request, out[0], edge) for edge in joins),
         *(_decided(ledger, request, out[0], one) for one in found.consequences if one.decides),
     ]
+    return in_one(asked_for)
 
 
-def _taken_out(ledger: Ledger, request: UnmergeRequest, cause: str, edge: Edge) -> Unmerge:
+def _taken_out(ledger: Ledger, request: UnmergeRequest, out: str, edge: Edge) -> Unmerge:
     return Unmerge(
         command_id=event_id(request.request_id, edge.id),
         owner_id=ledger.owner_id,
@@ -143,11 +160,12 @@ def _taken_out(ledger: Ledger, request: UnmergeRequest, cause: str, edge: Edge) 
         because=request.because,
         decision_id=edge.id,
         rank="rule",
-        consequence_of=cause,
+        consequence_of=out,
+        cause=request.request_id,
     )
 
 
-def _decided(ledger: Ledger, request: UnmergeRequest, cause: str, one: Consequence) -> Redecide:
+def _decided(ledger: Ledger, request: UnmergeRequest, out: str, one: Consequence) -> Redecide:
     data, joins = one.made.data, one.would_join is not None
     return Redecide(
         command_id=event_id(request.request_id, one.candidate.id),
@@ -155,12 +173,13 @@ def _decided(ledger: Ledger, request: UnmergeRequest, cause: str, one: Consequen
         actor=request.actor,
         because=request.because,
         candidate_id=one.candidate.id,
-        consequence_of=cause,
+        consequence_of=out,
         decision=one.decision,
         join=data.join if joins else None,
         composition=data.composition if joins else None,
-        evidence=data.evidence if joins or one.asks else Evidence(policy=data.evidence.policy),
+        evidence=one.evidence,
         rank="rule" if isinstance(one.made, Decided) else one.made.data.rank,
+        cause=request.request_id,
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from contracts.candidate import Candidate
 from contracts.commands import (
@@ -25,12 +24,14 @@ from contracts.events import (
     Joined,
     Redecided,
     Refused,
+    RefusedData,
     Reinstated,
     Restored,
     Reversed,
     Separated,
     SeparatedData,
     Settled,
+    SettledData,
 )
 from contracts.evidence import Neighbour, Verdict
 from contracts.identity import event_id
@@ -40,15 +41,13 @@ from streams.core.combine import hindrance_of
 from streams.core.decide import decide, execute
 from streams.core.evolve import evolve
 from streams.core.ledger import Entry, Ledger
-from streams.core.redecide import redecide
+from streams.core.redecide import arrival_join, redecide
 from streams.core.refusal import Refusal
-from streams.core.settle import obstacle
+from streams.core.settle import Freed, due, obstacle, settle_due
 from streams.replay.again import merged_again, redecided_again, said_again
 
 Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
 """A newcomer's neighbours in a ledger under a policy."""
-
-Cut = TypeVar("Cut", Decided, Settled)
 
 
 class Without:
@@ -69,6 +68,7 @@ class Without:
         self._out = out
         self._policies = policies
         self._search = search
+        self._called: dict[str, str] = {}
         self._parted = False
         self._in_force = next(iter(policies.values()))
 
@@ -92,6 +92,11 @@ class Without:
             self.made[event.subject] = event
 
     def _tell_other(self, event: AnyEvent) -> None:
+        self._tell_anew(event)
+        if not isinstance(event, Decided):
+            self._settle_due(event)
+
+    def _tell_anew(self, event: AnyEvent) -> None:
         match event:
             case Decided() | Settled() | Joined() | Redecided() if event.id in self._out:
                 self._take_out(event)
@@ -100,7 +105,7 @@ class Without:
             case Settled():
                 self._hear_verdicts(event, event.data.evidence.verdicts)
             case Refused():
-                if event.data.verdicts:
+                if event.data.command == "settle":
                     self._hear_verdicts(event, event.data.verdicts)
             case Joined() | Redecided():
                 self._join(event)
@@ -117,9 +122,9 @@ class Without:
         """The newcomer stays on its own, and the pair is separated, as by an un-merge."""
         match event:
             case Decided():
-                self._evolve(_on_its_own(event, "stored"))
+                self._evolve(_on_its_own(event))
             case Settled():
-                self._evolve(_on_its_own(event, "llm_keep"))
+                self._evolve(_only_said(event))
             case _:
                 pass
         join = event.data.join
@@ -189,27 +194,33 @@ class Without:
     # -- verdicts --------------------------------------------------------------------------------
 
     def _hear_verdicts(self, event: Settled | Refused, verdicts: tuple[Verdict, ...]) -> None:
-        """Settle by what the judge said then, if it is asked in the other history what it was."""
+        """What the judge said of pairs it said there, too: what follows from it may be another.
+
+        An answer that was freed later is heard already; where it made the same join there, that
+        one is meant from here on.
+        """
         entry = self.other.entries.get(event.data.candidate_id or "")
-        if entry is None or not entry.pending or not verdicts:
-            return
-        answers = self._answers(entry, verdicts)
-        if answers is None:
-            return
-        if answers == verdicts and isinstance(event, Settled) and self._falls_back(event, entry):
-            self._evolve(event)
+        if entry is None or not verdicts:
             return
         data = event.data
+        if isinstance(data, SettledData) and data.cause is not None:
+            join, made = data.join, arrival_join(entry)
+            if join is not None and made is not None and made.older.id == join.to:
+                self._called[event.id] = made.id
+            return
         settle = Settle(
             command_id=event.id,
             owner_id=event.owner_id,
             actor=data.actor,
             because=data.because,
             candidate_id=entry.id,
-            verdicts=answers,
+            verdicts=verdicts,
             composition=data.composition,
             rank=data.rank or "judge",
         )
+        if isinstance(event, Settled) and self._falls_back(event, entry):
+            self._evolve(event)
+            return
         for told in decide(settle, self.other, self._in_force, event.time):
             self._evolve(told.model_copy(update={"id": event.id}))
 
@@ -218,29 +229,14 @@ class Without:
         join = event.data.join
         if join is None or event.data.decision not in ("fallback_reject", "fallback_supersede"):
             return False
-        return obstacle(self.other, entry, self.other.entries[join.to]) is None
+        other = self.other.entries[join.to]
+        return join.to in entry.open and obstacle(self.other, entry, other) is None
 
-    def _answers(self, entry: Entry, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...] | None:
-        """The verdicts that hold there: on pairs asked about, of the same texts; None: too few.
-
-        Nobody there is nobody for any question.
-        """
-        asked = [neighbour.candidate_id for neighbour in entry.asked]
-        known = {v.neighbour_id: v for v in verdicts if self._asks_the_same(v.neighbour_id)}
-        if all(v.neighbour_id in asked and v.neighbour_id in known for v in verdicts):
-            return verdicts
-        nobody = next((v for v in verdicts if v.answer == "unavailable"), None)
-        answers: list[Verdict] = []
-        for candidate_id in asked:
-            verdict = known.get(candidate_id)
-            if verdict is None and nobody is not None:
-                verdict = nobody.model_copy(update={"neighbour_id": candidate_id})
-            if verdict is None:
-                return None
-            answers.append(verdict)
-            if verdict.answer in ("same", "update", "compose", "unavailable"):
-                break
-        return tuple(answers)
+    def _settle_due(self, event: AnyEvent) -> None:
+        """Settle what an event freed there."""
+        while (found := due(self.other)) is not None:
+            freed = Freed(event_id(event.id, "freed"), event.id, *found)
+            self._evolve(settle_due(freed, self.other, self._in_force, event.time))
 
     # -- what people and batch runs said ---------------------------------------------------------
 
@@ -265,7 +261,7 @@ class Without:
 
     def _say_again(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
         """An operator's word in the other history, with what waited for it; or it is overtaken."""
-        command = said_again(event, self.other)
+        command = said_again(event, self.other, self._called)
         if command is None or not self._would_stand(command, event):
             self.overtaken.append(event.id)
             if isinstance(event, Reversed) and event.data.separates:
@@ -283,10 +279,29 @@ class Without:
             self._separate(told, older.id)
 
 
-def _on_its_own(event: Cut, decision: str) -> Cut:
+def _on_its_own(event: Decided) -> Decided:
     """The event without its join."""
-    alone = {"decision": decision, "join": None, "composition": None}
+    alone = {"decision": "stored", "join": None, "composition": None}
     return event.model_copy(update={"data": event.data.model_copy(update=alone)})
+
+
+def _only_said(event: Settled) -> Refused:
+    """The answers of a settlement, without what came of them."""
+    data = RefusedData(
+        command="settle",
+        reason="separated",
+        detail="its join is taken out",
+        candidate_id=event.data.candidate_id,
+        verdicts=event.data.evidence.verdicts,
+        rank=event.data.rank,
+    )
+    return Refused(
+        id=event.id,
+        subject=event.id,
+        time=event.time,
+        partitionkey=event.owner_id,
+        data=data,
+    )
 
 
 def _target(ledger: Ledger, event: Decided) -> Entry | None:

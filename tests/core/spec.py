@@ -58,7 +58,8 @@ from contracts.identity import NAMESPACE, candidate_id, digest
 from contracts.policy import CosineCheck, Judge, Policy, RecentCheck, SessionCheck, TokenCheck, Zone
 from streams.core.decide import execute
 from streams.core.evolve import evolve
-from streams.core.ledger import Edge, Ledger, Memory
+from streams.core.ledger import Edge, Ledger, Memory, Statement
+from streams.core.separations import separation
 from streams.core.text import NORMALISER, text_hash
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -487,3 +488,9 @@ def end_session(session: str) -> Step:
     return lambda history: EndSession(
         command_id=history.fresh(), owner_id=history.owner_id, session_id=session
     )
+
+
+def separated(history: History, a: str, b: str) -> Statement | None:
+    """What holds two candidates apart, if anything does."""
+    entries = history.ledger.entries
+    return separation(history.ledger, entries[history.id(a)], entries[history.id(b)])

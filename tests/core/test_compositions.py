@@ -179,7 +179,7 @@ def test_a_composition_whose_sources_are_not_together_joins_and_does_not_stand()
     verdict = judge("c", a="compose", text="Likes hot green tea", sources="x c")
     at_once = given(*start, unmerge("x"), verdict).then("c llm_merge a")
     late = given(*start, verdict, unmerge("x"))
-    at_once.shows({"Likes it hot": "a c", "Likes it green": "x"})
+    at_once.shows({"Likes it hot*": "a c", "Likes it green": "x"})
     assert late.faces() == at_once.faces()
 
 

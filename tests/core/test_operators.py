@@ -23,6 +23,7 @@ from tests.core.spec import (
     retract,
     say,
     separate,
+    separated,
     unmerge,
 )
 
@@ -37,7 +38,7 @@ def test_unmerging_takes_one_join_out_and_leaves_the_rest_as_it_was() -> None:
 
 def test_unmerging_sticks() -> None:
     history = given(*JOINED, unmerge("b"))
-    held = history.ledger.separated(history.id("a"), history.id("b"))
+    held = separated(history, "a", "b")
     assert held is not None
     assert held.rank == "person"
 
@@ -89,7 +90,7 @@ def test_a_second_join_by_a_person_is_support() -> None:
 
 def test_taking_support_back_separates_nobody() -> None:
     history = given(*JOINED, merge("a", "b"), unmerge("b", "a")).shows({"Tea": "a b"})
-    assert not history.ledger.separated(history.id("a"), history.id("b"))
+    assert not separated(history, "a", "b")
 
 
 def test_a_person_cannot_say_the_same_twice() -> None:
@@ -154,7 +155,7 @@ def test_a_review_may_take_out_and_put_back_what_a_rule_did() -> None:
 def test_reinstating_restores_what_was_there() -> None:
     history = given(*JOINED, unmerge("b")).when(reinstate("b")).then("reinstated b a")
     history.shows({"Tea": "a b"}).when(reinstate("b")).then("refused standing_already")
-    assert not history.ledger.separated(history.id("a"), history.id("b"))
+    assert not separated(history, "a", "b")
 
 
 def test_reinstating_against_a_persons_separation_is_refused() -> None:

@@ -67,8 +67,8 @@ def test_it_names_the_candidate_and_its_gray_neighbours_best_first() -> None:
 @pytest.mark.parametrize(
     "since",
     [
-        (judge("c", a="same"),),
-        (merge("a", "c"),),
+        (judge("c", b="same"),),
+        (merge("b", "c"),),
         (retract("c"),),
         (separate("a", "c"), separate("b", "c")),
     ],

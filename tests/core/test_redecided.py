@@ -12,6 +12,7 @@ from tests.core.spec import (
     reinstate,
     say,
     separate,
+    separated,
     unmerge,
 )
 
@@ -25,8 +26,7 @@ TOOK = (
 def test_a_consequence_takes_a_join_out_and_separates_nobody() -> None:
     history = given(*TOOK, unmerge("b")).when(unmerge("c", after="b"))
     history.then("reversed (still together) c b")
-    b, c = history.id("b"), history.id("c")
-    assert history.ledger.separated(c, b) is None
+    assert separated(history, "c", "b") is None
 
 
 def test_a_decision_made_anew_joins_at_the_place_of_the_arrival() -> None:

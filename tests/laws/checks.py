@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from datetime import datetime
+from itertools import combinations
 from typing import NoReturn
 from unittest.mock import patch
 from uuid import uuid5
@@ -17,7 +19,7 @@ from contracts.events import (
     Decided,
     Joined,
     Refused,
-    Reinstated,
+    RefusedData,
     Reversed,
     Settled,
     Vector,
@@ -25,11 +27,15 @@ from contracts.events import (
 from contracts.evidence import Neighbour
 from contracts.identity import NAMESPACE, candidate_id
 from contracts.policy import Policy
+from contracts.requests import ReinstateRequest
 from contracts.wire import decode, encode
 from streams.core import looking
 from streams.core.evolve import evolve
+from streams.core.expand import reinstate_commands
 from streams.core.faces import fold_face
-from streams.core.ledger import Entry, Ledger, Memory
+from streams.core.ledger import Entry, Ledger
+from streams.core.separations import separated_pairs, separation
+from streams.core.walk import holds
 from streams.retrieval import ScopeIndex
 from tests.laws.histories import Act, Say, Told, tell
 from tests.laws.world import (
@@ -40,7 +46,6 @@ from tests.laws.world import (
     by_brute_force,
     fold,
     picture,
-    seen,
     vector_at,
 )
 
@@ -72,6 +77,7 @@ def unmerged(world: World, decision_id: str) -> list[AnyEvent]:
         command_id=probe("unmerged", decision_id),
         owner_id=world.ledger.owner_id,
         decision_id=decision_id,
+        cause=probe("un-merge", decision_id),
     )
     return world.run(command, seconds=0)
 
@@ -86,30 +92,79 @@ def reinstated(world: World, decision_id: str) -> list[AnyEvent]:
     return world.run(command, seconds=0)
 
 
+Everything = tuple[Picture, dict[str, object]]
+
+
+def everything(ledger: Ledger) -> Everything:
+    """Members, faces, ids and vectors of the memories, and what is open, held and answered."""
+    return picture(ledger), questions(ledger)
+
+
 def l1_unmerge_restores(policy: Policy, story: list[Act]) -> None:
-    """After each join: un-merging it at once gives what was before, the newcomer on its own."""
+    """After each join: un-merging it at once gives what was before, with that pair separated."""
     told = Told(World(policy))
     for act in story:
-        before, log = picture(told.world.ledger), list(told.world.log)
+        before = list(told.world.log)
         told.follow(act)
-        events = told.world.log[len(log) :]
-        if len(events) == 1 and (decision := join_of(events[0])):
-            after = World(policy)
-            after.ledger, after.now = fold("ada", told.world.log), told.world.now
-            if accepted(unmerged(after, decision)):
-                _same(picture(after.ledger), _with_newcomer(before, after.ledger, events[0]))
+        events = told.world.log[len(before) :]
+        if len(events) == 1 and join_of(events[0]):
+            after = _folded(policy, told.world.log, told.world.now)
+            if accepted(unmerged(after, events[0].id)):
+                never = _folded(policy, before, told.world.now)
+                _without_its_join(never, events[0])
+                _same(after.ledger, never.ledger)
 
 
-def _with_newcomer(before: Picture, ledger: Ledger, event: AnyEvent) -> Picture:
-    if not isinstance(event, Decided):
-        return before
-    alone = ledger.entries[event.subject].memory
-    assert len(alone.members) == 1
-    return before | {alone.id: seen(alone)}
+def _folded(policy: Policy, log: list[AnyEvent], now: datetime) -> World:
+    world = World(policy)
+    world.ledger, world.log, world.now = fold("ada", log), list(log), now
+    return world
 
 
-def _same(ours: Picture, theirs: Picture) -> None:
-    assert ours == theirs
+def _without_its_join(world: World, event: AnyEvent) -> None:
+    """What an event says beside its join; and the pair is separated, for that much stays.
+
+    A newcomer arrives on its own; of a settlement its answers remain.
+    """
+    assert isinstance(event, Decided | Settled | Joined)
+    join = event.data.join
+    assert join is not None
+    match event:
+        case Decided():
+            update = {"decision": "stored", "join": None, "composition": None}
+            alone: AnyEvent | None = event.model_copy(
+                update={"data": event.data.model_copy(update=update)}
+            )
+        case Settled():
+            alone = _said_alone(event)
+        case _:
+            alone = None
+    world.now = event.time
+    if alone is not None:
+        evolve(world.ledger, alone)
+        world.log.append(alone)
+    a, b = event.data.candidate_id if isinstance(event, Joined) else event.subject, join.to
+    command = Separate(command_id=probe("apart", event.id), owner_id="ada", a=a, b=b)
+    if world.ledger.entries[a].memory is not world.ledger.entries[b].memory:
+        world.run(command, seconds=0)
+
+
+def _said_alone(event: Settled) -> Refused:
+    """The answers of a settlement, as if they had settled nothing."""
+    data = RefusedData(
+        command="settle",
+        reason="separated",
+        detail="",
+        candidate_id=event.data.candidate_id,
+        verdicts=event.data.evidence.verdicts,
+        rank=event.data.rank,
+    )
+    return Refused(id=event.id, subject=event.id, time=event.time, partitionkey="ada", data=data)
+
+
+def _same(ours: Ledger, theirs: Ledger) -> None:
+    assert picture(ours) == picture(theirs)
+    assert questions(ours) == questions(theirs)
 
 
 def l2_late_equals_at_once(policy: Policy, story: list[Act], which: int) -> None:
@@ -138,7 +193,7 @@ def _compare_suffixes(policy: Policy, story: list[Act], which: int, *, without: 
     assume(accepted(unmerged(late, join.id)))
     if without and join.id != told.steps[number][1][0].id:
         return
-    _same(picture(late.ledger), picture(other.ledger))
+    _same(late.ledger, other.ledger)
 
 
 def _run_both(
@@ -176,15 +231,7 @@ def _start_without(world: World, start: list[Command], join: Decided | Settled) 
         world.run(command)
     events = _copy(world).run(start[-1])
     assume([event.id for event in events] == [join.id])
-    world.now = join.time
-    word = "stored" if isinstance(join, Decided) else "llm_keep"
-    data = join.data.model_copy(update={"decision": word, "join": None, "composition": None})
-    event = join.model_copy(update={"data": data})
-    evolve(world.ledger, event)
-    world.log.append(event)
-    assert join.data.join is not None
-    a, b = join.subject, join.data.join.to
-    world.run(Separate(command_id=probe("apart", join.id), owner_id="ada", a=a, b=b), seconds=0)
+    _without_its_join(world, join)
 
 
 def _copy(world: World) -> World:
@@ -195,7 +242,7 @@ def _copy(world: World) -> World:
 
 def _runs_alike(late: World, other: World, command: Command) -> bool:
     """Carry a command out in both histories; whether it meant the same in both."""
-    if isinstance(command, Merge) and _asked(late, command) != _asked(other, command):
+    if isinstance(command, Merge) and _overrules(late, command) != _overrules(other, command):
         return False
     if isinstance(command, Admit):
         return _arrive_alike(command, late, other)
@@ -224,13 +271,20 @@ def _meaning(events: list[AnyEvent]) -> list[object]:
 
 def _composed(world: World) -> set[str]:
     """The hashes of all texts that joins ever composed."""
-    return {text.content.hash for edge in world.ledger.edges.values() for text in edge.texts}
+    edges = world.ledger.edges.values()
+    return {text.content.hash for edge in edges for text in edge.texts.values()}
 
 
-def _asked(world: World, command: Merge) -> list[bool]:
-    """Which of the two is still pending: a person's join settles it."""
-    entries = (world.ledger.entries.get(c) for c in (command.a, command.b))
-    return [entry is not None and entry.pending for entry in entries]
+def _overrules(world: World, command: Merge) -> set[frozenset[str]] | None:
+    """The separated pairs that a person's word unites; None where the two are one memory already.
+
+    A word that meets others in the two histories is not the same word in both.
+    """
+    a, b = (world.ledger.entries.get(c) for c in (command.a, command.b))
+    if a is None or b is None or a.memory is b.memory:
+        return None
+    pairs = separated_pairs(world.ledger, a.memory, b.memory)
+    return {frozenset((x.id, y.id)) for x, y in pairs}
 
 
 def _arrive_alike(command: Admit, late: World, other: World) -> bool:
@@ -239,6 +293,31 @@ def _arrive_alike(command: Admit, late: World, other: World) -> bool:
     composed = _composed(late) | _composed(other)
     assert here == there or command.content.hash in composed, "it rested on a merge"
     return here == there
+
+
+def questions(ledger: Ledger) -> dict[str, object]:
+    """What is open, held and answered, by candidate: a part of what was, as people read it.
+
+    What was said of a text that speaks for nobody here is not about anything here.
+    """
+    return {
+        entry.id: (entry.pending, entry.open, entry.id in ledger.held, answered(ledger, entry))
+        for entry in ledger.entries.values()
+        if entry.asked
+    }
+
+
+def answered(ledger: Ledger, entry: Entry) -> list[tuple[str, str]]:
+    """The answers that hold about a candidate and those that it was asked about."""
+    asked = [neighbour.candidate_id for neighbour in entry.asked]
+    return sorted(
+        {
+            (one.verdict.neighbour_id, one.verdict.answer)
+            for neighbour_id in asked
+            for one in entry.answers.get(neighbour_id, ())
+            if holds(ledger, one)
+        }
+    )
 
 
 def l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
@@ -329,9 +408,15 @@ def state(ledger: Ledger) -> dict[str, object]:
             e.id: (e.place, e.decided_at, e.pending, e.asked, e.accesses, e.last_accessed)
             for e in ledger.entries.values()
         },
-        "statements": ledger.statements,
+        "questions": questions(ledger),
+        "separated": [(a.id, b.id) for a, b in separated(ledger)],
+        "said": {
+            pair: [(one.event_id, one.separated, one.rank, one.withdrawn) for one in said]
+            for a, others in ledger.statements.items()
+            for b, said in others.items()
+            if (pair := (a, b))
+        },
         "reviews": ledger.reviews,
-        "kept": [(kept.candidate_id, kept.verdicts) for kept in ledger.kept],
         "rows": {
             name: [(row.hash, row.target and row.target.id) for row in scope.rows]
             for name, scope in ledger.scopes.items()
@@ -361,15 +446,27 @@ def l7_fold_is_live(policy: Policy, story: list[Act], chance: random.Random) -> 
 
 
 def l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
-    """Un-merging a standing join and reinstating it gives what was there."""
+    """Un-merging a standing join and reinstating it gives what was there.
+
+    Verdicts that the join had held back are held back again.
+    """
     told = tell(policy, story)
     edges = told.edges(standing=True)
     assume(edges)
     edge = edges[which % len(edges)]
-    before = picture(told.world.ledger)
-    assume([type(e) for e in unmerged(told.world, edge.id)] == [Reversed])
-    assert [type(e) for e in reinstated(told.world, edge.id)] == [Reinstated]
-    _same(picture(told.world.ledger), before)
+    before = everything(told.world.ledger)
+    assume(accepted(unmerged(told.world, edge.id)))
+    put_back(told.world, edge.id)
+    assert everything(told.world.ledger) == before
+
+
+def put_back(world: World, decision_id: str) -> None:
+    """Take a reversal back, with all that was done because of it; nothing may be in the way."""
+    request = ReinstateRequest(request_id=probe("put back", decision_id), decision_id=decision_id)
+    for command in reinstate_commands(world.ledger, request, world.policy):
+        events = world.run(command, seconds=0)
+        assert events
+        assert accepted(events)
 
 
 def l9_separations_bind(policy: Policy, story: list[Act]) -> None:
@@ -385,20 +482,20 @@ def l9_separations_bind(policy: Policy, story: list[Act]) -> None:
 
 
 def batches_leave_questions_open(policy: Policy, story: list[Act]) -> None:
-    """After a batch's join, nobody is one memory with whom the judge was asked about, unanswered.
+    """A batch's join makes nobody one memory with whom the judge is being asked about.
 
     Save who was so before: a person, or a settlement, may have joined the two another way.
     """
     ledger = Ledger("ada")
     for event in tell(policy, story).world.log:
-        before = {entry.id: entry.memory.id for entry in ledger.entries.values()}
+        before = {entry.id: (entry.open, entry.memory.id) for entry in ledger.entries.values()}
         evolve(ledger, event)
         if isinstance(event, Joined) and not by_person(event):
-            for entry in ledger.entries.values():
-                for asked in entry.asked:
-                    other = ledger.entries[asked.candidate_id]
-                    together = other.memory is entry.memory
-                    assert not together or before[entry.id] == before[other.id]
+            for entry_id, (still_open, home) in before.items():
+                for asked in still_open:
+                    other = ledger.entries[asked]
+                    together = other.memory is ledger.entries[entry_id].memory
+                    assert not together or home == before[other.id][1]
 
 
 def by_person(event: Decided | Settled | Joined) -> bool:
@@ -407,11 +504,10 @@ def by_person(event: Decided | Settled | Joined) -> bool:
 
 
 def separated(ledger: Ledger) -> Iterable[tuple[Entry, Entry]]:
-    """Every separated pair."""
-    for a, others in ledger.statements.items():
-        for b, statement in others.items():
-            if statement.separated:
-                yield ledger.entries[a], ledger.entries[b]
+    """Every pair that somebody separated, in so many words or by taking a memory apart."""
+    for a, b in combinations(ledger.entries.values(), 2):
+        if separation(ledger, a, b) is not None:
+            yield a, b
 
 
 def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
@@ -449,12 +545,12 @@ def l11_owners_are_apart(policies_: Policy, stories: tuple[list[Act], list[Act]]
 def l12_as_of(policy: Policy, story: list[Act]) -> None:
     """What the log said up to a position, it says for ever."""
     told = Told(World(policy))
-    answers: list[tuple[int, Picture]] = []
+    answers: list[tuple[int, Everything]] = []
     for act in story:
         told.follow(act)
-        answers.append((len(told.world.log), picture(told.world.ledger)))
+        answers.append((len(told.world.log), everything(told.world.ledger)))
     for position, answer in answers:
-        _same(picture(fold("ada", told.world.log[:position])), answer)
+        assert everything(fold("ada", told.world.log[:position])) == answer
 
 
 def l14_order_of_neighbours(policy: Policy, story: list[Act], chance: random.Random) -> None:
@@ -567,14 +663,15 @@ def texts_to_compose(ledger: Ledger) -> dict[str, tuple[str, ...]]:
     """
     found = {}
     for memory in ledger.memories():
-        edge = fold_face(memory.members, memory.edges())[0].lacking
-        if edge is not None:
+        lacking = fold_face(memory.members, memory.edges())[0].lacking
+        if lacking is not None:
             living = {entry.id for entry in memory.members if entry.living}
-            left = tuple(one for one in edge.texts[0].sources if one in living)
-            assert edge in memory.edges()
-            assert len(left) > 1, "a single one speaks for itself"
-            assert not any(living.issuperset(text.sources) for text in edge.texts)
-            found[edge.id] = left
+            assert lacking.edge in memory.edges()
+            assert living.issuperset(lacking.sources)
+            assert len(lacking.sources) > 1, "a single one speaks for itself"
+            texts = lacking.edge.texts.values()
+            assert not any(living.issuperset(text.sources) for text in texts)
+            found[lacking.edge.id] = lacking.sources
     return found
 
 
@@ -602,8 +699,7 @@ def face_is_a_fold(policy: Policy, story: list[Act]) -> None:
         told.follow(act)
         for memory in told.world.ledger.memories():
             anew, _ = fold_face(memory.members, memory.edges())
-            assert seen(memory) == seen(Memory(memory.members, anew, memory.last_place))
-            assert memory.face.displaced == anew.displaced
+            assert memory.face == anew
 
 
 def decisions(policy: Policy, story: list[Act]) -> Counter[str]:

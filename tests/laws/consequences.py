@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 from hypothesis import assume
 
 from contracts.commands import Admit, Merge, Reinstate, Settle, Unmerge
-from contracts.events import AnyEvent, Composition, Decided, Settled
+from contracts.events import AnyEvent, Composition, Decided, Refused, Settled
 from contracts.evidence import Answer, Neighbour, Verdict
 from contracts.identity import NAMESPACE
 from contracts.policy import Policy
@@ -21,17 +21,16 @@ from streams.core.ledger import Ledger
 from streams.replay.consequences import Plan, commands, plan
 from tests.laws.checks import (
     EXACT,
+    _overrules,
     _start_without,
     accepted,
     join_of,
+    questions,
     separated,
     unmerged,
 )
 from tests.laws.histories import Act, Told, tell
 from tests.laws.world import POINTS, Command, World, by_brute_force, content_at, picture
-
-ENDS = ("same", "update", "compose", "unavailable")
-"""Answers after which the judge asks no further."""
 
 
 def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answer]) -> None:
@@ -48,8 +47,7 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     assume(accepted(carry_out(real, recorded, join.id)))
     assert {(a.id, b.id) for a, b in separated(real.ledger)} == apart, "nobody said so"
     assert picture(real.ledger) == picture(other.ledger)
-    assert open_questions(real.ledger) == open_questions(other.ledger)
-    assert held_back(real.ledger) == held_back(other.ledger)
+    assert questions(real.ledger) == questions(other.ledger)
     for command in _verdicts(real.ledger, late):
         here, there = real.run(command), other.run(command)
         assume(accepted(here) == accepted(there))
@@ -92,15 +90,9 @@ def planned(world: World, recorded: list[AnyEvent], decision_id: str) -> Plan:
     return plan(world.ledger, recorded, [decision_id], policies, search)
 
 
-def open_questions(ledger: Ledger) -> Mapping[str, list[str]]:
+def open_questions(ledger: Ledger) -> Mapping[str, tuple[str, ...]]:
     """Who waits for the judge, and about whom."""
-    waiting = (entry for entry in ledger.entries.values() if entry.pending)
-    return {entry.id: [n.candidate_id for n in entry.asked] for entry in waiting}
-
-
-def held_back(ledger: Ledger) -> set[str]:
-    """Whose verdict waits for something that is in its way: the judge is not asked again."""
-    return {kept.candidate_id for kept in ledger.kept}
+    return {entry.id: entry.open for entry in ledger.entries.values() if entry.open}
 
 
 # -- the history without the join ----------------------------------------------------------------
@@ -128,53 +120,32 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
         other.run(command)
         return True
     if isinstance(command, Settle):
-        again = _heard_there(real, other, command)
-        real.run(command)
-        if again is not None:
-            other.run(again)
+        verdicts = [said for event in real.run(command) if (said := _verdicts_of(event))]
+        if verdicts:
+            other.run(command.model_copy(update={"verdicts": verdicts[0]}))
         return True
-    if isinstance(command, Merge) and _waiting(real, command) != _waiting(other, command):
+    if isinstance(command, Merge) and _overrules(real, command) != _overrules(other, command):
         return False
     if isinstance(command, Unmerge | Reinstate) and _pair(real, command) != _pair(other, command):
         return False
     return accepted(real.run(command)) == accepted(other.run(command))
 
 
-def _waiting(world: World, command: Merge) -> list[bool]:
-    entries = (world.ledger.entries[one] for one in (command.a, command.b))
-    return [entry.pending for entry in entries]
+def _verdicts_of(event: AnyEvent) -> tuple[Verdict, ...]:
+    """What the judge said, and of whose texts."""
+    match event:
+        case Settled():
+            return event.data.evidence.verdicts
+        case Refused():
+            return event.data.verdicts
+        case _:
+            return ()
 
 
 def _pair(world: World, command: Unmerge | Reinstate) -> tuple[str, str] | None:
     """Of whom it is said: a decision may have joined another there."""
     edge = world.ledger.edges.get(command.decision_id)
     return (edge.newer.id, edge.older.id) if edge else None
-
-
-def _heard_there(real: World, other: World, command: Settle) -> Settle | None:
-    """The verdicts as far as the same was asked; None where that does not settle it."""
-    entry = other.ledger.entries[command.candidate_id]
-    asked = [neighbour.candidate_id for neighbour in entry.asked]
-    same = {
-        verdict.neighbour_id: verdict
-        for verdict in command.verdicts
-        if _face(real, verdict.neighbour_id) == _face(other, verdict.neighbour_id)
-    }
-    if len(same) == len(command.verdicts) and set(same) <= set(asked):
-        return command
-    verdicts: list[Verdict] = []
-    away = [v for v in command.verdicts if v.answer == "unavailable"]
-    for one in asked:
-        if one not in same and not away:
-            return None
-        verdicts.append(same.get(one) or Verdict(neighbour_id=one, answer="unavailable"))
-        if verdicts[-1].answer in ENDS:
-            break
-    return command.model_copy(update={"verdicts": tuple(verdicts)}) if verdicts else None
-
-
-def _face(world: World, candidate_id: str) -> str:
-    return world.ledger.entries[candidate_id].memory.face.hash
 
 
 def _verdicts(ledger: Ledger, late: list[Answer]) -> list[Settle]:

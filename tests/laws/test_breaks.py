@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from contracts.commands import Admit, Unmerge
-from contracts.events import AnyEvent, Decided, Refused, Reinstated, Reversed
+from contracts.events import AnyEvent, Decided, Reinstated, Reversed
 from contracts.evidence import Neighbour
 from contracts.identity import NAMESPACE
 from contracts.policy import Policy
@@ -21,9 +21,12 @@ from contracts.wire import decode
 from streams.ahead import Ahead
 from streams.core import admit, combine, evolve, faces, graph, indexes, looking, operate, settle
 from streams.core import decide as deciding
-from streams.core.ledger import Edge, Entry, Face, Ledger, Memory, Scope
+from streams.core import walk as walking
+from streams.core.faces import Face
+from streams.core.ledger import Answer, Edge, Entry, Ledger, Memory, Scope
 from streams.core.refusal import Refusal
 from streams.core.touched import Touched
+from streams.core.walk import Due, walk
 from tests.laws import checks, world
 from tests.laws.histories import ASKING, arrivals, losses, policies, questions, stories, waiting
 
@@ -62,7 +65,7 @@ def cut_keeps_the_old_face(monkeypatch: pytest.MonkeyPatch) -> None:
         face = edge.newer.memory.face
         parts = graph.cut(edge)
         if parts is not None:
-            parts[1].face = face
+            parts[1].goes_on_as(face)
         return parts
 
     monkeypatch.setattr(evolve, "cut", broken)
@@ -95,18 +98,18 @@ def joins_name_the_first_member(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def refused_verdicts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """A verdict that a separation held back is not kept for the un-merge."""
-    monkeypatch.setattr(evolve, "_refused", lambda ledger, event: None)
+    monkeypatch.setattr(evolve, "_refused", lambda ledger, event, touched: None)
 
 
 def the_last_kept_verdict_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdicts that were held back are taken up in another order than they came in."""
 
-    def broken(ledger: Ledger, event: Refused) -> None:
-        refused(ledger, event)
-        ledger.kept.reverse()
+    def broken(ledger: Ledger) -> tuple[Entry, Answer] | None:
+        found = [(entry, walk(ledger, entry)) for entry in ledger.held.values()]
+        free = [(e, s.answer) for e, s in found if isinstance(s, Due) and s.hindrance is None]
+        return max(free, key=lambda one: one[1].given.order, default=None)
 
-    refused = evolve._refused
-    monkeypatch.setattr(evolve, "_refused", broken)
+    monkeypatch.setattr(deciding, "due", broken)
 
 
 def commands_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +185,7 @@ def what_is_put_back_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def verdicts_ask_for_no_separation(monkeypatch: pytest.MonkeyPatch) -> None:
     """A late verdict joins whoever it names."""
-    monkeypatch.setattr(settle, "separated_pair", lambda ledger, a, b: None)
+    monkeypatch.setattr(walking, "separated_pair", lambda ledger, a, b: None)
 
 
 def batches_ask_for_no_separation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,16 +205,21 @@ def batches_answer_open_questions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def verdicts_do_not_hear_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """`different` from one member and `same` as another, in one answer."""
-    monkeypatch.setattr(settle, "_contradiction", lambda command, ledger, other: None)
+    hindrance = walking._hindrance
+    monkeypatch.setattr(
+        walking,
+        "_hindrance",
+        lambda ledger, entry, other, answer, said: hindrance(ledger, entry, other, answer, ()),
+    )
 
 
 def keep_means_the_candidate_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """`keep` gives the face to the older candidate, not to what speaks for its part."""
     combine = faces.combine
 
-    def broken(edge: Edge, text: Any, by_id: dict[str, Entry], a: Face, b: Face) -> Face:
+    def broken(edge: Edge, by_id: dict[str, Entry], a: Face, b: Face) -> Face:
         kept = Face(edge.older, displaced=a.displaced) if edge.face == "keep" else a
-        return combine(edge, text, by_id, kept, b)
+        return combine(edge, by_id, kept, b)
 
     monkeypatch.setattr(graph, "combine", broken)
     monkeypatch.setattr(faces, "combine", broken)

@@ -13,7 +13,7 @@ from contracts.commands import Unmerge
 from contracts.events import Redecided
 from contracts.evidence import Answer
 from contracts.policy import Policy
-from streams.core import evolve, graph, operate
+from streams.core import evolve, operate
 from streams.core.ledger import Ledger
 from streams.core.touched import Touched
 from streams.replay.without import Without
@@ -124,7 +124,7 @@ def what_is_decided_anew_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
         redecided(ledger, event, touched)
         if event.id in ledger.edges:
             ledger.edges[event.id].place = ledger.seen
-            graph.refold(ledger.entries[event.subject].memory)
+            ledger.entries[event.subject].memory.refold()
 
     monkeypatch.setattr(evolve, "_redecided", broken)
 

@@ -29,6 +29,7 @@ from projections.segments import MANIFEST, listed
 from projections.tables import LAYOUT
 from projections.timeline import Timeline
 from projections.verify import verify
+from streams.core.separations import said_of
 from tests.projections.histories import STANDARD, History, content_of
 
 OWNER = "ada"
@@ -387,9 +388,10 @@ def test_standing_separations_are_those_of_the_ledgers(random: tuple[Path, Histo
 def _separated(history: History) -> Iterator[tuple[frozenset[str], str]]:
     for ledger in history.ledgers.values():
         for a, others in ledger.statements.items():
-            for b, statement in others.items():
-                if statement.separated:
-                    yield frozenset((a, b)), statement.rank
+            for b in others:
+                said = said_of(ledger, a, b)
+                if said is not None and said.separated:
+                    yield frozenset((a, b)), said.rank
 
 
 def test_what_was_compared_is_a_row_each(random: tuple[Path, History]) -> None:

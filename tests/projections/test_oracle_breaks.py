@@ -15,7 +15,8 @@ from contracts.events import Joined, Redecided, Settled
 from projections import audit, changes, facts, lance, lance_tables, tables, totals, views
 from projections.rows import CandidateState, Fact, Gone, MemoryState, Rows
 from streams.core import evolve, faces, graph
-from streams.core.ledger import Edge, Entry, Face, Memory
+from streams.core.faces import Face
+from streams.core.ledger import Edge, Entry, Memory
 from streams.core.touched import Touched
 from tests.projections.histories import MemoryLog
 from tests.projections.oracle import Tables

@@ -12,6 +12,7 @@ from contracts.events import AnyEvent
 from contracts.wire import decode, encode
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
+from streams.core.separations import said_of
 
 FOLDER = Path(__file__).parent
 
@@ -54,13 +55,11 @@ def said(ledger: Ledger) -> dict[str, Any]:
             [edge.id, edge.newer.id, edge.older.id, edge.decision, edge.standing, edge.place]
             for edge in ledger.edges.values()
         ],
-        "pending": [entry.id for entry in ledger.entries.values() if entry.pending],
-        "kept": [kept.candidate_id for kept in ledger.kept],
         "separated": [
-            [a, b, statement.rank]
+            [a, b, said.rank]
             for a, others in ledger.statements.items()
-            for b, statement in others.items()
-            if statement.separated and a < b
+            for b in others
+            if a < b and (said := said_of(ledger, a, b)) is not None and said.separated
         ],
         "reviews": dict(ledger.reviews),
         "seen": ledger.seen,

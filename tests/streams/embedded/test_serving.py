@@ -77,15 +77,15 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def different(candidate_id: str, neighbour_id: str) -> SettleRequest:
-    verdict = Verdict(neighbour_id=neighbour_id, answer="different")
-    return SettleRequest(request_id=str(uuid4()), candidate_id=candidate_id, verdicts=(verdict,))
+def different(candidate_id: str, *neighbour_ids: str) -> SettleRequest:
+    said = tuple(Verdict(neighbour_id=one, answer="different") for one in neighbour_ids)
+    return SettleRequest(request_id=str(uuid4()), candidate_id=candidate_id, verdicts=said)
 
 
 def verdicts(store: Store) -> list[SettleRequest]:
-    """About everybody who waits, as what they were asked about: the first of all."""
+    """About everybody who waits: different from all that they were asked about."""
     entries = store.writer.owners.get("ann").ledger.entries
-    return [different(one, entries[one].asked[0].candidate_id) for one in store.pending()]
+    return [different(one, *entries[one].open) for one in store.pending()]
 
 
 def test_they_are_one_commit_and_a_refusal_is_its_own_affair(store: Store) -> None:

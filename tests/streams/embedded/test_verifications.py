@@ -75,9 +75,8 @@ class Dies(Exception):
 
 
 def to_settle(ledger: Ledger) -> set[str]:
-    """Pending candidates about which nobody has said anything that is kept."""
-    kept = {one.candidate_id for one in ledger.kept}
-    return {entry.id for entry in ledger.entries.values() if entry.pending} - kept
+    """Living candidates that are not one memory with a neighbour that nobody answered about."""
+    return {entry.id for entry in ledger.entries.values() if entry.open}
 
 
 def waits(ledger: Ledger) -> set[tuple[str, str]]:

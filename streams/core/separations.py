@@ -1,0 +1,104 @@
+"""Who is not the same as whom: what was said of pairs, and of memories taken apart (design 2).
+
+The latest word of the highest rank holds. Nothing automatic unites two that are separated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from contracts.events import RANKS, Rank
+from streams.core.ledger import Apart, Edge, Entry, Ledger, Memory, Statement
+
+
+def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
+    """Keep what was said of a pair, beside what was said of it before."""
+    said = ledger.statements.setdefault(a, {}).setdefault(b, [])
+    ledger.statements.setdefault(b, {})[a] = said
+    said.append(statement)
+
+
+def said_of(ledger: Ledger, a: str, b: str) -> Statement | None:
+    """What holds of what was said of a pair, in so many words; None where nobody said anything."""
+    holds: Statement | None = None
+    for one in ledger.statements.get(a, {}).get(b, ()):
+        if one.withdrawn or (one.text is not None and not text_stands(ledger, one.text)):
+            continue
+        if holds is None or RANKS[one.rank] >= RANKS[holds.rank]:
+            holds = one
+    return holds
+
+
+def separation(ledger: Ledger, a: Entry, b: Entry) -> Statement | None:
+    """The standing separation of two candidates, by a word or by a memory taken apart."""
+    said = said_of(ledger, a.id, b.id)
+    if said is not None:
+        return said if said.separated else None
+    if a.apart and b.apart and a.distinct is not b.distinct:
+        for one in a.apart:
+            if one in b.apart and one.ends[a.id] > 0 and one.ends[b.id] > 0:
+                return Statement(one.cause, True, one.rank)
+    return None
+
+
+def separated_pair(ledger: Ledger, a: Memory, b: Memory) -> tuple[Entry, Entry] | None:
+    """A pair of separated candidates, one in each memory, if there is one."""
+    return next(separated_pairs(ledger, a, b), None)
+
+
+def separated_pairs(ledger: Ledger, a: Memory, b: Memory) -> Iterator[tuple[Entry, Entry]]:
+    """Every pair of separated candidates, one in each of two memories."""
+    small, big = (a, b) if len(a.members) <= len(b.members) else (b, a)
+    parts: set[Apart] = set()
+    for entry in small.members:
+        parts.update(entry.apart)
+        for other_id in ledger.statements.get(entry.id, ()):
+            other = ledger.entries[other_id]
+            said = said_of(ledger, entry.id, other_id) if other.memory is big else None
+            if said is not None and said.separated:
+                yield entry, other
+    if parts:
+        yield from _apart(ledger, small, big, parts)
+
+
+def _apart(
+    ledger: Ledger, small: Memory, big: Memory, parts: set[Apart]
+) -> Iterator[tuple[Entry, Entry]]:
+    others = [entry for entry in big.members if not parts.isdisjoint(entry.apart)]
+    for entry in small.members:
+        for other in others if entry.apart else ():
+            if said_of(ledger, entry.id, other.id) is None and separation(ledger, entry, other):
+                yield entry, other
+
+
+def text_stands(ledger: Ledger, text_id: str) -> bool:
+    """Whether a composed text could still speak: its join stands and its sources are together."""
+    edge = ledger.composed_by.get(text_id)
+    if edge is None or not edge.standing:
+        return False
+    memory = edge.newer.memory
+    return all(ledger.entries[one].memory is memory for one in edge.texts[text_id].sources)
+
+
+def take_apart(edge: Edge, cause: str, rank: Rank) -> Apart:
+    """Note that a request is about to take this join out of its memory.
+
+    All candidates whose joins one request takes out of one memory are apart from each other.
+    """
+    memory = edge.newer.memory
+    apart = memory.apart
+    if apart is None or apart.cause != cause:
+        apart = memory.apart = Apart(cause, rank)
+    for entry in (edge.newer, edge.older):
+        if apart.ends[entry.id] == 0:
+            entry.apart.append(apart)
+        apart.ends[entry.id] += 1
+    return apart
+
+
+def put_back(edge: Edge, apart: Apart) -> None:
+    """Its ends are no longer apart because of this join: the reversal was taken back."""
+    for entry in (edge.newer, edge.older):
+        apart.ends[entry.id] -= 1
+        if apart.ends[entry.id] == 0:
+            entry.apart.remove(apart)

@@ -1,0 +1,206 @@
+"""What has become of a candidate's question: a walk over its neighbours, best first (design 2a).
+
+Questions and answers are facts about pairs, as joins are. Nothing clears them; what is open, held
+back or closed follows from them and from the memories that there are now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from contracts.evidence import Verdict
+from streams.core.ledger import Answer, Answered, Entry, Ledger
+from streams.core.refusal import Refusal
+from streams.core.separations import separated_pair, separation, text_stands
+from streams.core.touched import Touched
+
+JOINING = frozenset({"same", "update", "compose", "unavailable"})
+"""Answers that settle; `unavailable` as the policy says of a judge that does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Nothing is left to ask, and nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """These have to be asked about, best first."""
+
+    neighbours: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """An answer that joins; `hindrance` is what holds it back, if anything does."""
+
+    answer: Answer
+    hindrance: Refusal | None = None
+
+
+Step = Closed | Open | Due
+
+
+def walk(ledger: Ledger, entry: Entry, said: Sequence[Answer] = ()) -> Step:
+    """Where a candidate's question stands, if what is `said` were recorded too."""
+    if not entry.closed:
+        for neighbour, other in _in_order(ledger, entry):
+            if other.memory is entry.memory:
+                return Closed()
+            answer = (
+                None if _ruled_out(ledger, entry, other) else _answer(ledger, entry, other, said)
+            )
+            if answer is None:
+                if other.living and not _ruled_out(ledger, entry, other):
+                    return Open(_unanswered(ledger, entry, neighbour, said))
+            elif answer.verdict.answer in JOINING:
+                return Due(answer, _hindrance(ledger, entry, other, answer, said))
+    return Closed()
+
+
+def _in_order(ledger: Ledger, entry: Entry) -> Iterator[tuple[str, Entry]]:
+    for neighbour in entry.asked:
+        yield neighbour.candidate_id, ledger.entries[neighbour.candidate_id]
+
+
+def _ruled_out(ledger: Ledger, entry: Entry, other: Entry) -> bool:
+    return separation(ledger, entry, other) is not None
+
+
+def _unanswered(
+    ledger: Ledger, entry: Entry, first: str, said: Sequence[Answer]
+) -> tuple[str, ...]:
+    """Whom to ask about from the first on, up to one that is answered by a join, or is together."""
+    found: list[str] = []
+    for candidate_id, other in _in_order(ledger, entry):
+        if not found and candidate_id != first:
+            continue
+        if other.memory is entry.memory:
+            break
+        if not other.living or _ruled_out(ledger, entry, other):
+            continue
+        answer = _answer(ledger, entry, other, said)
+        if answer is None:
+            found.append(candidate_id)
+        elif answer.verdict.answer in JOINING:
+            break
+    return tuple(found)
+
+
+def _answer(ledger: Ledger, entry: Entry, other: Entry, said: Sequence[Answer]) -> Answer | None:
+    """The answer about a pair that holds: the first that joins, else any."""
+    first: Answer | None = None
+    answers: Iterable[Answer] = (*entry.answers.get(other.id, ()), *said)
+    for one in answers:
+        if one.verdict.neighbour_id != other.id or not holds(ledger, one):
+            continue
+        if one.verdict.answer in JOINING:
+            return one
+        first = first or one
+    return first
+
+
+def holds(ledger: Ledger, answer: Answer) -> bool:
+    """Whether an answer is still about its neighbour: who spoke for it is of its memory."""
+    other = ledger.entries[answer.verdict.neighbour_id]
+    if answer.speaker == other.id:
+        return True
+    speaker = ledger.entries.get(answer.speaker)
+    if speaker is not None:
+        return speaker.memory is other.memory
+    edge = ledger.composed_by.get(answer.speaker)
+    return (
+        edge is not None
+        and edge.newer.memory is other.memory
+        and text_stands(ledger, answer.speaker)
+    )
+
+
+def _hindrance(
+    ledger: Ledger, entry: Entry, other: Entry, answer: Answer, said: Sequence[Answer]
+) -> Refusal | None:
+    """What holds a joining answer back: a retraction that was there first, or a separation (L9)."""
+    if answer.while_retracted and not (entry.living and other.living):
+        return Refusal("not_living", "one of the pair is retracted")
+    pair = separated_pair(ledger, entry.memory, other.memory)
+    if pair is not None:
+        return Refusal("separated", f"candidates {pair[0].id} and {pair[1].id} are separated")
+    for one in said:
+        apart = ledger.entries.get(one.speaker)
+        if one.verdict.answer == "different" and apart and apart.memory is other.memory:
+            return Refusal("separated", f"it differs from {apart.id}, {other.id}'s memory")
+    return None
+
+
+# -- kept up to date by the fold -----------------------------------------------------------------
+
+
+def record(ledger: Ledger, entry: Entry, given: Answered) -> None:
+    """Keep what was said about a candidate: of two answers about the same texts, the first."""
+    for verdict in heard(given.verdicts):
+        other = ledger.entries.get(verdict.neighbour_id)
+        if other is None or answered(entry, verdict):
+            continue
+        answer = answer_of(entry, other, verdict, given)
+        entry.answers.setdefault(other.id, []).append(answer)
+        for candidate_id in (other.id, *_ends(ledger, answer.speaker)):
+            watch(ledger, candidate_id, entry)
+
+
+def heard(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Verdicts up to the first that joins: after it the judge is asked no further."""
+    for verdict in verdicts:
+        yield verdict
+        if verdict.answer in JOINING:
+            return
+
+
+def answered(entry: Entry, verdict: Verdict) -> bool:
+    """Whether there was an answer about these texts before."""
+    speaker = verdict.speaker or verdict.neighbour_id
+    return any(one.speaker == speaker for one in entry.answers.get(verdict.neighbour_id, ()))
+
+
+def answer_of(entry: Entry, other: Entry, verdict: Verdict, given: Answered) -> Answer:
+    """A verdict as what it was said of."""
+    retracted = not (entry.living and other.living)
+    return Answer(verdict, verdict.speaker or other.id, given, retracted)
+
+
+def _ends(ledger: Ledger, speaker: str) -> tuple[str, ...]:
+    """The candidates on which it depends whether a speaker still speaks."""
+    edge = ledger.composed_by.get(speaker)
+    if edge is None:
+        return (speaker,)
+    return (edge.newer.id, edge.older.id, *edge.texts[speaker].sources)
+
+
+def watch(ledger: Ledger, candidate_id: str, entry: Entry) -> None:
+    """Have a question looked at again when a candidate moves."""
+    ledger.watchers.setdefault(candidate_id, {})[entry.id] = entry
+
+
+def keep_questions(ledger: Ledger, touched: Touched) -> None:
+    """Walk again wherever an event may have changed something, and tell of questions that did."""
+    again = {entry.id: entry for entry in touched.asking}
+    again |= {entry.id: entry for entry in touched.stirred if entry.asked}
+    for stirred in touched.stirred:
+        again |= ledger.watchers.get(stirred.id, {})
+    for entry in again.values():
+        _look_again(ledger, entry, touched)
+
+
+def _look_again(ledger: Ledger, entry: Entry, touched: Touched) -> None:
+    step = walk(ledger, entry)
+    still = step.neighbours if isinstance(step, Open) and entry.living else ()
+    if still != entry.open:
+        entry.open = still
+        touched.questions[entry.id] = bool(still)
+    if isinstance(step, Due):
+        ledger.held[entry.id] = entry
+    else:
+        ledger.held.pop(entry.id, None)
+    if entry.pending != (not isinstance(step, Closed)):
+        entry.pending = not entry.pending
+        touched.entries[entry.id] = entry

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from contracts.commands import Combine
 from contracts.events import Join, Joined, JoinedData
+from contracts.evidence import Evidence
 from streams.core.envelope import head
 from streams.core.ledger import Entry, Ledger, Memory
 from streams.core.operate import Result, pair_of
@@ -33,7 +34,7 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
         candidate_id=newer.id,
         join=Join(to=older.id, face=command.face, similarity=_similarity(command)),
         composition=command.composition if command.face == "text" else None,
-        evidence=command.evidence,
+        evidence=_with_speakers(command.evidence, ledger),
         rank=command.rank,
         actor=command.actor,
         because=command.because,
@@ -63,6 +64,19 @@ def _asking(asking: Memory, about: Memory) -> Entry | None:
             if any(neighbour.candidate_id in members for neighbour in entry.asked):
                 return entry
     return None
+
+
+def _with_speakers(evidence: Evidence, ledger: Ledger) -> Evidence:
+    """Each verdict says whose text was compared: a batch run compares the faces of memories."""
+    if not evidence.verdicts:
+        return evidence
+    verdicts = tuple(
+        verdict.model_copy(update={"speaker": entry.memory.face.voice})
+        if verdict.speaker is None and (entry := ledger.entries.get(verdict.neighbour_id))
+        else verdict
+        for verdict in evidence.verdicts
+    )
+    return evidence.model_copy(update={"verdicts": verdicts})
 
 
 def _similarity(command: Combine) -> float | None:

@@ -28,11 +28,14 @@ from contracts.commands import (
     Separate,
     Settle,
     Unmerge,
+    Withdraw,
 )
 from contracts.events import AnyEvent, BatchJoin, Composition, Rank
 from contracts.evidence import Answer, Evidence, Verdict
 from contracts.policy import Judge as Judging
 from contracts.policy import Policy
+from contracts.requests import ReinstateRequest, UnmergeRequest
+from streams.core.expand import reinstate_commands, unmerge_commands
 from streams.core.ledger import Edge, Entry
 from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
 
@@ -99,11 +102,12 @@ class Say:
     namespace: str = "default"
     session: str | None = None
     category: str | None = None
+    hours_ago: int | None = None
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Answers about a pending candidate, in the order of those asked about."""
+    """Answers about a candidate, in the order of those asked about; those that wait come first."""
 
     which: int
     answers: tuple[Answer, ...]
@@ -125,6 +129,13 @@ BATCH: dict[Literal["keep", "take", "text"], BatchJoin] = {
     "keep": "llm_reject",
     "take": "superseded",
     "text": "llm_merge",
+}
+
+
+SAID: dict[Literal["keep", "take", "text"], Answer] = {
+    "keep": "same",
+    "take": "update",
+    "text": "compose",
 }
 
 
@@ -155,6 +166,21 @@ class OnCandidate:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A memory taken apart, or (with `back`) a reversal taken back with all its request did."""
+
+    which: int
+    back: bool = False
+
+
+@dataclass(frozen=True)
+class TakeBack:
+    """A person's word that two are not the same, taken back."""
+
+    which: int
+
+
+@dataclass(frozen=True)
 class Recompose:
     """A text made anew for a memory that needs one."""
 
@@ -173,7 +199,19 @@ class Nothing:
     """What every other act shrinks to."""
 
 
-Act = Nothing | Say | Judge | Pair | Batch | OnJoin | OnCandidate | Recompose | Again
+Act = (
+    Nothing
+    | Say
+    | Judge
+    | Pair
+    | Batch
+    | OnJoin
+    | OnCandidate
+    | Whole
+    | TakeBack
+    | Recompose
+    | Again
+)
 
 ANSWERS: tuple[Answer, ...] = (
     "same", "different", "update", "compose", "unavailable", "unusable"
@@ -195,7 +233,7 @@ class Kind:
         return self._make(**{name: among[number % len(among)] for (name, among), number in chosen})
 
 
-FIELDS = 5
+FIELDS = 6
 """No kind has more."""
 
 
@@ -220,6 +258,7 @@ SAYS = Kind(
     namespace=("default",) * 7 + ("work",),
     session=(None, "s"),
     category=(None, None, None, "gotcha"),
+    hours_ago=(None, None, None, 1, 2),
 )
 JUDGES = Kind(
     Judge,
@@ -242,11 +281,13 @@ ON_CANDIDATES = Kind(
     word=("retract", "retract", "restore", "confirm", "access", "end"),
     which=WHICH,
 )
+WHOLES = Kind(Whole, which=WHICH, back=(False, True, True))
+TAKE_BACKS = Kind(TakeBack, which=WHICH)
 RECOMPOSES = Kind(Recompose, point=range(POINTS))
 AGAINS = Kind(Again, which=WHICH)
 KINDS = [
     Kind(Nothing), *[SAYS] * 9, *[JUDGES] * 5, *[PAIRS] * 3, *[BATCHES] * 3, *[ON_JOINS] * 4,
-    *[ON_CANDIDATES] * 2, RECOMPOSES, AGAINS,
+    *[ON_CANDIDATES] * 2, WHOLES, TAKE_BACKS, *[RECOMPOSES] * 2, AGAINS,
 ]  # fmt: skip
 
 
@@ -266,14 +307,15 @@ class Told:
 
     def follow(self, act: Act) -> None:
         """Turn an act into a command of this world and carry it out, if there is such a thing."""
-        command = self.command(act)
-        if command is not None:
-            self.steps.append((command, self.world.run(command)))
+        commands = self._whole(act) if isinstance(act, Whole) else [self.command(act)]
+        for command in commands:
+            if command is not None:
+                self.steps.append((command, self.world.run(command)))
 
     def command(self, act: Act) -> Command | None:
         """The command that an act means now; None where there is nothing to name."""
         match act:
-            case Nothing():
+            case Nothing() | Whole():
                 return None
             case Say():
                 return self._say(act)
@@ -287,6 +329,8 @@ class Told:
                 return self._on_join(act)
             case OnCandidate():
                 return self._on_candidate(act)
+            case TakeBack():
+                return self._take_back(act)
             case Recompose():
                 return self._recompose(act)
             case Again():
@@ -303,7 +347,31 @@ class Told:
             namespace=act.namespace,
             session_id=act.session,
             category=act.category,
+            hours_ago=act.hours_ago,
         )
+
+    def _whole(self, act: Whole) -> Sequence[Command]:
+        """What a request about a memory, or about a reversed join, comes to."""
+        ledger, request_id = self.world.ledger, self.world.fresh()
+        if act.back:
+            edges = self.edges(standing=False)
+            if not edges:
+                return []
+            decision_id = edges[act.which % len(edges)].id
+            back = ReinstateRequest(request_id=request_id, decision_id=decision_id)
+            return reinstate_commands(ledger, back, self.world.policy)
+        memories = [memory for memory in ledger.memories() if len(memory.members) > 1]
+        if not memories:
+            return []
+        memory_id = memories[act.which % len(memories)].id
+        return unmerge_commands(ledger, UnmergeRequest(request_id=request_id, memory_id=memory_id))
+
+    def _take_back(self, act: TakeBack) -> Withdraw | None:
+        pairs = [*self.world.ledger.separations.values()]
+        if not pairs:
+            return None
+        a, b = pairs[act.which % len(pairs)]
+        return Withdraw(**self._head(), a=a, b=b)
 
     def _head(self) -> Head:
         return {"command_id": self.world.fresh(), "owner_id": self.world.ledger.owner_id}
@@ -313,7 +381,8 @@ class Told:
         return entries[which % len(entries)] if entries else None
 
     def _judge(self, act: Judge) -> Settle | None:
-        waiting = [entry for entry in self.world.ledger.entries.values() if entry.pending]
+        asked = [entry for entry in self.world.ledger.entries.values() if entry.asked]
+        waiting = [entry for entry in asked if entry.pending] or asked
         if not waiting:
             return None
         entry = waiting[act.which % len(waiting)]
@@ -369,7 +438,10 @@ class Told:
             decision=BATCH[act.face],
             face=act.face,
             composition=text,
-            evidence=Evidence(policy=self.world.policy.hash),
+            evidence=Evidence(
+                policy=self.world.policy.hash,
+                verdicts=(Verdict(neighbour_id=older.id, answer=SAID[act.face]),),
+            ),
         )
 
     def edges(self, *, standing: bool) -> list[Edge]:
@@ -407,10 +479,10 @@ class Told:
         needy = [e for e in edges if e.texts and e.newer.memory.face.needs_composition]
         if not needy:
             return None
-        members = needy[0].newer.memory.members
-        sources = tuple(entry.id for entry in members if entry.living)
-        text = Composition(content=content_at(act.point, "."), sources=sources)
-        return Compose(**self._head(), decision_id=needy[0].id, composition=text)
+        lacking = needy[0].newer.memory.face.lacking
+        assert lacking is not None, "it needs one"
+        text = Composition(content=content_at(act.point, "."), sources=lacking.sources)
+        return Compose(**self._head(), decision_id=lacking.edge.id, composition=text)
 
 
 def tell(

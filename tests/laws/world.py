@@ -78,6 +78,7 @@ def admit_at(
     namespace: str = "default",
     session_id: str | None = None,
     category: str | None = None,
+    hours_ago: int | None = None,
 ) -> Admit:
     """A candidate without its neighbours, which the world retrieves when its turn comes."""
     candidate = Candidate(
@@ -88,6 +89,7 @@ def admit_at(
         namespace=namespace,
         session_id=session_id,
         category=category,
+        occurred_at=None if hours_ago is None else BEGIN - timedelta(hours=hours_ago),
     )
     return Admit(
         candidate_id=candidate_id(owner_id, "grid", name),

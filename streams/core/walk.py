@@ -204,3 +204,4 @@ def _look_again(ledger: Ledger, entry: Entry, touched: Touched) -> None:
     if entry.pending != (not isinstance(step, Closed)):
         entry.pending = not entry.pending
         touched.entries[entry.id] = entry
+        touched.memory(entry.memory)

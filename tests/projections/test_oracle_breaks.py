@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from contracts.events import Joined, Redecided, Settled
 from projections import audit, changes, facts, lance, lance_tables, tables, totals, views
 from projections.rows import CandidateState, Fact, Gone, MemoryState, Rows
 from streams.core import evolve, faces, graph
-from streams.core.faces import Face
 from streams.core.ledger import Edge, Entry, Memory
 from streams.core.touched import Touched
 from tests.projections.histories import MemoryLog
@@ -124,7 +123,7 @@ def memories_that_ended_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 def the_older_always_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
     """The core's own fold of the face is wrong."""
 
-    def broken(edge: Edge, text: Any, by_id: dict[str, Entry], a: Face, b: Face) -> Face:
+    def broken(edge: Edge, by_id: Mapping[str, Entry], a: faces.Face, b: faces.Face) -> faces.Face:
         return a
 
     for module in (faces, graph):

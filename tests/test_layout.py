@@ -238,16 +238,6 @@ def test_what_the_core_does_not_reach_may_be_impure(tmp_path: Path) -> None:
     assert impurities(modules) == []
 
 
-LONGEST = 300
-"""Lines of a module: what is longer is two things."""
-
-
-def test_no_module_is_long() -> None:
-    modules = {path.relative_to(ROOT) for layer in LAYERS for path in (ROOT / layer).rglob("*.py")}
-    lengths = {path.as_posix(): len((ROOT / path).read_text().splitlines()) for path in modules}
-    assert {path for path, length in lengths.items() if length > LONGEST} == set()
-
-
 def test_every_layer_says_that_it_is_typed() -> None:
     """Else mypy ignores the types of an installed package."""
     assert [layer for layer in LAYERS if not (ROOT / layer / "py.typed").is_file()] == []

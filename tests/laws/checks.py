@@ -338,7 +338,7 @@ def l4_nothing_outside(policy: Policy, story: list[Act]) -> None:
     """`reversed` leaves every memory alone but the one that it cuts."""
     ledger = Ledger("ada")
     for event in tell(policy, story).world.log:
-        if isinstance(event, Reversed):
+        if isinstance(event, Reversed) and event.data.decision_id in ledger.edges:
             before = picture(ledger)
             cut = ledger.edges[event.data.decision_id].newer.memory
             members = {entry.id for entry in cut.members}

@@ -1,0 +1,22 @@
+"""Merged segments stay a while: queries that listed them are still reading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from projections.compaction import compact, retire
+from projections.segments import SegmentWriter, listed
+from projections.source import no_effect
+
+
+def test_what_was_merged_leaves_when_its_time_is_up(tmp_path: Path) -> None:
+    for start, end in ((0, 5), (5, 9)):
+        with SegmentWriter(tmp_path, start) as writer:
+            writer.finish(end)
+    parts = listed(tmp_path)
+    whole = compact(tmp_path, parts, no_effect)
+    assert (whole.start, whole.end) == (0, 9)
+    retire(tmp_path, no_effect, grace=3600)
+    assert listed(tmp_path) == sorted([*parts, whole])
+    retire(tmp_path, no_effect, grace=0)
+    assert listed(tmp_path) == [whole]

@@ -87,6 +87,33 @@ def test_a_large_memory_is_summed_anew_after_a_retraction() -> None:
     assert memory.topics == (*kept, "the last")
 
 
+def of_memory(history: History, memory_id: str) -> MemoryState:
+    row = history.take().memories[memory_id]
+    assert isinstance(row, MemoryState)
+    return row
+
+
+def test_a_memory_waits_while_all_of_it_does() -> None:
+    history = History()
+    a = history.admit("ada", "The kettle sings.")
+    b = history.admit("ada", "The kettle hums.", (a, 0.8))
+    assert of_memory(history, b).status == "pending"
+    history.admit("ada", "The kettle hums.")
+    assert of_memory(history, b).status == "living"
+
+
+def test_of_several_times_the_latest_counts_whenever_it_came() -> None:
+    history = History()
+    years = (2021, 2024, 2022)
+    first, *_ = (
+        history.admit("ada", "The kettle sings.", occurred_at=f"{year}-05-01T00:00:00Z")
+        for year in years
+    )
+    occurred = of_memory(history, first).occurred_at
+    assert occurred is not None
+    assert occurred.year == 2024
+
+
 def vector(numbers: list[float]) -> Vector:
     data = base64.b64encode(np.array(numbers, "<f2").tobytes()).decode()
     return Vector(model="m", engine="e", dimension=len(numbers), data=data)

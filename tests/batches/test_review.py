@@ -11,14 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 from contracts.errors import RefusedError
+from contracts.events import Rank, Reversed
 from contracts.evidence import Answer, Verdict
 from contracts.requests import SettleRequest
 from palimpsest.cli import app
 from palimpsest.demo_judge import Fault, JudgeServer
+from palimpsest.reviewing import unreviewed
 from streams.judge.pairs import Pair
 from streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone
 from tests.batches.speaker import Installation, Speaker
+from tests.core.spec import ASK, given, judge, say
 
 SAME = (
     "Cleo paints small wooden boats in the shed behind the house daily",
@@ -66,12 +69,23 @@ def test_a_join_that_a_person_reinstated_is_not_reviewed_again(
     older, newer = ada.say(*OTHER)
     settle(ada, newer, older, "same")
     [taken] = review(ada, asking)["reversed"]
+    events = [one.event for one in ada.store.desk.log.after(0, 10**6)]
+    assert [e.data.rank for e in events if isinstance(e, Reversed)] == ["review"]
     ada.store.reinstate(taken["decision_id"])
     calls, position = server.calls, ada.store.status()["position"]
     again = review(ada, asking)
     assert (again["reversed"], again["refused"], again["confirmed"]) == ([], [], 0)
     assert (server.calls, ada.store.status()["position"]) == (calls, position)
     assert ada.store.next_review(owner_id=ada.name) is None
+
+
+@pytest.mark.parametrize(
+    ("rank", "waits"), [("rule", True), ("judge", True), ("review", False), ("person", False)]
+)
+def test_what_a_reviewer_or_a_person_has_joined_is_not_reviewed(rank: Rank, waits: bool) -> None:
+    pending = (say("a", "Tea"), say("b", "Chai", {"a": ASK}))
+    history = given(*pending, judge("b", a="same", rank=rank)).then("b llm_reject a")
+    assert [edge.newer.text for edge in unreviewed(history.ledger)] == (["Chai"] if waits else [])
 
 
 @embedded_alone

@@ -94,10 +94,18 @@ class _Text:
                 if not self._more():
                     return None
                 continue
-            if end < len(self._text) or not self._more():
+            if self._is_over(end) or not self._more():
                 element = self._text[self._at : end]
                 self._at = end
                 return element.encode("utf-8", "surrogateescape")
+
+    def _is_over(self, end: int) -> bool:
+        """Whether what follows tells that a value ends here: a number's fraction may be under way.
+
+        Two more characters tell of `1.` whether it goes on, and three of `1e+`.
+        """
+        behind = self._text[end : end + 3]
+        return bool(behind) and (len(behind) == 3 or behind[0] not in ".eE")
 
     def rest(self) -> bytes:
         """What was read and not used."""

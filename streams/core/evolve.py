@@ -57,7 +57,7 @@ from streams.core.ledger import (
     Reversal,
     Statement,
 )
-from streams.core.separations import put_back, state, take_apart
+from streams.core.separations import put_back, state, take_apart, withdraw
 from streams.core.touched import Touched
 from streams.core.walk import answered, heard, keep_questions, record, watch
 
@@ -186,6 +186,7 @@ def _edge(
         ranked=any(verdict.speaker is not None for verdict in verdicts),
         former=bool(join.former),
         cause=event.data.cause if isinstance(event, Settled | Redecided) else None,
+        freed=isinstance(event, Settled) and event.data.cause is not None,
     )
     ledger.edges[edge.id] = edge
     newer.edges.append(edge)
@@ -218,7 +219,10 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         edge = _edge(ledger, event, entry, data.join, entry.place, data.rank, composition)
         _connect(ledger, edge, touched)
     else:
-        entry.closed = entry.closed or _closes(data)
+        if _closes(data):
+            if data.cause is not None:
+                ledger.closed[entry.id] = Question(_word_for(entry), entry.asked, entry.asked_by)
+            entry.closed = True
         touched.memory(entry.memory)
 
 
@@ -259,14 +263,25 @@ def _tell_apart(ledger: Ledger, event_id: str, entry: Entry, verdict: Verdict, r
     if verdict.neighbour_id not in ledger.entries:
         return
     if speaker in ledger.composed_by:
-        state(ledger, entry.id, verdict.neighbour_id, Statement(event_id, True, rank, speaker))
+        state(
+            ledger,
+            entry.id,
+            verdict.neighbour_id,
+            Statement(event_id, ledger.seen, True, rank, speaker),
+        )
     elif speaker in ledger.entries:
-        state(ledger, entry.id, speaker, Statement(event_id, True, rank))
+        state(ledger, entry.id, speaker, Statement(event_id, ledger.seen, True, rank))
 
 
 def _separated(ledger: Ledger, event: Separated, touched: Touched) -> None:
     data = event.data
-    _state(ledger, data.candidate_id, data.other_id, Statement(event.id, True, data.rank), touched)
+    _state(
+        ledger,
+        data.candidate_id,
+        data.other_id,
+        Statement(event.id, ledger.seen, True, data.rank),
+        touched,
+    )
     ledger.separations[event.id] = (data.candidate_id, data.other_id)
 
 
@@ -281,7 +296,7 @@ def _joined(ledger: Ledger, event: Joined, touched: Touched) -> None:
     newer = ledger.entries[data.candidate_id]
     ledger.decisions[event.id] = newer.id
     edge = _edge(ledger, event, newer, data.join, ledger.seen, data.rank, data.composition)
-    same = Statement(event.id, False, data.rank)
+    same = Statement(event.id, ledger.seen, False, data.rank)
     _state(ledger, newer.id, edge.older.id, same, touched)
     _connect(ledger, edge, touched)
 
@@ -323,10 +338,10 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     touched.edges[edge.id] = edge
     apart = None
     if data.separates:
-        not_the_same = Statement(event.id, True, data.rank)
+        not_the_same = Statement(event.id, ledger.seen, True, data.rank)
         _state(ledger, data.candidate_id, data.joined_to, not_the_same, touched)
         if data.cause is not None:
-            apart = take_apart(edge, data.cause, data.rank)
+            apart = take_apart(ledger, edge, data.cause, data.rank)
     edge.reversed_by = Reversal(event.id, data.cause, data.consequence_of, apart)
     parts = cut(edge)
     if parts is None:
@@ -342,9 +357,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
 def _withdrawn(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     """A separation taken back: what was said of the pair before holds again."""
     a, b = ledger.separations[event.data.decision_id]
-    for statement in ledger.statements[a][b]:
-        if statement.event_id == event.data.decision_id:
-            statement.withdrawn = True
+    withdraw(ledger, a, b, event.data.decision_id)
     touched.asking += (ledger.entries[a], ledger.entries[b])
 
 
@@ -354,7 +367,7 @@ def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
         put_back(edge, edge.reversed_by.apart)
     edge.standing, edge.reversed_by = True, None
     keep_review(ledger, edge.id, None, touched)
-    same = Statement(event.id, False, event.data.rank)
+    same = Statement(event.id, ledger.seen, False, event.data.rank)
     _state(ledger, edge.newer.id, edge.older.id, same, touched)
     _connect(ledger, edge, touched)
 

@@ -20,7 +20,8 @@ from contracts.requests import (
     Selection,
     UnmergeRequest,
 )
-from streams.core.ledger import Edge, Entry, Ledger, Question, Reversal
+from streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
+from streams.core.separations import said_of, separated_pairs
 
 EXACT = frozenset({"hash_exact", "recent_capture"})
 """Decisions that can never be taken out: the same text is one memory."""
@@ -59,17 +60,27 @@ def reinstate_commands(
     """A reversal taken back, with all that its request did because of it (design section 2a).
 
     Joins that were made since then go out, the latest first; questions are what they were; then the
-    join comes back, and those that went out with it.
+    join comes back, and those that went out with it. So do joins of the two memories that answers
+    made once nothing held them back, unless somebody agreed: what is free then is settled again.
     """
     edge = ledger.edges.get(request.decision_id)
     reversal = edge.reversed_by if edge is not None else None
-    if reversal is None or reversal.cause is None or reversal.consequence_of is not None:
+    if edge is None or reversal is None or reversal.cause is None or reversal.consequence_of:
         return [_reinstate(ledger, request, request.decision_id)]
-    cause = reversal.cause
+    cause, homes = reversal.cause, _torn(ledger, edge)
     joins = ledger.edges.values()
-    made = [one for one in joins if one.standing and one.cause == cause]
+    made = [
+        one
+        for one in joins
+        if one.standing
+        and (one.cause == cause or (one.freed and one.newer.memory in homes))
+        and said_of(ledger, one.newer.id, one.older.id) is None
+    ]
     gone = [one for one in joins if one.reversed_by and _consequence(one.reversed_by, cause)]
-    questions = ledger.questions.get(cause, {}).items()
+    questions = [
+        *ledger.questions.get(cause, {}).items(),
+        *((one, question) for one, question in ledger.closed.items() if _about(ledger, one, homes)),
+    ]
     return in_one(
         [
             *(
@@ -88,6 +99,20 @@ def reinstate_commands(
             ),
         ]
     )
+
+
+def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
+    """The two memories of a join, where others beside its ends are separated, one in each."""
+    a, b, ends = edge.newer.memory, edge.older.memory, {edge.newer, edge.older}
+    apart = () if a is b else separated_pairs(ledger, a, b)
+    return (a, b) if any({x, y} != ends for x, y in apart) else ()
+
+
+def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:
+    """Whether a closed question is about somebody in one of these memories."""
+    entry = ledger.entries[candidate_id]
+    asked = (ledger.entries[neighbour.candidate_id] for neighbour in entry.asked)
+    return entry.closed and any(other.memory in homes for other in asked)
 
 
 def _consequence(reversal: Reversal, cause: str) -> bool:

@@ -119,7 +119,8 @@ class Edge:
 
     `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
     of both parts stand behind the winner (events that name their speakers). `former`: a person
-    chose the face. `cause` is the request that the join belongs to, `reversed_by` the reversal.
+    chose the face. `cause` is the request that the join belongs to, `reversed_by` the reversal;
+    `freed`: an answer made it that had been held back.
     """
 
     id: str
@@ -135,6 +136,7 @@ class Edge:
     ranked: bool = False
     former: bool = False
     cause: str | None = None
+    freed: bool = False
     standing: bool = True
     reversed_by: Reversal | None = None
     texts: dict[str, Composition] = field(default_factory=dict)
@@ -225,7 +227,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A candidate's question as it was before `replaced_by`, a decision made anew."""
+    """A candidate's question as it was, and the decision by which it is another, or is closed."""
 
     decision: FirstDecision | Settlement
     asked: tuple[Neighbour, ...]
@@ -244,10 +246,12 @@ class Lost:
 class Statement:
     """What somebody said of a pair; the latest of the highest rank holds (design section 2).
 
-    `text` is the composed text that it was said of: it holds while that one stands.
+    `order` counts the owner's events. `text` is the composed text that it was said of: it holds
+    while that one stands.
     """
 
     event_id: str
+    order: int
     separated: bool
     rank: Rank
     text: str | None = None
@@ -258,11 +262,13 @@ class Statement:
 class Apart:
     """A memory that one request took apart: the ends of its reversals, with how many stand.
 
-    Recorded by the reversals alone, so it grows with the memory and not with its pairs.
+    Recorded by the reversals alone, so it grows with the memory and not with its pairs. `order` is
+    that of the latest.
     """
 
     cause: str
     rank: Rank
+    order: int = 0
     ends: Counter[str] = field(default_factory=Counter)
 
 
@@ -291,7 +297,8 @@ class Ledger:
     freed; `watchers` are, for a candidate, those whose question depends on where it lives.
     `composing` are the joins whose text has to be composed anew, with what is left of it, and
     `composed_by` the joins by the events that brought their texts. `questions` are former
-    questions of candidates that were decided on anew, by the request. `compacted` is where a
+    questions of candidates that were decided on anew, by the request, and `closed` those that an
+    answer closed which had been held back. `compacted` is where a
     session's conversation was last compacted, as places are counted.
     """
 
@@ -306,6 +313,7 @@ class Ledger:
     held: dict[str, Entry] = field(default_factory=dict)
     watchers: dict[str, dict[str, Entry]] = field(default_factory=dict)
     questions: dict[str, dict[str, Question]] = field(default_factory=dict)
+    closed: dict[str, Question] = field(default_factory=dict)
     composing: dict[str, Lost] = field(default_factory=dict)
     composed_by: dict[str, Edge] = field(default_factory=dict)
     compacted: dict[str, int] = field(default_factory=dict)

@@ -86,7 +86,9 @@ def _conflict(
     highest: Rank = rank
     for x, y in separated_pairs(ledger, older.memory, newer.memory):
         statement = said_of(ledger, x.id, y.id)
-        if {x, y} == set(beside) or statement is None or RANKS[statement.rank] < RANKS[rank]:
+        if {x, y} == set(beside) or statement is None or not statement.separated:
+            continue
+        if RANKS[statement.rank] < RANKS[rank]:
             continue
         highest = max(highest, statement.rank, key=lambda one: RANKS[one])
         a, b = (x, y) if x.memory is older.memory else (y, x)

@@ -18,6 +18,13 @@ def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
     said.append(statement)
 
 
+def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
+    """Take back what an event said of a pair: what was said of it before holds again."""
+    for statement in ledger.statements.get(a, {}).get(b, ()):
+        if statement.event_id == event_id:
+            statement.withdrawn = True
+
+
 def said_of(ledger: Ledger, a: str, b: str) -> Statement | None:
     """What holds of what was said of a pair, in so many words; None where nobody said anything."""
     holds: Statement | None = None
@@ -32,12 +39,12 @@ def said_of(ledger: Ledger, a: str, b: str) -> Statement | None:
 def separation(ledger: Ledger, a: Entry, b: Entry) -> Statement | None:
     """The standing separation of two candidates, by a word or by a memory taken apart."""
     said = said_of(ledger, a.id, b.id)
-    if said is not None:
-        return said if said.separated else None
+    if said is not None and said.separated:
+        return said
     if a.apart and b.apart and a.distinct is not b.distinct:
         for one in a.apart:
-            if one in b.apart and one.ends[a.id] > 0 and one.ends[b.id] > 0:
-                return Statement(one.cause, True, one.rank)
+            if one in b.apart and (said is None or said.order < one.order):
+                return Statement(one.cause, one.order, True, one.rank)
     return None
 
 
@@ -67,7 +74,8 @@ def _apart(
     others = [entry for entry in big.members if not parts.isdisjoint(entry.apart)]
     for entry in small.members:
         for other in others if entry.apart else ():
-            if said_of(ledger, entry.id, other.id) is None and separation(ledger, entry, other):
+            said = said_of(ledger, entry.id, other.id)
+            if not (said and said.separated) and separation(ledger, entry, other):
                 yield entry, other
 
 
@@ -80,7 +88,7 @@ def text_stands(ledger: Ledger, text_id: str) -> bool:
     return all(ledger.entries[one].memory is memory for one in edge.texts[text_id].sources)
 
 
-def take_apart(edge: Edge, cause: str, rank: Rank) -> Apart:
+def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> Apart:
     """Note that a request is about to take this join out of its memory.
 
     All candidates whose joins one request takes out of one memory are apart from each other.
@@ -89,6 +97,7 @@ def take_apart(edge: Edge, cause: str, rank: Rank) -> Apart:
     apart = memory.apart
     if apart is None or apart.cause != cause:
         apart = memory.apart = Apart(cause, rank)
+    apart.order = ledger.seen
     for entry in (edge.newer, edge.older):
         if apart.ends[entry.id] == 0:
             entry.apart.append(apart)

@@ -229,8 +229,11 @@ class Without:
         join = event.data.join
         if join is None or event.data.decision not in ("fallback_reject", "fallback_supersede"):
             return False
-        other = self.other.entries[join.to]
-        return join.to in entry.open and obstacle(self.other, entry, other) is None
+        if join.to not in entry.open:
+            return False
+        better = set(entry.open[: entry.open.index(join.to)])
+        said = {verdict.neighbour_id for verdict in event.data.evidence.verdicts}
+        return better <= said and obstacle(self.other, entry, self.other.entries[join.to]) is None
 
     def _settle_due(self, event: AnyEvent) -> None:
         """Settle what an event freed there."""

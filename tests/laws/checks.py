@@ -27,14 +27,14 @@ from contracts.events import (
 from contracts.evidence import Neighbour
 from contracts.identity import NAMESPACE, candidate_id
 from contracts.policy import Policy
-from contracts.requests import ReinstateRequest
+from contracts.requests import ReinstateRequest, UnmergeRequest
 from contracts.wire import decode, encode
 from streams.core import looking
 from streams.core.evolve import evolve
-from streams.core.expand import reinstate_commands
+from streams.core.expand import reinstate_commands, unmerge_commands
 from streams.core.faces import fold_face
 from streams.core.ledger import Entry, Ledger
-from streams.core.separations import separated_pairs, separation
+from streams.core.separations import separated_pair, separated_pairs, separation
 from streams.core.walk import holds
 from streams.retrieval import ScopeIndex
 from tests.laws.histories import Act, Say, Told, tell
@@ -71,13 +71,18 @@ def probe(word: str, decision_id: str) -> str:
     return str(uuid5(NAMESPACE, f"{word}:{decision_id}"))
 
 
+def request_of(decision_id: str) -> str:
+    """The id of the request that takes a join out, and of all that is done because of it."""
+    return probe("un-merge", decision_id)
+
+
 def unmerged(world: World, decision_id: str) -> list[AnyEvent]:
     """Take a join out of a world."""
     command = Unmerge(
         command_id=probe("unmerged", decision_id),
         owner_id=world.ledger.owner_id,
         decision_id=decision_id,
-        cause=probe("un-merge", decision_id),
+        cause=request_of(decision_id),
     )
     return world.run(command, seconds=0)
 
@@ -469,6 +474,44 @@ def put_back(world: World, decision_id: str) -> None:
         assert accepted(events)
 
 
+def taken_apart_stays_apart(policy: Policy, story: list[Act], which: int) -> None:
+    """No two parts of a memory taken apart whole can be joined again by anything automatic.
+
+    And when all of it is taken back, all is as it was.
+    """
+    told = tell(policy, story)
+    ledger = told.world.ledger
+    whole = [memory for memory in ledger.memories() if len(memory.members) > 2]
+    assume(whole)
+    memory = whole[which % len(whole)]
+    members, before = list(memory.members), everything(ledger)
+    request = UnmergeRequest(request_id=probe("apart", memory.id), memory_id=memory.id)
+    asked_for = unmerge_commands(ledger, request)
+    assume(asked_for)
+    for command in asked_for:
+        assume(accepted(told.world.run(command, seconds=0)))
+    for a, b in combinations({entry.memory for entry in members}, 2):
+        assert separated_pair(ledger, a, b) is not None
+    for command in reversed(asked_for):
+        put_back(told.world, command.decision_id)
+    assert everything(ledger) == before
+
+
+def a_persons_face_survives(policy: Policy, story: list[Act]) -> None:
+    """After an automatic join, the face that a person chose speaks still, or another such."""
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        chosen = {
+            memory.face.hash: memory.members[0]
+            for memory in ledger.memories()
+            if memory.face.chosen
+        }
+        evolve(ledger, event)
+        if isinstance(event, Decided | Settled | Joined) and not by_person(event):
+            for entry in chosen.values():
+                assert not entry.memory.living or entry.memory.face.hash in chosen
+
+
 def l9_separations_bind(policy: Policy, story: list[Act]) -> None:
     """After an automatic event, no separated pair is one memory that was not one before."""
     ledger = Ledger("ada")
@@ -702,15 +745,39 @@ def face_is_a_fold(policy: Policy, story: list[Act]) -> None:
             assert memory.face == anew
 
 
-def decisions(policy: Policy, story: list[Act]) -> Counter[str]:
-    """What a story is made of: for looking whether the generators reach everything."""
+def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
+    """What a story is made of: whether the generators reach everything."""
     counted: Counter[str] = Counter()
+    ledger = Ledger("ada")
+    settled: set[str] = set()
     for event in tell(policy, story).world.log:
+        pending = {entry.id for entry in ledger.entries.values() if entry.pending}
+        retracted = any(not entry.living for entry in ledger.entries.values())
+        counted[event.type.split(".")[1]] += 1
         match event:
-            case Decided() | Settled() | Joined():
-                counted[event.data.decision] += 1
-            case Refused():
-                counted[f"refused {event.data.command} {event.data.reason}"] += 1
+            case Joined() if by_person(event):
+                counted["a person merges who waits"] += not pending.isdisjoint(
+                    (event.data.candidate_id, event.data.join.to)
+                )
+                counted["a person chooses the face"] += event.data.join.former is True
+            case Joined():
+                counted["a batch joins"] += 1
+            case Settled():
+                counted["settled again"] += event.subject in settled
+                settled.add(event.subject)
+                counted["an answer is freed"] += event.data.cause is not None
+                counted["composed"] += event.data.join is not None and (
+                    event.data.join.face == "text"
+                )
+            case Refused() if event.data.command == "settle":
+                counted["an answer is held"] += event.data.reason in ("separated", "not_living")
+                counted["a second request"] += event.data.reason == "not_pending"
+            case Reversed():
+                counted["un-merged while some are retracted"] += retracted
+                counted["a word is taken back"] += event.data.decision_id in ledger.separations
+            case Decided():
+                counted["it happened earlier"] += event.data.moment is not None
             case _:
-                counted[event.type] += 1
+                pass
+        counted["texts lost"] += sum(evolve(ledger, event).texts.values())
     return counted

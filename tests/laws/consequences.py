@@ -7,7 +7,7 @@ question what it said of the same one; of others it says nothing, and the candid
 from __future__ import annotations
 
 from collections.abc import Mapping
-from uuid import UUID, uuid5
+from uuid import uuid5
 
 from hypothesis import assume
 
@@ -24,8 +24,11 @@ from tests.laws.checks import (
     _overrules,
     _start_without,
     accepted,
+    everything,
     join_of,
+    put_back,
     questions,
+    request_of,
     separated,
     unmerged,
 )
@@ -54,6 +57,20 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     assert picture(real.ledger) == picture(other.ledger)
 
 
+def reinstating_restores(policy: Policy, story: list[Act], which: int) -> None:
+    """What was carried out because of a reversal is taken back with it: all is as it was."""
+    told = tell(policy, story)
+    _, join = _chosen(told, which)
+    world, recorded = told.world, list(told.world.log)
+    edge = world.ledger.edges[join.id]
+    assume(edge.standing)
+    before = everything(world.ledger)
+    assume(accepted(unmerged(world, join.id)))
+    assume(accepted(carry_out(world, recorded, join.id)))
+    put_back(world, join.id)
+    assert everything(world.ledger) == before
+
+
 def _chosen(told: Told, which: int) -> tuple[int, Decided | Settled]:
     joins = [
         (number, event)
@@ -68,9 +85,7 @@ def _chosen(told: Told, which: int) -> tuple[int, Decided | Settled]:
 
 def carry_out(world: World, recorded: list[AnyEvent], decision_id: str) -> list[AnyEvent]:
     """What an un-merge with consequences does beside taking the join out, and once only."""
-    request = UnmergeRequest(
-        request_id=str(uuid5(UUID(decision_id), "request")), decision_id=decision_id
-    )
+    request = UnmergeRequest(request_id=request_of(decision_id), decision_id=decision_id)
     found = planned(world, recorded, decision_id)
     done: list[AnyEvent] = []
     for command in commands(world.ledger, request, [decision_id], found):

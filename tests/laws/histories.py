@@ -6,6 +6,7 @@ acts is a history and shrinks to a short one.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -495,7 +496,9 @@ def tell(
     return told
 
 
-stories = st.lists(among(*KINDS), min_size=15, max_size=40)
+_beginnings = st.lists(among(Kind(Say, point=range(6), hours_ago=(None, None, 1))), max_size=6)
+stories = st.builds(operator.add, _beginnings, st.lists(among(*KINDS), min_size=15, max_size=40))
+"""Stories of everything, of which many begin with candidates that are close to each other."""
 
 questions = st.lists(among(SAYS, JUDGES, PAIRS), min_size=15, max_size=40)
 """Stories of candidates, answers and people's words alone."""
@@ -507,7 +510,9 @@ HELD_BACK: list[Act] = [
 ]
 """A join, and two verdicts that it holds back: if it goes, the first of them bars the second."""
 
-waiting = st.lists(among(SAYS, JUDGES, PAIRS), max_size=20).map(lambda then: HELD_BACK + then)
+waiting = st.lists(among(SAYS, JUDGES, PAIRS, ON_JOINS), max_size=20).map(
+    lambda then: HELD_BACK + then
+)
 """Stories of verdicts that wait for a join to go."""
 
 arrivals = st.lists(among(SAYS), min_size=15, max_size=40)

@@ -113,6 +113,20 @@ def test_so_under_any_policy_that_searches_memories(
     consequences.equals_without(policy, story, which, late)
 
 
+@given(presets(), stories, numbers)
+def test_reinstating_takes_the_consequences_back(
+    policy: Policy, story: list[Act], which: int
+) -> None:
+    consequences.reinstating_restores(policy, story, which)
+
+
+@given(policies(search="memories"), stories, numbers)
+def test_so_does_reinstating_under_any_policy_that_searches_memories(
+    policy: Policy, story: list[Act], which: int
+) -> None:
+    consequences.reinstating_restores(policy, story, which)
+
+
 # -- the law can fail ----------------------------------------------------------------------------
 
 

@@ -149,7 +149,7 @@ def test_merged_nodes_come_back_with_what_hung_on_them(ada: Speaker, asking: Jud
     ada.store.unmerge(decision_id=joined["decision_id"])
     assert ada.rows("memories", columns) == before
     history = ada.rows("dedup_log", "decision", f"candidate_id = '{newer}'")
-    assert history == [{"decision": "llm_reject"}]
+    assert history == [{"decision": "llm_reject"}, {"decision": "reversed"}]
 
 
 # -- dedup log -------------------------------------------------------------------------------------

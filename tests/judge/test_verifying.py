@@ -279,8 +279,9 @@ def test_a_retracted_candidate_is_asked_about_once_it_is_restored(
     chosen = Selection(candidate_id=b.candidate_id)
     store.ask(RetractRequest(request_id=fresh(), selection=chosen))
     assert store.verified(server).questions == 0
-    assert store.waiting == 1
+    assert store.waiting == 0
     store.ask(RestoreRequest(request_id=fresh(), selection=chosen))
+    assert store.waiting == 1
     assert store.verified(server).outcomes == {"settled": 1}
 
 

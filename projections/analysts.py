@@ -192,7 +192,7 @@ def queries(folder: Path, *asked: Query) -> list[list[Row]]:
         return _rows(file, asked)
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) or MOVED in str(error):
-            raise StoreError(f"the projections cannot be read: {error}") from error
+            raise StoreError(f"the projections at {folder} cannot be read: {error}") from error
         raise UsageError(str(error)) from error
 
 

@@ -33,6 +33,7 @@ from contracts.requests import (
     SessionRequest,
     SettleRequest,
     UnmergeRequest,
+    WithdrawRequest,
 )
 from infra.broker import free_port
 from palimpsest import Palimpsest, cluster_desk, store
@@ -132,6 +133,7 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     ask(ReverseRequest, selection=JoinSelection(candidate_id=b))
     ask(ReinstateManyRequest, selection=JoinSelection(candidate_id=b))
     ask(SeparateRequest, a=a, b=e)
+    ask(WithdrawRequest, a=a, b=e)
     evidence = Evidence(policy=STORE_TIME.hash, check="dedupe")
     batch: dict[str, Any] = {"decision": "llm_merge", "evidence": evidence}
     first = ask(CombineRequest, a=b, b=c, face="keep", **batch)["decision_id"]

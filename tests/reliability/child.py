@@ -115,7 +115,8 @@ def live(plan: Plan) -> int:
     if "limit" in plan:
         _limit(plan["limit"])
     if "request" in plan:
-        vars(store)["_fresh"] = lambda: plan["request"]
+        assert "fresh" in vars(store)
+        vars(store)["fresh"] = lambda: plan["request"]
     status = 0
     for number, command in enumerate(plan["commands"]):
         out = f"{plan['out']}.{number}"

@@ -127,7 +127,7 @@ class Child:
 
 
 def outcome(store: Path) -> dict[str, Any]:
-    """What an input led to: ids, decisions, joins, faces, dead letters; times and order apart."""
+    """What an input led to: ids, decisions, joins, faces, dead letters; times, requests and order apart."""
     with Log.open(store / "log.sqlite") as log:
         events = [recorded.event for recorded in log.after(0, 10**6)]
         decided = [event for event in events if isinstance(event, Decided | Invalid)]
@@ -135,7 +135,7 @@ def outcome(store: Path) -> dict[str, Any]:
         assert len({event.id for event in events}) == len(events)
         return {
             "decided": [event.model_dump(exclude={"time"}) for event in decided],
-            "redecided": [data.model_dump() for data in redecided],
+            "redecided": [data.model_dump(exclude={"cause"}) for data in redecided],
             "memories": memories(log),
             "letters": [(letter.id, letter.reason) for letter in DeadLetters(log).letters()],
         }

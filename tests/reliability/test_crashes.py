@@ -167,5 +167,6 @@ def test_killed_before_an_effect_and_started_again(
 
 
 def after(name: str) -> tuple[int, ...]:
-    """Un-merging again what was un-merged before the kill is refused, and nothing else happens."""
-    return (3,) if name in ("unmerge", "unmerge with consequences") else ()
+    """What was un-merged before the kill is refused, or not selected, and nothing else happens."""
+    again = {"unmerge": 3, "unmerge with consequences": 3, "reverse": 1}
+    return (again[name],) if name in again else ()

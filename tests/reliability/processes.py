@@ -127,7 +127,7 @@ class Child:
 
 
 def outcome(store: Path) -> dict[str, Any]:
-    """What an input led to: ids, decisions, joins, faces, dead letters; times, requests and order apart."""
+    """What an input led to: ids, decisions, joins, faces, dead letters; no times, causes, order."""
     with Log.open(store / "log.sqlite") as log:
         events = [recorded.event for recorded in log.after(0, 10**6)]
         decided = [event for event in events if isinstance(event, Decided | Invalid)]

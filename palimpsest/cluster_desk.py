@@ -32,6 +32,7 @@ from contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SettleRequest,
+    WithdrawRequest,
 )
 from palimpsest.desk import FrontDesk, answer_or_refusal, told
 from palimpsest.interrupts import between_windows
@@ -55,7 +56,7 @@ _log = logging.getLogger(__name__)
 FOLLOWING_SECONDS = 10.0
 """How long is waited until the store shows what the cluster has done."""
 POLL_SECONDS = 0.05
-IN_BULK = ("reversed", "retracted", "restored")
+IN_BULK = ("reversed", "reinstated", "taken_back", "retracted", "restored")
 """What answers name that was done one command each, of the request's own id and the target's."""
 
 
@@ -248,14 +249,15 @@ def events_of(request: AnyRequest, answer: Answer) -> list[str]:
         each = (reinstate_one(request, one) for one in answer["reinstated"])
         return [event for one in each for event in events_of(one, {})]
     targets = [*_targets(request), *(one for name in IN_BULK for one in answer.get(name, ()))]
-    events = [event_id(event_id(request.request_id, target), "0") for target in targets]
+    each_once = dict.fromkeys(targets)
+    events = [event_id(event_id(request.request_id, target), "0") for target in each_once]
     return [*events, *answer.get("carried_out", ())]
 
 
 def _targets(request: AnyRequest) -> list[str]:
     """What a request is about, where it is one thing; what others did is in their answers."""
     match request:
-        case MergeRequest() | CombineRequest() | SeparateRequest():
+        case MergeRequest() | CombineRequest() | SeparateRequest() | WithdrawRequest():
             return ["pair"]
         case ConfirmRequest() | ReinstateRequest() | ComposeRequest():
             return [request.decision_id]

@@ -13,6 +13,7 @@ import pytest
 
 from contracts.errors import RefusedError, StoreError, TransientError
 from contracts.evidence import Evidence, Verdict
+from contracts.identity import event_id
 from contracts.requests import (
     AccessRequest,
     AnyRequest,
@@ -152,6 +153,14 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     everyones = {request.request for request, owner in ask.workers.asked if owner is None}
     bulk = {"reverse", "reinstate_many", "retract", "restore"}
     assert everyones == bulk | {"compact", "set_policy"}
+
+
+def test_a_reinstatement_is_shown_with_the_consequences_that_it_took_back() -> None:
+    request = ReinstateRequest(request_id=str(uuid4()), decision_id="the join")
+    answer = {"reinstated": ["the join", "another"], "taken_back": ["a consequence"]}
+    each = ("the join", "another", "a consequence")
+    wanted = [event_id(event_id(request.request_id, one), "0") for one in each]
+    assert events_of(request, answer) == wanted
 
 
 def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> None:

@@ -11,7 +11,7 @@ from streams.core.ledger import Ledger
 from streams.core.separations import separation
 from streams.embedded.owners import fold_owner
 
-Waits = Literal["pending", "unreviewed"]
+Waits = Literal["pending", "contradicts", "unreviewed"]
 
 _NEXT = """
 SELECT waits_as, decision, similarity, owner_id, namespace, decision_id, candidate_id, existing_id,
@@ -19,7 +19,7 @@ SELECT waits_as, decision, similarity, owner_id, namespace, decision_id, candida
 FROM review_queue
 WHERE decision_id = coalesce(?, decision_id) AND existing_id = coalesce(?, existing_id)
   AND owner_id = coalesce(?, owner_id)
-ORDER BY waits_as, similarity, position
+ORDER BY waits_as <> 'pending', waits_as, similarity, position
 """
 
 

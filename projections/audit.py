@@ -2,8 +2,8 @@
 # ruff: noqa: S608
 """Queries of the views that say who said what of whom: `d`, `c`, … are `projections.views`' tables.
 
-Every view of words and pairs follows from the events alone, by rules of its own: the tests compare
-it with the ledgers.
+What was said of pairs (`s`), for whom a candidate waits and what contradicts a face are as the fold
+of the ledgers has them; the rest follows from the events alone.
 """
 
 from __future__ import annotations
@@ -17,35 +17,37 @@ FROM d WHERE decision = 'pending'
 """
 """Every neighbour of every question to the judge."""
 
-_STATEMENTS = """
-SELECT position, 0 AS ordinal, event_id, event, decision_id, owner_id, candidate_id, other_id,
-       true AS separates, rank, actor, because, cause, llm_reasoning, decided_at
-FROM w WHERE event = 'separated' OR (event = 'reversed' AND separates)
-UNION ALL
-SELECT v.position, v.ordinal, v.event_id, d.event, d.decision_id, v.owner_id, v.candidate_id,
-       v.neighbour_id, true, d.rank, d.actor, d.because, d.cause, v.reasoning, d.decided_at
-FROM v JOIN d ON d.position = v.position
-WHERE d.event = 'settled' AND v.answer = 'different'
-UNION ALL
-SELECT position, 0, decision_id, event, decision_id, owner_id, candidate_id, joined_to, false,
-       rank, actor, because, cause, NULL, decided_at
-FROM d WHERE event = 'joined'
-UNION ALL
-SELECT w.position, 0, w.event_id, w.event, w.decision_id, w.owner_id, d.candidate_id, d.joined_to,
-       false, w.rank, w.actor, w.because, w.cause, NULL, w.decided_at
-FROM w JOIN d ON d.decision_id = w.decision_id WHERE w.event = 'reinstated'
+_STANDING_TEXTS = """
+SELECT x.event_id
+FROM (SELECT t.event_id, t.decision_id, unnest(list_append(t.sources, d.candidate_id)) AS source
+      FROM t JOIN d ON d.decision_id = t.decision_id) x
+     JOIN c ON c.candidate_id = x.source
+     LEFT JOIN r ON r.decision_id = x.decision_id
+GROUP BY x.event_id
+HAVING count(DISTINCT c.memory_id) = 1 AND bool_and(r.review_status IS DISTINCT FROM 'reversed')
 """
-"""What was said of pairs: that they are two, or (not `separates`) that they are one."""
+"""Composed texts that could speak: their join stands, and their sources are one memory."""
+
+_STATEMENTS = f"""
+SELECT s.*, w.event_id IS NULL AND (s.text IS NULL OR x.event_id IS NOT NULL) AS holds
+FROM s LEFT JOIN w ON w.event = 'reversed' AND s.event = 'separated' AND w.decision_id = s.event_id
+       LEFT JOIN ({_STANDING_TEXTS}) x ON x.event_id = s.text
+"""
+"""What was said of pairs, that they are two or (not `separates`) one, and whether it holds.
+
+A word that was taken back does not, nor one that was said of a composed text which fell apart.
+"""
 
 SEPARATIONS = f"""
-SELECT s.candidate_id, s.other_id, s.owner_id, c.namespace,
-       row_number() OVER (
-           PARTITION BY least(s.candidate_id, s.other_id), greatest(s.candidate_id, s.other_id)
-           ORDER BY {_RANK.format("s.rank")} DESC, s.position DESC, s.ordinal DESC) = 1 AS standing,
-       s.event, s.event_id, s.decision_id, s.rank, s.actor, s.because, s.cause, s.llm_reasoning,
-       s.decided_at, s.position
-FROM ({_STATEMENTS}) s LEFT JOIN c ON c.candidate_id = s.candidate_id
-QUALIFY s.separates
+SELECT x.candidate_id, x.other_id, x.owner_id, c.namespace,
+       x.holds AND row_number() OVER (
+           PARTITION BY least(x.candidate_id, x.other_id), greatest(x.candidate_id, x.other_id),
+                        x.holds
+           ORDER BY {_RANK.format("x.rank")} DESC, x.position DESC, x.ordinal DESC) = 1 AS standing,
+       x.event, x.event_id, x.decision_id, x.rank, x.actor, x.because, x.cause, x.llm_reasoning,
+       x.decided_at, x.position
+FROM ({_STATEMENTS}) x LEFT JOIN c ON c.candidate_id = x.candidate_id
+QUALIFY x.separates
 """
 
 _EVENTS = """
@@ -158,26 +160,28 @@ REVIEW_QUEUE = f"""
 SELECT 'pending' AS waits_as, n.text AS new_text, o.candidate_id AS existing_id,
        coalesce(t.text, o.text) AS existing_text, q.neighbour.cosine AS similarity,
        q.neighbour.cues AS cues, 'pending' AS decision, n.owner_id, n.namespace,
-       d.decided_at, q.decision_id, q.candidate_id, q.position
-FROM (SELECT * FROM ({_QUESTIONS})
-      QUALIFY position = max(position) OVER (PARTITION BY candidate_id)) q
-     JOIN d ON d.position = q.position
-     JOIN c n ON n.candidate_id = q.candidate_id AND n.pending AND n.living
-     JOIN c o ON o.candidate_id = q.neighbour.candidate_id AND o.living
+       q.decided_at, q.decision_id, q.candidate_id, q.position
+FROM (SELECT candidate_id, position, decision_id, decided_at,
+             unnest(neighbours, recursive := false) AS neighbour
+      FROM (FROM d WHERE event IN ('decided', 'redecided')
+            QUALIFY position = max(position) OVER (PARTITION BY candidate_id))) q
+     JOIN c n ON n.candidate_id = q.candidate_id
+       AND list_contains(n.waits_for, q.neighbour.candidate_id)
+     JOIN c o ON o.candidate_id = q.neighbour.candidate_id
      LEFT JOIN ({_TEXTS}) t
        ON t.position = q.position AND t.candidate_id = q.neighbour.candidate_id
-     LEFT JOIN (SELECT * FROM ({SEPARATIONS}) WHERE standing) s
-       ON least(s.candidate_id, s.other_id) = least(n.candidate_id, o.candidate_id)
-          AND greatest(s.candidate_id, s.other_id) = greatest(n.candidate_id, o.candidate_id)
-WHERE list_contains(q.asked, q.neighbour.candidate_id) AND s.position IS NULL
 UNION ALL
-SELECT 'unreviewed', n.text, o.candidate_id, coalesce(t.text, o.text), d.similarity, d.cues,
+SELECT CASE WHEN k.decision_id IS NULL THEN 'unreviewed' ELSE 'contradicts' END, n.text,
+       o.candidate_id, coalesce(t.text, o.text), d.similarity, d.cues,
        d.decision, d.owner_id, d.namespace, d.decided_at, d.decision_id, d.candidate_id, d.position
 FROM d JOIN c n ON n.candidate_id = d.candidate_id AND n.living
      JOIN c o ON o.candidate_id = d.joined_to AND o.living
      LEFT JOIN ({_TEXTS}) t ON t.position = d.position AND t.candidate_id = d.joined_to
      LEFT JOIN r ON r.decision_id = d.decision_id
-WHERE d.rank IN ('rule', 'judge') AND r.review_status IS NULL
-      AND d.decision NOT IN ('hash_exact', 'recent_capture')
+     LEFT JOIN (SELECT unnest(contradicts) AS decision_id FROM m) k ON k.decision_id = d.decision_id
+WHERE r.review_status IS NULL
+      AND (k.decision_id IS NOT NULL OR (
+           d.rank IN ('rule', 'judge') AND d.decision NOT IN ('hash_exact', 'recent_capture')))
 ORDER BY waits_as, similarity, position
 """
+"""What a person can answer. A join that says otherwise than a chosen face waits whatever it is."""

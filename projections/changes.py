@@ -57,7 +57,8 @@ class Changes:
         again, self._upto = position <= self._upto, position
         self._models.note(position, event)
         if not again:
-            self._note(Fact(position, event, _about(event, touched), touched.compared))
+            about = _about(event, touched)
+            self._note(Fact(position, event, about, touched.compared, touched.stated))
         for entry in touched.entries.values():
             self._entries[entry.id] = (position, entry)
             if not _repeats(event) or entry.distinct.representative is entry:
@@ -114,6 +115,7 @@ class Changes:
             topics=tuple(total.topics),
             status=total.status,
             needs_composition=face.needs_composition,
+            contradicts=face.contradicts,
             accesses=total.accesses,
             last_accessed=total.last_accessed,
             created_at=first.decided_at,
@@ -155,7 +157,15 @@ def _about(event: AnyEvent, touched: Touched) -> Entry | None:
 
 
 def _candidate(position: int, entry: Entry) -> CandidateState:
-    return CandidateState(position, entry, entry.text, entry.memory.id, entry.living, entry.pending)
+    return CandidateState(
+        position=position,
+        entry=entry,
+        text=entry.text,
+        memory_id=entry.memory.id,
+        living=entry.living,
+        pending=entry.pending,
+        waits_for=entry.open,
+    )
 
 
 def _distinct(position: int, first: Entry) -> DistinctState | Gone:

@@ -98,6 +98,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("candidates", "producer_id"): "The id that the producer gave it",
     ("candidates", "decision_id"): "Its first decision",
     ("candidates", "decision"): "Its first decision, as the log names it",
+    ("candidates", "waits_for"): "The neighbours that the judge has yet to compare, best first",
     ("candidates", "position"): "The last event that changed this row",
     ("memories", "memory_id"): "The memory: the id of its earliest member",
     ("memories", "created_at"): "When its earliest member was recorded, in UTC",
@@ -108,6 +109,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("memories", "metadata"): "Metadata of the living member that happened last, as JSON",
     ("memories", "status"): "pending while every living member waits for the judge, else living",
     ("memories", "topics"): "Topics of all living members",
+    ("memories", "contradicts"): "Joins that say otherwise than the face that a person chose",
     ("memories", "position"): "The last event that changed this row",
     ("compositions", "decision_id"): "The join that the text belongs to",
     ("compositions", "event_id"): "The event that brought it: of a text made anew, not its join",
@@ -140,7 +142,8 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     (
         "review_queue",
         "waits_as",
-    ): "pending: a question is open; unreviewed: nobody saw the join",
+    ): "pending: a question is open; unreviewed: nobody saw the join;"
+    " contradicts: the join says otherwise than the face that a person chose",
     ("policy_outcomes", "reversed"): "How many of them were reversed",
     ("policy_outcomes", "confirmed"): "How many of them a review agreed with",
     ("policy_outcomes", "mean_similarity"): "The mean score of their joins",

@@ -5,7 +5,7 @@ Rows are named tuples: as immutable as frozen dataclasses, and made in a third o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from contracts.events import AnyEvent, Vector
 from projections.models import Models
 from streams.core.compared import Spoke
 from streams.core.ledger import Entry
+from streams.core.touched import Stated
 
 NOBODY_ELSE: Mapping[str, Spoke] = MappingProxyType({})
 
@@ -24,13 +25,15 @@ NOBODY_ELSE: Mapping[str, Spoke] = MappingProxyType({})
 class Fact(NamedTuple):
     """An event that is a row of its own, for ever; `entry` is the candidate that it is about.
 
-    `spoken` says who spoke for the candidates that it compared, where they did not themselves.
+    `spoken` says who spoke for the candidates that it compared, where they did not themselves;
+    `stated` what it says of pairs.
     """
 
     position: int
     event: AnyEvent
     entry: Entry | None
     spoken: Mapping[str, Spoke] = NOBODY_ELSE
+    stated: Sequence[Stated] = ()
 
 
 class CandidateState(NamedTuple):
@@ -42,6 +45,7 @@ class CandidateState(NamedTuple):
     memory_id: str
     living: bool
     pending: bool
+    waits_for: tuple[str, ...]
 
 
 class DistinctState(NamedTuple):
@@ -70,6 +74,7 @@ class MemoryState(NamedTuple):
     topics: tuple[str, ...]
     status: str
     needs_composition: bool
+    contradicts: tuple[str, ...]
     accesses: int
     last_accessed: datetime | None
     created_at: datetime

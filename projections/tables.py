@@ -22,10 +22,10 @@ from projections.columns import (
 )
 from projections.facts import decision_row, score, verdict_rows
 from projections.rows import Gone, MemoryState, Rows, as_json
-from projections.words import text_row, word_row
+from projections.words import statement_rows, text_row, word_row
 from streams.core.compared import Spoke
 
-LAYOUT = 3
+LAYOUT = 4
 """Raised when a column changes: segments of another layout are made anew from the log."""
 
 
@@ -150,6 +150,7 @@ CANDIDATES = Table(
         _column("hash", TEXT, "entry.distinct.hash"),
         _column("living", YES_NO),
         _column("pending", YES_NO),
+        _column("waits_for", TEXTS),
         _column("position", WHOLE),
     ),
 )
@@ -181,6 +182,7 @@ MEMORIES = Table(
     (
         _column("memory_id", TEXT),
         *(_column(name, kind) for name, kind in MEMORY_COLUMNS),
+        _column("contradicts", TEXTS),
         _column("living", YES_NO, "status", lambda status: status is not None),
         _column("position", WHOLE),
     ),
@@ -230,7 +232,40 @@ POLICIES = Table(
         _column("search", TEXT, "event.data.policy", lambda policy: policy.get("search")),
     ),
 )
-TABLES = (DECISIONS, WORDS, COMPOSITIONS, CANDIDATES, MEMORIES, REVIEWS, VERDICTS, POLICIES)
+STATEMENTS = Table(
+    "statements",
+    ("position", "ordinal"),
+    (
+        _column("position", WHOLE),
+        _column("ordinal", WHOLE),
+        _column("event", TEXT),
+        _column("event_id", TEXT),
+        _column("decision_id", TEXT),
+        _column("owner_id", TEXT),
+        _column("candidate_id", TEXT),
+        _column("other_id", TEXT),
+        _column("separates", YES_NO, "statement.separated"),
+        _column("text", TEXT, "statement.text"),
+        _column("rank", TEXT, "statement.rank"),
+        _column("actor", TEXT),
+        _column("because", TEXT),
+        _column("cause", TEXT),
+        _column("llm_reasoning", TEXT, "reasoning"),
+        _column("decided_at", MOMENT),
+    ),
+)
+"""What was said of pairs; `text` is the composed text that it was said of, by its event."""
+TABLES = (
+    DECISIONS,
+    WORDS,
+    COMPOSITIONS,
+    CANDIDATES,
+    MEMORIES,
+    REVIEWS,
+    VERDICTS,
+    POLICIES,
+    STATEMENTS,
+)
 
 
 _NOTHING: dict[str, Any] = dict.fromkeys(MemoryState._fields)
@@ -253,6 +288,7 @@ def rows_by_table(rows: Rows) -> dict[str, list[Any]]:
         "memories": [_buried(m) if isinstance(m, Gone) else m for m in rows.memories.values()],
         "reviews": list(rows.reviews.values()),
         "verdicts": [row for fact in others for row in verdict_rows(fact)],
+        "statements": [row for fact in rows.facts for row in statement_rows(fact)],
         "policies": [fact for fact in others if isinstance(fact.event, PolicySet)],
     }
 

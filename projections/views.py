@@ -22,6 +22,7 @@ from projections.tables import (
     MEMORIES,
     POLICIES,
     REVIEWS,
+    STATEMENTS,
     VERDICTS,
     WORDS,
 )
@@ -97,6 +98,8 @@ _PARTS = {
     "w": WORDS,
     "t": COMPOSITIONS,
     "p": POLICIES,
+    "s": STATEMENTS,
+    "m": MEMORIES,
 }
 """The tables by the letter that the queries below know them by."""
 
@@ -167,9 +170,9 @@ def views(place: Place) -> dict[str, str]:
         "decisions": over("dcr", _DECISIONS),
         "events": over("dwc", TIMELINE),
         "joins": over("dcr", f"SELECT * FROM ({_DECISIONS}) WHERE joined_to IS NOT NULL"),
-        "separations": over("dcwv", SEPARATIONS),
+        "separations": over("swrtdc", SEPARATIONS),
         "dedup_log": over("dcrwtp", COMPARED),
-        "review_queue": over("dcrwtpv", REVIEW_QUEUE),
+        "review_queue": over("dcrwtpm", REVIEW_QUEUE),
         "daily": over("d", _DAILY),
         "policy_outcomes": over("dr", _POLICY_OUTCOMES),
         "removal_rate": over("c", _REMOVAL_RATE),

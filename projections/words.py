@@ -14,12 +14,14 @@ from contracts.events import (
     Invalid,
     Joined,
     Redecided,
+    Separated,
     Settled,
 )
 from contracts.evidence import Verdict
 from projections.facts import NO_VERDICT
 from projections.rows import Fact
 from streams.core.compared import Spoke
+from streams.core.ledger import Statement
 
 
 class WordRow(NamedTuple):
@@ -93,6 +95,55 @@ def word_row(fact: Fact) -> WordRow | None:
         verdict=verdicts[0] if verdicts else NO_VERDICT,
         spoken=fact.spoken,
     )
+
+
+class StatementRow(NamedTuple):
+    """A word about a pair: that the two are the same, or not."""
+
+    position: int
+    ordinal: int
+    event: str
+    event_id: str
+    decision_id: str | None
+    owner_id: str
+    candidate_id: str
+    other_id: str
+    statement: Statement
+    actor: str | None
+    because: str | None
+    cause: str | None
+    reasoning: str | None
+    decided_at: datetime
+
+
+def statement_rows(fact: Fact) -> list[StatementRow]:
+    """What an event says of pairs, as the fold of its owner's ledger understood it."""
+    event = fact.event
+
+    def said(name: str) -> Any:
+        return getattr(event.data, name, None)
+
+    own = event.id if isinstance(event, Settled | Joined) else None
+    verdicts = said("verdicts") or () if isinstance(event, Separated) else ()
+    return [
+        StatementRow(
+            position=fact.position,
+            ordinal=ordinal,
+            event=kind_of(event),
+            event_id=event.id,
+            decision_id=own or said("decision_id"),
+            owner_id=event.owner_id,
+            candidate_id=one.candidate_id,
+            other_id=one.other_id,
+            statement=one.statement,
+            actor=said("actor"),
+            because=said("because"),
+            cause=said("cause"),
+            reasoning=next((v.reasoning for v in (one.verdict, *verdicts) if v), None),
+            decided_at=event.time,
+        )
+        for ordinal, one in enumerate(fact.stated)
+    ]
 
 
 class TextRow(NamedTuple):

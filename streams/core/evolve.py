@@ -58,7 +58,7 @@ from streams.core.ledger import (
     Statement,
 )
 from streams.core.separations import put_back, state, take_apart, withdraw
-from streams.core.touched import Touched
+from streams.core.touched import Stated, Touched
 from streams.core.walk import answered, heard, keep_questions, record, watch
 
 
@@ -252,25 +252,27 @@ def _record(
     for verdict in heard(verdicts):
         apart = verdict.answer == "different" and not answered(entry, verdict)
         if apart and (verdict.speaker or isinstance(event, Settled)):
-            _tell_apart(ledger, event.id, entry, verdict, rank)
+            _tell_apart(ledger, event.id, entry, verdict, rank, touched)
     record(ledger, entry, given)
     touched.asking.append(entry)
 
 
-def _tell_apart(ledger: Ledger, event_id: str, entry: Entry, verdict: Verdict, rank: Rank) -> None:
+def _tell_apart(
+    ledger: Ledger, event_id: str, entry: Entry, verdict: Verdict, rank: Rank, touched: Touched
+) -> None:
     """Separate a candidate from whose text it was compared with; a composed one while it stands."""
     speaker = verdict.speaker or verdict.neighbour_id
     if verdict.neighbour_id not in ledger.entries:
         return
     if speaker in ledger.composed_by:
-        state(
-            ledger,
-            entry.id,
-            verdict.neighbour_id,
-            Statement(event_id, ledger.seen, True, rank, speaker),
-        )
+        other_id, text = verdict.neighbour_id, speaker
     elif speaker in ledger.entries:
-        state(ledger, entry.id, speaker, Statement(event_id, ledger.seen, True, rank))
+        other_id, text = speaker, None
+    else:
+        return
+    statement = Statement(event_id, ledger.seen, True, rank, text)
+    state(ledger, entry.id, other_id, statement)
+    touched.stated.append(Stated(entry.id, other_id, statement, verdict))
 
 
 def _separated(ledger: Ledger, event: Separated, touched: Touched) -> None:
@@ -288,6 +290,7 @@ def _separated(ledger: Ledger, event: Separated, touched: Touched) -> None:
 def _state(ledger: Ledger, a: str, b: str, statement: Statement, touched: Touched) -> None:
     """Keep a word about a pair, and have both look at their questions again."""
     state(ledger, a, b, statement)
+    touched.stated.append(Stated(a, b, statement))
     touched.asking += (ledger.entries[a], ledger.entries[b])
 
 

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from contracts.evidence import Verdict
 from streams.core.compared import Spoke
-from streams.core.ledger import Edge, Entry, Memory, Review
+from streams.core.ledger import Edge, Entry, Memory, Review, Statement
+
+
+class Stated(NamedTuple):
+    """A word about a pair; `verdict` is the answer that it is, where a judge gave it."""
+
+    candidate_id: str
+    other_id: str
+    statement: Statement
+    verdict: Verdict | None = None
 
 
 @dataclass(slots=True)
@@ -17,7 +28,7 @@ class Touched:
     candidates about which the judge has something to be asked now, or (False) no more. `stirred`
     are those who moved or came to life, so that whoever asks about them looks again; `asking` those
     who look again at their own question alone. `compared` says whose text stood for a candidate
-    that was compared, where that was not its own.
+    that was compared, where that was not its own; `stated` is what it says of pairs.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -26,6 +37,7 @@ class Touched:
     reviews: dict[str, Review | None] = field(default_factory=dict)
     texts: dict[str, bool] = field(default_factory=dict)
     compared: Mapping[str, Spoke] = field(default_factory=dict)
+    stated: list[Stated] = field(default_factory=list, compare=False)
     questions: dict[str, bool] = field(default_factory=dict)
     stirred: list[Entry] = field(default_factory=list, compare=False, repr=False)
     asking: list[Entry] = field(default_factory=list, compare=False, repr=False)

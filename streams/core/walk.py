@@ -197,6 +197,7 @@ def _look_again(ledger: Ledger, entry: Entry, touched: Touched) -> None:
     if still != entry.open:
         entry.open = still
         touched.questions[entry.id] = bool(still)
+        touched.entries[entry.id] = entry
     if isinstance(step, Due):
         ledger.held[entry.id] = entry
     else:

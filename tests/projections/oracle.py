@@ -10,21 +10,19 @@ from __future__ import annotations
 import base64
 import json
 import struct
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.projections import oracle_faces
+from tests.projections import oracle_faces, oracle_questions
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]
 
-RANKS = ("rule", "judge", "review", "person")
 DECISIONS = ("decided", "settled", "joined", "redecided", "invalid")
 EXACT = ("hash_exact", "recent_capture")
-JOINING = ("same", "update", "compose", "unavailable")
 
 
 def moment(text: str | None) -> datetime | None:
@@ -42,36 +40,6 @@ def numbers(vector: Row | None) -> list[float] | None:
     return list(struct.unpack(f"<{len(raw) // 2}e", raw))
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What was said of a candidate and a neighbour, for whom the speaker spoke."""
-
-    neighbour: str
-    speaker: str
-    joins: bool
-
-
-@dataclass
-class Word:
-    """What somebody said of a pair; of a composed text, for as long as that stands."""
-
-    event_id: str
-    pair: frozenset[str]
-    separates: bool
-    rank: str
-    text: str | None = None
-    withdrawn: bool = False
-
-
-@dataclass
-class Apart:
-    """A memory that one request takes apart: who its reversals have parted, and how often."""
-
-    cause: str
-    members: set[str]
-    ends: Counter[str] = field(default_factory=Counter)
-
-
 @dataclass
 class Candidate:
     """A candidate as the log has it by now. `place` is the position at which it arrived."""
@@ -84,9 +52,10 @@ class Candidate:
     position: int
     living: bool = True
     pending: bool = False
+    waits_for: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     closed: bool = False
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[oracle_questions.Answer] = field(default_factory=list)
     accesses: int = 0
     accessed: datetime | None = None
 
@@ -114,15 +83,15 @@ class Candidate:
         return str(self.fields.get("namespace", "default"))
 
     @property
+    def moment(self) -> datetime | None:
+        """When it happened, where the log says so."""
+        return moment(self.data.get("moment"))
+
+    @property
     def happened(self) -> tuple[datetime, int]:
         """When: as the producer says, not after it was recorded; ties by arrival."""
         said = moment(self.fields.get("occurred_at"))
         return (self.at if said is None else min(said, self.at)), self.place
-
-    @property
-    def moment(self) -> datetime | None:
-        """When it happened, where the log says so: older ones go by arrival."""
-        return moment(self.data.get("moment"))
 
 
 @dataclass
@@ -134,14 +103,10 @@ class Join:
     older: Candidate
     data: Row
     place: int
-    ranked: bool = False
     standing: bool = True
     texts: dict[str, Row] = field(default_factory=dict)
-
-    @property
-    def former(self) -> bool:
-        """Whether a person chose who speaks."""
-        return bool(self.data.get("former"))
+    ranked: bool = False
+    by_person: bool = False
 
 
 @dataclass
@@ -194,19 +159,6 @@ class Event:
         return found
 
 
-def _closes(event: Event) -> bool:
-    """Whether a settlement kept both for want of an answer, or of a text.
-
-    Older logs, which name no speakers, closed a question with every verdict that kept both.
-    """
-    if event.data.get("join") is not None:
-        return False
-    verdicts = event.verdicts
-    if event.data["decision"] == "fallback_keep" or any(v["answer"] == "compose" for v in verdicts):
-        return True
-    return bool(verdicts) and all(v.get("speaker") is None for v in verdicts)
-
-
 @dataclass
 class Owner:
     """One owner, after some of its events."""
@@ -216,9 +168,8 @@ class Owner:
     vectors: dict[tuple[str, str], Row | None] = field(default_factory=dict)
     updated: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     memory_of: dict[str, str] = field(default_factory=dict)
-    words: list[Word] = field(default_factory=list)
-    aparts: list[Apart] = field(default_factory=list)
-    reversals: dict[str, Event] = field(default_factory=dict)
+    words: list[oracle_questions.Word] = field(default_factory=list)
+    taken_apart: list[oracle_questions.TakenApart] = field(default_factory=list)
 
     def connect(self) -> None:
         """Find the memory of each candidate: what standing joins connect, by the earliest."""
@@ -246,101 +197,17 @@ class Owner:
         joins = [join for join in self.joins.values() if join.standing and join.newer.id in ids]
         return oracle_faces.face(members, joins)
 
-    # -- pairs ---------------------------------------------------------------------------------
-
-    def say(
-        self, event_id: str, a: str, b: str, separates: bool, rank: str, text: str | None = None
-    ) -> None:
-        """Keep a word about a pair."""
-        self.words.append(Word(event_id, frozenset((a, b)), separates, rank, text))
+    def composed(self, text_id: str) -> Join | None:
+        """The join that a composed text belongs to, by the event that brought it."""
+        return next((join for join in self.joins.values() if text_id in join.texts), None)
 
     def text_stands(self, text_id: str) -> bool:
-        """Whether a composed text's join stands, with all of its sources in one memory."""
-        for join in self.joins.values():
-            if text_id in join.texts:
-                where = {self.memory_of[one] for one in join.texts[text_id]["sources"]}
-                return join.standing and where == {self.memory_of[join.newer.id]}
-        return False
-
-    def separated(self, a: Candidate, b: Candidate) -> bool:
-        """By the last word of the highest rank; without one, as parts of a memory taken apart."""
-        said = [
-            (RANKS.index(word.rank), number, word.separates)
-            for number, word in enumerate(self.words)
-            if word.pair == {a.id, b.id}
-            and not word.withdrawn
-            and (word.text is None or self.text_stands(word.text))
-        ]
-        if said:
-            return max(said)[2]
-        return a.hash != b.hash and any(
-            apart.ends[a.id] > 0 and apart.ends[b.id] > 0 for apart in self.aparts
-        )
-
-    def take_apart(self, join: Join, cause: str, by: int) -> None:
-        """Count a reversal of a request that takes a memory apart, or one that was taken back."""
-        apart = [a for a in self.aparts if a.cause == cause and join.newer.id in a.members]
-        if not apart:
-            where = self.memory_of[join.newer.id]
-            members = {one for one, memory in self.memory_of.items() if memory == where}
-            apart = [Apart(cause, members)]
-            self.aparts += apart
-        for end in (join.newer.id, join.older.id):
-            apart[-1].ends[end] += by
-
-    # -- questions (design 2a) -----------------------------------------------------------------
-
-    def waits(self, one: Candidate) -> bool:
-        """Whether a candidate's question is open, or its answer held back: a walk, best first."""
-        for neighbour in [] if one.closed else one.asked:
-            other = self.candidates[neighbour]
-            if self.memory_of[other.id] == self.memory_of[one.id]:
-                return False
-            if self.separated(one, other):
-                continue
-            answers = [
-                answer
-                for answer in one.answers
-                if answer.neighbour == other.id and self._holds(answer)
-            ]
-            if any(answer.joins for answer in answers) or (not answers and other.living):
-                return True
-        return False
-
-    def _holds(self, answer: Answer) -> bool:
-        """Whether who spoke is the neighbour, or still of its memory."""
-        if answer.speaker == answer.neighbour:
-            return True
-        where = self.memory_of[answer.neighbour]
-        if answer.speaker in self.candidates:
-            return self.memory_of[answer.speaker] == where
-        composed = [join for join in self.joins.values() if answer.speaker in join.texts]
-        return (
-            bool(composed)
-            and self.memory_of[composed[0].newer.id] == where
-            and self.text_stands(answer.speaker)
-        )
-
-    def answer(self, event: Event, one: Candidate) -> None:
-        """Keep verdicts: up to the first that joins, and of two about the same texts the first."""
-        for verdict in event.verdicts:
-            neighbour, joins = verdict["neighbour_id"], verdict["answer"] in JOINING
-            speaker = verdict.get("speaker") or neighbour
-            known = any((a.neighbour, a.speaker) == (neighbour, speaker) for a in one.answers)
-            if neighbour in self.candidates and not known:
-                one.answers.append(Answer(neighbour, speaker, joins))
-                told = event.name == "settled" or verdict.get("speaker") is not None
-                if verdict["answer"] == "different" and told:
-                    self._tell_apart(event, one, neighbour, speaker)
-            if joins:
-                return
-
-    def _tell_apart(self, event: Event, one: Candidate, neighbour: str, speaker: str) -> None:
-        rank = event.data.get("rank") or "judge"
-        if speaker in self.candidates:
-            self.say(event.id, one.id, speaker, True, rank)
-        else:
-            self.say(event.id, one.id, neighbour, True, rank, speaker)
+        """Whether a composed text could speak: its join stands, its sources are together."""
+        join = self.composed(text_id)
+        if join is None or not join.standing:
+            return False
+        ids = [join.newer.id, *join.texts[text_id]["sources"]]
+        return len({self.memory_of[one] for one in ids}) == 1
 
     def text_vector(self, candidate: Candidate) -> Row | None:
         """The vector of a distinct text."""
@@ -356,6 +223,7 @@ class Oracle:
         self.events: list[Event] = []
         self.by_id: dict[str, Event] = {}
         self.questions: list[Question] = []
+        self.latest: dict[str, Question] = {}
         self.reviews: dict[str, str] = {}
         self.compositions: list[Row] = []
         self.compared: dict[int, dict[str, str]] = {}
@@ -367,20 +235,27 @@ class Oracle:
         owner = self.owners[event.owner]
         self.compared[event.position] = self._texts_compared(event, owner)
         before = owner.memory_of
+        oracle_questions.note(event, owner)
         about = self._fold(event, owner)
         owner.connect()
-        for asking in owner.candidates.values():
-            pending = owner.waits(asking)
-            if pending != asking.pending:
-                asking.pending, asking.position = pending, event.position
-                owner.updated[owner.memory_of[asking.id]] = event.position, event.at
         for one, memory in owner.memory_of.items():
             if one in before and before[one] != memory:
                 owner.candidates[one].position = event.position
+        about = [*about, *self._walk(event, owner)]
         for one in about:
             owner.updated[owner.memory_of[one]] = event.position, event.at
         self.events.append(event)
         self.by_id[event.id] = event
+
+    def _walk(self, event: Event, owner: Owner) -> Iterator[str]:
+        """Ask anew what every candidate waits for; return those that wait, or do no more."""
+        for one in owner.candidates.values():
+            pending, waits_for = oracle_questions.waits(owner, one)
+            if (pending, waits_for) != (one.pending, one.waits_for):
+                one.position = event.position
+            if pending != one.pending:
+                yield one.id
+            one.pending, one.waits_for = pending, waits_for
 
     # -- the fold ------------------------------------------------------------------------------
 
@@ -389,25 +264,39 @@ class Oracle:
         data = event.data
         match event.name:
             case "decided":
-                return self._decided(event, owner)
+                one = Candidate(
+                    event.subject, event.position, event.at, event.id, data, event.position
+                )
+                owner.candidates[one.id] = self.candidates[one.id] = one
+                first = not any(
+                    (c.namespace, c.hash) == (one.namespace, one.hash)
+                    for c in owner.candidates.values() if c is not one
+                )  # fmt: skip
+                if first and data["content"].get("vector") is not None:
+                    owner.vectors[one.namespace, one.hash] = data["content"]["vector"]
+                owner.vectors.setdefault((one.namespace, one.hash), None)
+                self._decide(event, owner, one, one.place)
+                return [one.id]
             case "settled" | "redecided":
                 one = owner.candidates[data["candidate_id"]]
                 one.position = event.position
-                if event.name == "settled":
-                    owner.answer(event, one)
-                    one.closed = one.closed or _closes(event)
                 self._decide(event, owner, one, one.place)
                 return [one.id]
             case "joined":
                 one = owner.candidates[data["candidate_id"]]
-                other = owner.candidates[data["join"]["to"]]
-                owner.say(event.id, one.id, other.id, False, data["rank"])
                 self._connect(event, owner, one, event.position)
                 return [one.id]
+            case "reversed" if data["decision_id"] not in owner.joins:
+                return []
             case "reversed":
-                return self._reversed(event, owner)
+                self.reviews[data["decision_id"]] = "reversed"
+                owner.joins[data["decision_id"]].standing = False
+                return [data["candidate_id"], data["joined_to"]]
             case "reinstated":
-                return self._reinstated(event, owner)
+                self.reviews[data["decision_id"]] = "reinstated"
+                join = owner.joins[data["decision_id"]]
+                join.standing = True
+                return [join.newer.id]
             case "confirmed":
                 self.reviews[data["decision_id"]] = "confirmed"
                 return []
@@ -431,86 +320,38 @@ class Oracle:
             case "policy_set":
                 self.searches[data["hash"]] = data["policy"].get("search", "")
                 return []
-            case "separated":
-                owner.say(event.id, data["candidate_id"], data["other_id"], True, data["rank"])
-                return []
-            case "refused":
-                found = owner.candidates.get(data.get("candidate_id") or "")
-                if found is not None and data["command"] == "settle":
-                    owner.answer(event, found)
-                return []
-            case "invalid" | "session_ended" | "compacted":
+            case "separated" | "refused" | "invalid" | "session_ended" | "compacted":
                 return []
             case _:
                 raise ValueError(event.name)
 
-    def _decided(self, event: Event, owner: Owner) -> Iterable[str]:
-        """A candidate arrives."""
-        data = event.data
-        one = Candidate(event.subject, event.position, event.at, event.id, data, event.position)
-        same = [c for c in owner.candidates.values() if c.namespace == one.namespace]
-        key, vector = (one.namespace, one.hash), data["content"].get("vector")
-        if vector is not None and one.hash not in {c.hash for c in same}:
-            owner.vectors[key] = vector
-        owner.vectors.setdefault(key, None)
-        owner.candidates[one.id] = self.candidates[one.id] = one
-        self._decide(event, owner, one, one.place)
-        return [one.id]
-
-    def _reinstated(self, event: Event, owner: Owner) -> Iterable[str]:
-        """A reversal taken back."""
-        join = owner.joins[event.data["decision_id"]]
-        self.reviews[join.id] = "reinstated"
-        reversal = owner.reversals[join.id].data
-        if reversal["separates"] and reversal.get("cause") is not None:
-            owner.take_apart(join, reversal["cause"], -1)
-        join.standing = True
-        owner.say(event.id, join.newer.id, join.older.id, False, event.data["rank"])
-        return [join.newer.id]
-
-    def _reversed(self, event: Event, owner: Owner) -> Iterable[str]:
-        """A join taken out, or a separation taken back."""
-        data = event.data
-        withdrawn = [word for word in owner.words if word.event_id == data["decision_id"]]
-        join = owner.joins.get(data["decision_id"])
-        if join is None:
-            for word in withdrawn:
-                word.withdrawn = True
-            return []
-        self.reviews[join.id] = "reversed"
-        join.standing = False
-        owner.reversals[join.id] = event
-        if data["separates"]:
-            owner.say(event.id, data["candidate_id"], data["joined_to"], True, data["rank"])
-            if data.get("cause") is not None:
-                owner.take_apart(join, data["cause"], 1)
-        return [data["candidate_id"], data["joined_to"]]
-
     def _decide(self, event: Event, owner: Owner, one: Candidate, place: int) -> None:
         evidence = event.data["evidence"]
-        if event.name == "redecided" or (event.name == "decided" and evidence.get("asked")):
+        if event.name != "settled":
             one.asked = evidence.get("asked", [])
             one.closed = event.data["decision"] == "fallback_keep"
-        if event.data["decision"] == "pending":
-            self.questions.append(
-                Question(
-                    event.position,
-                    event.id,
-                    one,
-                    evidence.get("asked", []),
-                    evidence.get("neighbours", []),
-                    event.at,
-                    self.compared[event.position],
-                )
+            question = Question(
+                event.position,
+                event.id,
+                one,
+                one.asked,
+                evidence.get("neighbours", []),
+                event.at,
+                self.compared[event.position],
             )
+            self.latest[one.id] = question
+            if event.data["decision"] == "pending":
+                self.questions.append(question)
+        elif event.data.get("join") is None:
+            one.closed = one.closed or oracle_questions.closes(event)
         if event.data.get("join") is not None:
             self._connect(event, owner, one, place)
 
     def _connect(self, event: Event, owner: Owner, one: Candidate, place: int) -> None:
         said = event.data["join"]
-        verdicts = (event.evidence or {}).get("verdicts", [])
-        ranked = any(verdict.get("speaker") is not None for verdict in verdicts)
-        join = Join(event.id, one, owner.candidates[said["to"]], said, place, ranked)
+        join = Join(event.id, one, owner.candidates[said["to"]], said, place)
+        join.ranked = any(verdict.get("speaker") is not None for verdict in event.verdicts)
+        join.by_person = event.data.get("rank") == "person"
         owner.joins[event.id] = join
         if event.data.get("composition") is not None:
             self._compose(event, owner, join)
@@ -551,9 +392,9 @@ class Oracle:
                 found[one] = owner.face(one).text
         for verdict in evidence.get("verdicts", []):
             speaker = verdict.get("speaker")
-            texts = {key: text for join in owner.joins.values() for key, text in join.texts.items()}
-            if speaker in texts:
-                found[verdict["neighbour_id"]] = texts[speaker]["content"]["text"]
+            composed = owner.composed(speaker)
+            if composed is not None:
+                found[verdict["neighbour_id"]] = composed.texts[speaker]["content"]["text"]
             elif speaker is not None:
                 found[verdict["neighbour_id"]] = owner.candidates[speaker].text
         return found

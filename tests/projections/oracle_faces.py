@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 class Face:
     """The text that speaks.
 
-    `displaced` has, by the hash of a text, the face that an exact repeat of it brings back;
-    `behind` are the hashes that stand for this face once it is displaced. A person may have
-    `chosen` it; what persons displaced is `former`.
+    `displaced`: by the hash of a text, the face that an exact repeat of it brings back. `behind`:
+    the hashes that stand for this face once it is displaced. `chosen`: a person said that it
+    speaks; `former` are the hashes of what persons displaced, and `contradicts` the joins that say
+    otherwise.
     """
 
     speaker: Candidate
@@ -26,6 +27,7 @@ class Face:
     needs_composition: bool = False
     chosen: bool = False
     former: frozenset[str] = frozenset()
+    contradicts: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -39,13 +41,8 @@ class Face:
 
     @property
     def sources(self) -> list[str]:
-        """Whose words it has."""
+        """The candidates whose words it has."""
         return self.composition["sources"] if self.composition else [self.speaker.id]
-
-    def among(self, displaced: Mapping[str, Face]) -> Face:
-        """This face, with what it may give way to again: not itself, nor what is behind it."""
-        own = {self.hash, *self.behind, *self.former}
-        return replace(self, displaced={k: v for k, v in displaced.items() if k not in own})
 
 
 @dataclass
@@ -105,94 +102,114 @@ def standing_text(join: Join, everyone: dict[str, Candidate]) -> dict[str, Any] 
 
 
 def _united(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face) -> Face:
-    if join.former or older.chosen or newer.chosen:
-        return _as_a_person_said(join, older, newer)
+    if join.data.get("former"):
+        return _chosen(join, older, newer)
+    if older.chosen or newer.chosen:
+        return _stays(join, older, newer)
     match join.data["face"]:
         case "keep":
-            return replace(older, behind=_behind(older, older, newer)) if join.ranked else older
+            return _with_both_behind(older, older, newer) if join.ranked else older
         case "repeat":
             return _repeated(everyone, older, newer)
         case "take":
-            return _later(older, newer)
+            return _taken(older, newer)
         case "text":
-            text = standing_text(join, everyone)
-            if text is not None:
-                return _composed(join, everyone, text, older, newer)
-            taken = _later(older, newer)
-            lost = _has_lost_a_text(join, everyone, older, newer)
-            return replace(taken, needs_composition=taken.needs_composition or lost)
+            return _composed(join, everyone, older, newer)
         case other:
             raise ValueError(other)
 
 
-def newest(candidates: Sequence[Candidate]) -> Candidate:
-    """Who happened last: by moments where any of them says when, else by arrival."""
-    if any(one.moment is not None for one in candidates):
-        return max(candidates, key=lambda one: (one.moment or one.at, one.place))
-    return max(candidates, key=lambda one: one.place)
+# -- what persons chose ----------------------------------------------------------------------------
 
 
-def _is_earlier(face: Face, other: Face) -> bool:
-    """Whether it happened before the other, where either says when."""
-    ours, theirs = face.speaker, other.speaker
-    if ours.moment is None and theirs.moment is None:
-        return False
-    return ours is not theirs and newest([ours, theirs]) is theirs
+def _chosen(join: Join, older: Face, newer: Face) -> Face:
+    """A person says who speaks: whatever the other stood for comes back no more by itself."""
+    takes = join.data["face"] == "take"
+    winner, loser = (newer, older) if takes else (older, newer)
+    former = older.former | newer.former | loser.behind | {loser.hash}
+    former -= {winner.hash}
+    displaced = _without({**older.displaced, **newer.displaced}, winner, former)
+    return replace(winner, chosen=True, former=former, contradicts=(), displaced=displaced)
 
 
-def _later(older: Face, newer: Face) -> Face:
-    return _over(older, newer) if _is_earlier(newer, older) else _over(newer, older)
+def _stays(join: Join, older: Face, newer: Face) -> Face:
+    """What a person chose survives; of two the older one, and a join that says otherwise waits."""
+    winner, other = (older, newer) if older.chosen else (newer, older)
+    former = (older.former | newer.former) - {winner.hash}
+    displaced = _without({**older.displaced, **newer.displaced}, winner, former)
+    contradicts = older.contradicts + newer.contradicts
+    rule = join.data["face"]
+    automatic = rule in ("take", "text") and not join.by_person
+    if other.hash in former if rule == "repeat" else other.chosen or automatic:
+        contradicts += (join.id,)
+    return replace(winner, former=former, displaced=displaced, contradicts=contradicts)
 
 
-def _over(winner: Face, loser: Face) -> Face:
-    """The loser may come back, by a repeat of it or of what stands for it."""
-    back = replace(loser, displaced={}, needs_composition=False)
-    again = dict.fromkeys((*loser.behind, loser.hash), back)
-    displaced = {**loser.displaced, **winner.displaced, **again}
-    own = {winner.hash, *winner.behind}
-    return replace(winner, displaced={k: v for k, v in displaced.items() if k not in own})
-
-
-def _behind(winner: Face, older: Face, newer: Face) -> frozenset[str]:
-    return (older.behind | newer.behind | {older.hash, newer.hash}) - {winner.hash}
+# -- what automation does --------------------------------------------------------------------------
 
 
 def _repeated(everyone: dict[str, Candidate], older: Face, newer: Face) -> Face:
+    """A displaced text comes back, or whoever it stood for: not a source of what speaks."""
     back = older.displaced.get(newer.hash)
-    if back is None or _is_earlier(newer, older):
-        return older
-    sources = older.composition["sources"] if older.composition else []
-    if newer.hash in {everyone[one].hash for one in sources if one in everyone}:
+    sources = older.sources if older.composition else []
+    hashes = {everyone[one].hash for one in sources if one in everyone}
+    if back is None or newer.hash in hashes or _happened_before(newer, older):
         return older
     if back.hash == newer.hash:
         back = replace(newer, behind=back.behind)
     return _over(back, older)
 
 
-def _composed(
-    join: Join, everyone: dict[str, Candidate], text: dict[str, Any], older: Face, newer: Face
-) -> Face:
-    face = Face(newest([everyone[one] for one in text["sources"]]), text)
-    if join.ranked:
-        face = replace(face, behind=_behind(face, older, newer))
-    return face.among({**older.displaced, **newer.displaced})
-
-
-def _has_lost_a_text(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face) -> bool:
-    """Whether two texts or more are left to compose: one speaks for itself."""
+def _composed(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face) -> Face:
+    text = standing_text(join, everyone)
+    if text is not None:
+        speaker = _last([everyone[one] for one in text["sources"]])
+        found = Face(speaker, text)
+        if join.ranked:
+            found = _with_both_behind(found, older, newer)
+        return replace(found, displaced=_without({**older.displaced, **newer.displaced}, found))
     first: dict[str, Any] = next(iter(join.texts.values()), {"sources": []})
-    sources = [*older.sources, *newer.sources] if join.ranked else first["sources"]
-    left = {everyone[one].hash for one in sources if one in everyone and everyone[one].living}
-    return len(left) > 1
+    lost = [*older.sources, *newer.sources] if join.ranked else first["sources"]
+    left = {everyone[one].hash for one in lost if one in everyone and everyone[one].living}
+    taken = _taken(older, newer)
+    return replace(taken, needs_composition=taken.needs_composition or len(left) > 1)
 
 
-def _as_a_person_said(join: Join, older: Face, newer: Face) -> Face:
-    """What a person chose speaks on, and what it displaced is former: no repeat brings it back."""
-    former = older.former | newer.former
-    if join.former:
-        winner, loser = (newer, older) if join.data["face"] == "take" else (older, newer)
-        former |= loser.behind | {loser.hash}
-    else:
-        winner = older if older.chosen else newer
-    chosen = replace(winner, chosen=True, former=former - {winner.hash})
-    return chosen.among({**older.displaced, **newer.displaced})
+def _taken(older: Face, newer: Face) -> Face:
+    """Who happened later speaks; by arrival where neither says when."""
+    return _over(older, newer) if _happened_before(newer, older) else _over(newer, older)
+
+
+def _happened_before(face: Face, other: Face) -> bool:
+    ours, theirs = face.speaker, other.speaker
+    if ours.moment is None and theirs.moment is None:
+        return False
+    return ours is not theirs and _last([ours, theirs]) is theirs
+
+
+def _last(candidates: Sequence[Candidate]) -> Candidate:
+    """Who happened last, ties by arrival; by arrival where nobody says when."""
+    if all(one.moment is None for one in candidates):
+        return max(candidates, key=lambda one: one.place)
+    return max(candidates, key=lambda one: (one.moment or one.at, one.place))
+
+
+def _with_both_behind(winner: Face, older: Face, newer: Face) -> Face:
+    both = older.behind | newer.behind | {older.hash, newer.hash}
+    return replace(winner, behind=both - {winner.hash})
+
+
+def _over(winner: Face, loser: Face) -> Face:
+    """The loser may come back: by its own text, or by one that stood behind it."""
+    back = replace(loser, displaced={}, needs_composition=False)
+    displaced = {**loser.displaced, **winner.displaced}
+    displaced |= dict.fromkeys([*loser.behind, loser.hash], back)
+    return replace(winner, displaced=_without(displaced, winner))
+
+
+def _without(
+    displaced: Mapping[str, Face], winner: Face, former: frozenset[str] = frozenset()
+) -> dict[str, Face]:
+    """What may come back: not the winner, what it stands for, nor what a person displaced."""
+    gone = {winner.hash, *winner.behind, *former}
+    return {text: face for text, face in displaced.items() if text not in gone}

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from tests.projections import oracle_questions
 from tests.projections.oracle import (
     DECISIONS,
     EXACT,
-    RANKS,
     Candidate,
     Event,
     Oracle,
-    Question,
     Row,
     Tables,
     moment,
@@ -43,12 +42,12 @@ def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
         "events": _events(said, decisions),
         "separations": _separations(said),
         "dedup_log": compared,
-        "review_queue": [*_waiting(said), *_unreviewed(said, decisions)],
+        "review_queue": [*_waiting(said), *_to_review(said, decisions, memories)],
         "daily": _daily(decisions),
         "policy_outcomes": _policy_outcomes(decisions),
         "removal_rate": _removal_rate(candidates),
         "judge_cost": _judge_cost(verdicts),
-        "lancedb memories": memories,
+        "lancedb memories": [{k: v for k, v in m.items() if k != "contradicts"} for m in memories],
         "lancedb candidates": _distinct(said),
     }
 
@@ -78,6 +77,7 @@ def _candidates(said: Oracle) -> list[Row]:
             "hash": one.hash,
             "living": one.living,
             "pending": one.pending,
+            "waits_for": one.waits_for,
             "position": one.position,
         }
         for owner in said.owners.values()
@@ -109,6 +109,7 @@ def _memories(said: Oracle) -> Iterable[Row]:
                 ),
                 "status": "pending" if all(one.pending for one in living) else "living",
                 "needs_composition": face.needs_composition,
+                "contradicts": list(face.contradicts),
                 "accesses": sum(one.accesses for one in members),
                 "last_accessed": _latest(one.accessed for one in members),
                 "created_at": members[0].at,
@@ -444,61 +445,31 @@ def _last(said: Oracle, event: Event, name: str, **about: str) -> str | None:
 
 
 def _separations(said: Oracle) -> list[Row]:
-    """Every time that two were said not to be the same; of a pair the last of the highest rank."""
-    rows: list[Row] = []
-    words: dict[frozenset[str], list[tuple[int, int, int]]] = defaultdict(list)
-    for event in said.events:
-        for number, (a, b, rank, separates, reasoning) in enumerate(_words(said, event)):
-            said_at = (RANKS.index(rank), event.position, number)
-            words[frozenset((a, b))].append(said_at)
-            if separates:
-                own = event.id if event.name == "settled" else None
-                row = {
-                    "candidate_id": a,
-                    "other_id": b,
-                    "owner_id": event.owner,
-                    "namespace": said.candidates[a].namespace,
-                    "standing": said_at,
-                    "event": event.name,
-                    "event_id": event.id,
-                    "decision_id": event.data.get("decision_id", own),
-                    "rank": rank,
-                    "actor": event.data.get("actor"),
-                    "because": event.data.get("because"),
-                    "cause": event.data.get("cause"),
-                    "llm_reasoning": reasoning,
-                    "decided_at": event.at,
-                    "position": event.position,
-                }
-                rows.append(row)
-    for row in rows:
-        pair = frozenset((row["candidate_id"], row["other_id"]))
-        row["standing"] = row["standing"] == max(words[pair])
-    return rows
-
-
-def _words(said: Oracle, event: Event) -> Iterable[tuple[str, str, str, bool, str | None]]:
-    """Who was said to be, or not to be, the same as whom: by which rank, and why."""
-    data = event.data
-    reasoning = (event.verdicts or [{}])[0].get("reasoning")
-    match event.name:
-        case "separated":
-            yield data["candidate_id"], data["other_id"], data["rank"], True, reasoning
-        case "reversed" if data["separates"]:
-            yield data["candidate_id"], data["joined_to"], data["rank"], True, reasoning
-        case "settled":
-            for verdict in event.verdicts:
-                if verdict["answer"] == "different":
-                    rank = data.get("rank", "judge")
-                    told = verdict.get("reasoning")
-                    yield data["candidate_id"], verdict["neighbour_id"], rank, True, told
-        case "joined":
-            yield data["candidate_id"], data["join"]["to"], data["rank"], False, None
-        case "reinstated":
-            join = said.owners[event.owner].joins[data["decision_id"]]
-            yield join.newer.id, join.older.id, data["rank"], False, None
-        case _:
-            return
+    """Every time that two were said not to be the same; of a pair one holds at most."""
+    return [
+        {
+            "candidate_id": word.pair[0],
+            "other_id": word.pair[1],
+            "owner_id": word.event.owner,
+            "namespace": said.candidates[word.pair[0]].namespace,
+            "standing": oracle_questions.held(owner, *word.pair) is word,
+            "event": word.event.name,
+            "event_id": word.event.id,
+            "decision_id": word.event.id
+            if word.event.name == "settled"
+            else word.event.data.get("decision_id"),
+            "rank": word.rank,
+            "actor": word.event.data.get("actor"),
+            "because": word.event.data.get("because"),
+            "cause": word.event.data.get("cause"),
+            "llm_reasoning": word.reasoning,
+            "decided_at": word.event.at,
+            "position": word.event.position,
+        }
+        for owner in said.owners.values()
+        for word in owner.words
+        if word.separates
+    ]
 
 
 def _dedup_log(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
@@ -602,13 +573,7 @@ def _pair(
 
 
 def _waiting(said: Oracle) -> list[Row]:
-    """Of each candidate that waits, the pairs of its latest question that nobody told apart."""
-    apart = {
-        frozenset((row["candidate_id"], row["other_id"]))
-        for row in _separations(said)
-        if row["standing"]
-    }
-    latest: dict[str, Question] = {one.candidate.id: one for one in said.questions}
+    """The pairs that the judge, or a person, has yet to compare."""
     return [
         {
             "waits_as": "pending",
@@ -627,24 +592,22 @@ def _waiting(said: Oracle) -> list[Row]:
             "candidate_id": question.candidate.id,
             "position": question.position,
         }
-        for question in latest.values()
-        if question.candidate.pending and question.candidate.living
+        for question in said.latest.values()
         for asked in question.neighbours
-        if asked["candidate_id"] in question.asked
-        if frozenset((question.candidate.id, asked["candidate_id"])) not in apart
-        if said.candidates[asked["candidate_id"]].living
+        if asked["candidate_id"] in question.candidate.waits_for
     ]
 
 
-def _unreviewed(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
+def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) -> list[Row]:
+    """Automatic joins that nobody saw, and those that contradict a face that a person chose."""
+    contradict = {one for memory in memories for one in memory["contradicts"]}
     rows = []
     for row in decisions:
-        if row["joined_to"] is None or row["rank"] not in ("rule", "judge"):
+        if row["joined_to"] is None or row["review_status"] != "unreviewed":
             continue
         one, other = said.candidates[row["candidate_id"]], said.candidates[row["joined_to"]]
-        if row["decision"] in EXACT or row["review_status"] != "unreviewed":
-            continue
-        if not (one.living and other.living):
+        automatic = row["rank"] in ("rule", "judge") and row["decision"] not in EXACT
+        if not (automatic or row["decision_id"] in contradict) or not (one.living and other.living):
             continue
         copied = ("similarity", "cues", "decision", "owner_id", "namespace", "decided_at",
                   "decision_id", "candidate_id", "position")  # fmt: skip
@@ -652,7 +615,7 @@ def _unreviewed(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
         rows.append(
             {name: row[name] for name in copied}
             | {
-                "waits_as": "unreviewed",
+                "waits_as": "contradicts" if row["decision_id"] in contradict else "unreviewed",
                 "new_text": one.text,
                 "existing_id": other.id,
                 "existing_text": texts.get(other.id, other.text),

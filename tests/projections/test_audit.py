@@ -298,13 +298,13 @@ def test_a_text_composed_anew_is_a_row(tmp_path: Path, ada: Told) -> None:
     a, b, _ = composed(ada)
     c = ada.say("Alice is on the ward.", (b, 0.8))
     ada.answer(c, b, "compose", "Alice works at night on the ward.", a, b, c)
-    ada.run(Retract(candidate_id=b, **ada.words()))
+    ada.run(Retract(candidate_id=a, **ada.words()))
     [join] = ada.ledgers[OWNER].composing
-    anew = Composition(content=content_of("Alice, nurse, is on the ward."), sources=(a, c))
+    anew = Composition(content=content_of("On the ward, Alice works at night."), sources=(b, c))
     [event] = ada.run(Compose(decision_id=join, composition=anew, **ada.words()))
     show(tmp_path, ada)
     wanted = f"SELECT decision_id, text FROM compositions WHERE event_id = '{event.id}'"
-    assert rows(tmp_path, wanted) == [(join, "Alice, nurse, is on the ward.")]
+    assert rows(tmp_path, wanted) == [(join, "On the ward, Alice works at night.")]
     [[answers]] = rows(tmp_path, f"SELECT answers FROM events WHERE event_id = '{event.id}'")
     assert answers == join
 

@@ -160,7 +160,7 @@ def remembered_answers_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def the_last_word_holds_whoever_said_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    replace_sql(monkeypatch, "SEPARATIONS", "s.position DESC", "s.position")
+    replace_sql(monkeypatch, "SEPARATIONS", "x.position DESC", "x.position")
 
 
 def retracted_pairs_are_reviewed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ def rows(a: str, x: str, b: str, c: str, ids: dict[str, str], other: dict[str, s
         ],
         "candidates": _candidates(a, x, b, c, ids),
         "memories": [{k: v for k, v in row.items() if k != "vector"} for row in memories],
-        "lancedb memories": memories,
+        "lancedb memories": [{k: v for k, v in m.items() if k != "contradicts"} for m in memories],
         "lancedb candidates": [
             _distinct(a, FERRY, a, "s1"),
             _distinct(b, DAILY, a, None),
@@ -250,7 +250,7 @@ def _candidates(a: str, x: str, b: str, c: str, ids: dict[str, str]) -> list[Row
         "owner_id": "ada", "namespace": "default", "source": "test", "session_id": None,
         "category": None, "kind": "fact", "confidence": None, "importance": None,
         "intensity": None, "topics": [], "metadata": None, "occurred_at": None, "living": True,
-        "pending": False,
+        "pending": False, "waits_for": [],
     }  # fmt: skip
 
     def row(one: str, number: int, text: str, name: str, position: int) -> Row:
@@ -283,7 +283,7 @@ def _memories(a: str, b: str, c: str) -> list[Row]:
     """The kettle's has no living member."""
     plain: Row = {
         "owner_id": "ada", "namespace": "default", "status": "living", "needs_composition": False,
-        "updated_at": at(18), "position": 13, "accesses": 1,
+        "updated_at": at(18), "position": 13, "accesses": 1, "contradicts": [],
     }  # fmt: skip
     return [
         plain

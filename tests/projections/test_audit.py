@@ -20,6 +20,7 @@ from contracts.commands import (
     Separate,
     Settle,
     Unmerge,
+    Withdraw,
 )
 from contracts.events import Composition
 from contracts.evidence import Answer, Evidence, Neighbour, Verdict
@@ -31,6 +32,7 @@ from projections.timeline import Timeline
 from projections.verify import verify
 from streams.core.separations import said_of
 from tests.projections.histories import STANDARD, History, content_of
+from tests.projections.test_oracle import wrong
 
 OWNER = "ada"
 FACES = STANDARD.model_copy(update={"name": "faces", "search": "memories"})
@@ -253,6 +255,102 @@ def test_the_existing_text_is_the_face_of_another(
     show(tmp_path, ada)
     log = "SELECT existing_id, existing_text FROM dedup_log WHERE decision = 'llm_reject'"
     assert rows(tmp_path, log) == [(a, "She moved to Berlin.")]
+
+
+def test_who_spoke_for_a_neighbour_is_separated(
+    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the neighbour itself, whose text nobody compared."""
+    faces(ada, monkeypatch)
+    a = ada.say("She lives in Rome.")
+    b = ada.say("She moved to Berlin.", (a, 0.8))
+    ada.answer(b, a, "update")
+    c = ada.say("She visits Rome.", (a, 0.75))
+    different = ada.answer(c, a, "different")
+    show(tmp_path, ada)
+    wanted = "SELECT candidate_id, other_id, event_id, standing, llm_reasoning FROM separations"
+    assert rows(tmp_path, wanted) == [(c, b, different, True, "as it reads")]
+    assert wrong(tmp_path, ada.log) == []
+
+
+def test_a_composed_text_separates_while_it_stands(
+    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it fell apart, nobody has compared the two: the question is open again."""
+    faces(ada, monkeypatch)
+    a, b, _ = composed(ada)
+    c = ada.say("Alice is a night nurse.", (b, 0.85))
+    ada.answer(c, b, "different")
+    show(tmp_path, ada)
+    wanted = "SELECT candidate_id, other_id, standing FROM separations ORDER BY position"
+    waits = f"SELECT pending, waits_for FROM candidates WHERE candidate_id = '{c}'"
+    assert rows(tmp_path, wanted) == [(c, b, True)]
+    assert rows(tmp_path, waits) == [(False, [])]
+    [join] = ada.ledgers[OWNER].edges
+    ada.run(Unmerge(decision_id=join, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, wanted) == [(c, b, False), (b, a, True)]
+    assert rows(tmp_path, waits) == [(True, [b])]
+    assert wrong(tmp_path, ada.log) == []
+    ada.run(Reinstate(decision_id=join, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, wanted) == [(c, b, True), (b, a, False)]
+    assert wrong(tmp_path, ada.log) == []
+
+
+def test_an_answer_that_settled_nothing_separates(tmp_path: Path, ada: Told) -> None:
+    x, a = ada.say("The kettle is old."), ada.say("The ferry leaves at noon.")
+    c = ada.say("A ferry goes at noon.", (x, 0.82), (a, 0.75))
+    refused = ada.answer(c, a, "different")
+    ada.answer(c, a, "same")
+    show(tmp_path, ada)
+    wanted = "SELECT candidate_id, other_id, event, event_id, rank, standing FROM separations"
+    assert rows(tmp_path, wanted) == [(c, a, "refused", refused, "judge", True)]
+    waits = "SELECT existing_id FROM review_queue WHERE waits_as = 'pending'"
+    assert rows(tmp_path, waits) == [(x,)]
+    assert wrong(tmp_path, ada.log) == []
+
+
+def test_a_separation_that_was_taken_back_does_not_stand(tmp_path: Path, ada: Told) -> None:
+    a = ada.say("The orchard is sold.")
+    b = ada.say("They sold the orchard to a cousin.", (a, 0.81))
+    nightly = ada.run(Separate(a=a, b=b, rank="judge", **ada.words("janitor")))[0].id
+    parted = ada.run(Separate(a=a, b=b, **ada.words()))[0].id
+    wanted = "SELECT event_id, standing FROM separations ORDER BY position"
+    show(tmp_path, ada)
+    assert rows(tmp_path, wanted) == [(nightly, False), (parted, True)]
+    [back] = ada.run(Withdraw(a=a, b=b, **ada.words("lee", "one orchard")))
+    show(tmp_path, ada)
+    assert rows(tmp_path, wanted) == [(nightly, True), (parted, False)]
+    told = f"SELECT event, answers, candidate_id, other_id FROM events WHERE event_id = '{back.id}'"
+    assert rows(tmp_path, told) == [("reversed", parted, b, a)]
+    assert wrong(tmp_path, ada.log) == []
+
+
+def test_what_contradicts_a_chosen_face_waits_for_a_person(tmp_path: Path, ada: Told) -> None:
+    """Until somebody confirms it, or chooses another face."""
+    a, b = ada.say("She lives in Rome."), ada.say("She lives in Berlin.")
+    ada.run(Merge(a=a, b=b, face=b, **ada.words()))
+    again = ada.decision(ada.say("She lives in Rome."))
+    once_more = ada.decision(ada.say("SHE LIVES IN ROME."))
+    show(tmp_path, ada)
+    queue = (
+        "SELECT waits_as, decision, decision_id, existing_id FROM review_queue ORDER BY position"
+    )
+    both = [("contradicts", "hash_exact", one, a) for one in (again, once_more)]
+    assert rows(tmp_path, queue) == both
+    memory = "SELECT face, contradicts FROM memories"
+    assert rows(tmp_path, memory) == [("She lives in Berlin.", [again, once_more])]
+    assert wrong(tmp_path, ada.log) == []
+    ada.run(Confirm(decision_id=again, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, queue) == both[1:]
+    c = ada.say("Her home is in Paris.")
+    ada.run(Merge(a=a, b=c, face=c, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, queue) == []
+    assert rows(tmp_path, memory) == [("Her home is in Paris.", [])]
+    assert wrong(tmp_path, ada.log) == []
 
 
 def test_candidates_are_compared_with_what_they_say(tmp_path: Path, ada: Told) -> None:

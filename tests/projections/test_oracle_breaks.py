@@ -163,6 +163,21 @@ def the_last_word_holds_whoever_said_it(monkeypatch: pytest.MonkeyPatch) -> None
     replace_sql(monkeypatch, "SEPARATIONS", "x.position DESC", "x.position")
 
 
+def words_that_were_taken_back_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "SEPARATIONS", "w.event_id IS NULL AND", "")
+
+
+def answered_questions_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a candidate was ever asked about is said to be open."""
+
+    def broken(position: int, entry: Entry) -> CandidateState:
+        asked = tuple(neighbour.candidate_id for neighbour in entry.asked)
+        return row(position, entry)._replace(waits_for=asked)
+
+    row = changes._candidate
+    monkeypatch.setattr(changes, "_candidate", broken)
+
+
 def retracted_pairs_are_reviewed(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "REVIEW_QUEUE", "AND n.living", "")
 
@@ -186,6 +201,8 @@ BREAKS: list[tuple[Patch, str]] = [
     (the_closest_neighbour_is_the_first, "decisions nearest_id"),
     (remembered_answers_are_paid_for, "judge_cost cost_usd"),
     (the_last_word_holds_whoever_said_it, "separations standing"),
+    (words_that_were_taken_back_hold, "separations standing"),
+    (answered_questions_wait, "candidates waits_for"),
     (retracted_pairs_are_reviewed, "review_queue extra"),
     (reversals_are_not_logged, "dedup_log missing"),
 ]

@@ -32,8 +32,9 @@ def next_question(
 ) -> dict[str, Any] | None:
     """The question that is asked first, of all or about a decision, a pair or an owner, or None.
 
-    Pending pairs come before joins to look at again, the least alike first. What was answered is
-    not asked again, though its candidate may still wait for another pair.
+    Pending pairs come first, then joins that contradict a chosen face, then joins that nobody saw;
+    of each the least alike. What was answered is not asked again, though its candidate may still
+    wait for another pair.
     """
     desk.refresh()
     ledgers: dict[str, Ledger] = {}

@@ -1,0 +1,216 @@
+"""Histories whose undo was once not whole, told twice: with the mistake taken back, and without.
+
+With the default model and the facade, as a person would: each pair of histories has to end alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from contracts.errors import RefusedError
+from contracts.evidence import Answer, Verdict
+from contracts.policy import Policy
+from contracts.requests import SettleRequest
+from palimpsest import Palimpsest
+from streams.policies import load_policy
+
+DOGS = ("Ada has a big dog.", "Ada has a large dog.", "Ada has two large dogs.")
+WALKS = (
+    "I enjoy long walks with my dog.",
+    "I enjoy long walks with my dog. again",
+    "I enjoy long walks with my dog?",
+)
+KEY = "The spare key is under the blue pot."
+
+
+class Telling:
+    """One owner's store, whose candidates are named by their texts."""
+
+    def __init__(self, store: Palimpsest) -> None:
+        self.store = store
+        self.ids: dict[str, str] = {}
+
+    def say(self, text: str, name: str | None = None) -> Any:
+        row = {"owner_id": "ada", "text": text, "id": name or text}
+        outcome = self.store.submit(row)[0]
+        assert outcome.candidate_id is not None
+        self.ids.setdefault(text, outcome.candidate_id)
+        return outcome
+
+    def settle(
+        self, text: str, *answers: tuple[str, Answer], composed: str | None = None
+    ) -> str | None:
+        """What the judge says of a candidate; the reason where that settles nothing."""
+        said = tuple(Verdict(neighbour_id=self.ids[one], answer=a) for one, a in answers)
+        request = SettleRequest(
+            request_id=str(uuid4()),
+            candidate_id=self.ids[text],
+            verdicts=said,
+            composed=composed,
+        )
+        [answer] = self.store.settle([request])
+        return answer.reason if isinstance(answer, RefusedError) else None
+
+    def memories(self) -> list[list[str]]:
+        rows = self.store.sql("SELECT list(text) AS texts FROM candidates GROUP BY memory_id")
+        return sorted(sorted(row["texts"]) for row in rows)
+
+    def faces(self) -> dict[str, bool]:
+        rows = self.store.sql("SELECT face, needs_composition FROM memories")
+        return {row["face"]: row["needs_composition"] for row in rows}
+
+    def waits(self) -> tuple[int, int]:
+        status = self.store.status()
+        return status["pending"], status["judge"]["waiting"]
+
+
+@contextmanager
+def telling(folder: Path, policy: str | Policy = "standard") -> Iterator[Telling]:
+    with Palimpsest.open(folder, policy=policy) as store:
+        yield Telling(store)
+
+
+def with_zones(*zones: tuple[float, str]) -> Policy:
+    """`replace-or-merge` with other thresholds."""
+    data = load_policy("replace-or-merge").model_dump(mode="json")
+    data["name"] = "other thresholds"
+    data["checks"][0]["zones"] = [{"at_least": at, "action": action} for at, action in zones]
+    return Policy.model_validate(data)
+
+
+@pytest.mark.parametrize("mistake", [False, True])
+def test_a_question_outlives_a_mistaken_merge(tmp_path: Path, mistake: bool) -> None:
+    with telling(tmp_path) as told:
+        told.say(DOGS[0])
+        told.say("Ada has two big dogs.")
+        told.say(KEY)
+        if mistake:
+            merged = told.store.merge(told.ids["Ada has two big dogs."], told.ids[KEY])
+            told.store.unmerge(decision_id=merged["decision_id"], because="wrong row")
+        assert told.waits() == (1, 1)
+        assert told.settle("Ada has two big dogs.", (DOGS[0], "same")) is None
+        assert told.memories() == [[DOGS[0], "Ada has two big dogs."], [KEY]]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_answer_outlives_a_merge_with_somebody_else(tmp_path: Path, at_once: bool) -> None:
+    with telling(tmp_path) as told:
+        told.say(DOGS[0])
+        joined = told.say(DOGS[1])
+        told.say(DOGS[2])
+        told.say(KEY)
+        if at_once:
+            told.store.unmerge(decision_id=joined.decision_id)
+        asked = told.store.show_candidate(told.ids[DOGS[2]])["evidence"]["asked"]
+        first, second = (next(t for t, i in told.ids.items() if i == one) for one in asked)
+        held = told.settle(DOGS[2], (first, "different"), (second, "same"))
+        assert held == (None if at_once else "separated")
+        told.store.merge(told.ids[DOGS[2]], told.ids[KEY])
+        if not at_once:
+            told.store.unmerge(decision_id=joined.decision_id)
+        assert told.memories() == sorted([[first], sorted([second, DOGS[2], KEY])])
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_different_is_said_of_the_text_that_was_compared(tmp_path: Path, at_once: bool) -> None:
+    texts = ("The piano is not idle", "the piano is idle", "piano is idle")
+    with telling(tmp_path, "store-time") as told:
+        for text in texts:
+            told.say(text)
+        asked = told.store.show_candidate(told.ids[texts[2]])["evidence"]["asked"]
+        names = [next(t for t, i in told.ids.items() if i == one) for one in asked]
+        assert told.settle(texts[1], (texts[0], "same")) is None
+        [join] = told.store.sql("SELECT decision_id FROM joins")
+        if at_once:
+            told.store.unmerge(decision_id=join["decision_id"])
+        else:
+            answers: list[tuple[str, Answer]] = [(name, "different") for name in names]
+            told.settle(texts[2], *answers)
+            told.store.unmerge(decision_id=join["decision_id"], with_consequences=True)
+        assert told.settle(texts[2], (texts[1], "same")) is None
+        assert told.memories() == [[texts[0]], sorted(texts[1:])]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_better_neighbour_is_asked_about(tmp_path: Path, at_once: bool) -> None:
+    says: dict[tuple[str, str], Answer] = {
+        (WALKS[1], WALKS[0]): "same",
+        (WALKS[2], WALKS[0]): "different",
+        (WALKS[2], WALKS[1]): "same",
+    }
+
+    def judge(told: Telling) -> None:
+        for row in told.store.sql("SELECT text FROM candidates WHERE pending ORDER BY position"):
+            candidate = told.store.show_candidate(told.ids[row["text"]])
+            names = {i: t for t, i in told.ids.items()}
+            answers = []
+            for one in candidate["evidence"]["asked"]:
+                answers.append((names[one], says[row["text"], names[one]]))
+                if answers[-1][1] == "same":
+                    break
+            told.settle(row["text"], *answers)
+
+    with telling(tmp_path, "store-time") as told:
+        told.say(WALKS[0])
+        told.say(WALKS[1])
+        judge(told)
+        [join] = told.store.sql("SELECT decision_id FROM joins")
+        if at_once:
+            told.store.unmerge(decision_id=join["decision_id"])
+        told.say(WALKS[2])
+        judge(told)
+        if not at_once:
+            told.store.unmerge(decision_id=join["decision_id"], with_consequences=True)
+            judge(told)
+        assert told.memories() == [[WALKS[0]], sorted(WALKS[1:])]
+
+
+def test_reinstating_takes_the_consequences_back(tmp_path: Path) -> None:
+    with telling(tmp_path, with_zones((0.93, "superseded"))) as told:
+        decisions = [told.say(text) for text in WALKS]
+        before = told.memories(), told.waits()
+        cut = told.store.unmerge(decision_id=decisions[1].decision_id, with_consequences=True)
+        assert cut["carried_out"]
+        back = told.store.reinstate(decisions[1].decision_id)
+        assert back["taken_back"]
+        assert back["refused"] == []
+        assert (told.memories(), told.waits()) == before
+
+
+def test_a_composed_text_that_lost_its_source_is_composed_of_what_there_is(tmp_path: Path) -> None:
+    with telling(tmp_path) as told:
+        told.say(DOGS[0])
+        joined = told.say(DOGS[1])
+        told.say(DOGS[2])
+        text = "Ada has had one, then two large dogs."
+        order = told.store.show_candidate(told.ids[DOGS[2]])["evidence"]["asked"]
+        names = {i: t for t, i in told.ids.items()}
+        answers: list[tuple[str, Answer]] = []
+        for one in order:
+            answers.append((names[one], "compose" if names[one] == DOGS[1] else "different"))
+            if answers[-1][1] == "compose":
+                break
+        told.settle(DOGS[2], *answers, composed=text)
+        told.store.unmerge(decision_id=joined.decision_id)
+        assert told.faces()[DOGS[2]] is True
+        assert told.waits()[1] == 1
+
+
+@pytest.mark.parametrize("answer", ["compose", "same"])
+def test_a_late_verdict_brings_no_displaced_text_back(tmp_path: Path, answer: Answer) -> None:
+    x, y, z = (
+        "IS A FREELANCE TECH WRITER",
+        "IS 2 A FREELANCE TECH WRITER",
+        "IS 2 A FREELANCE TECH WRITER!",
+    )
+    with telling(tmp_path, with_zones((0.9, "superseded"), (0.5, "pending"))) as told:
+        for number, text in enumerate((x, y, z, y)):
+            told.say(text, str(number))
+        told.settle(y, (x, answer), composed="Is a freelance tech writer, twice")
+        assert z not in told.faces()

@@ -62,3 +62,7 @@ class UsageError(PalimpsestError):
 
 class WrongFileError(PalimpsestError):
     """An input whose first rows are all wrong: most likely it is not the file that was meant."""
+
+
+class ModelError(PalimpsestError):
+    """A model or an engine cannot be used; the message says what to do about it."""

@@ -8,12 +8,27 @@
 
 from typing import TYPE_CHECKING, Any
 
-from contracts.errors import PalimpsestError, RefusedError, StoreError, UsageError
+from contracts.errors import (
+    ModelError,
+    PalimpsestError,
+    RefusedError,
+    StoreError,
+    TransientError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from palimpsest.store import Palimpsest
 
-__all__ = ["Palimpsest", "PalimpsestError", "RefusedError", "StoreError", "UsageError"]
+__all__ = [
+    "ModelError",
+    "Palimpsest",
+    "PalimpsestError",
+    "RefusedError",
+    "StoreError",
+    "TransientError",
+    "UsageError",
+]
 
 
 def __getattr__(name: str) -> Any:

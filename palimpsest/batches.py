@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypedDict, Unpack
+from collections.abc import Coroutine
+from typing import Any, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
+from contracts.candidate import Name
+from contracts.errors import UsageError
 from contracts.requests import (
     AnyRequest,
     ConfirmRequest,
@@ -20,6 +23,7 @@ from contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest import queueing
+from palimpsest.calls import Id, checked
 from palimpsest.deduping import dedupe
 from palimpsest.judging import OnDemand
 from palimpsest.reader import Reader
@@ -27,6 +31,8 @@ from palimpsest.reviewing import review
 from streams.dedupe import Tell
 from streams.embedded.desk import Answer
 from streams.judge.settings import JudgeSettings
+
+Result = TypeVar("Result")
 
 
 def _untold(_what: str, _share: float | None) -> None:
@@ -45,16 +51,18 @@ def fresh() -> str:
     return str(uuid4())
 
 
+@checked
 class Batches(Reader):
     """An open store whose memories are compared, reviewed and asked about.
 
-    Runs that ask the judge have an event loop of their own: call them outside of one.
+    Runs that ask the judge have an event loop of their own: within another, call them by
+    `asyncio.to_thread`.
     """
 
     def dedupe(
         self,
         *,
-        owner_id: str | None = None,
+        owner_id: Name | None = None,
         dry_run: bool = False,
         judge: JudgeSettings | None = None,
         progress: Tell = _untold,
@@ -73,12 +81,12 @@ class Batches(Reader):
                 )
                 return {**done, "cost": asked.cost()}
 
-        return asyncio.run(run())
+        return _run(run())
 
     def review(
         self,
         *,
-        owner_id: str | None = None,
+        owner_id: Name | None = None,
         judge: JudgeSettings | None = None,
         progress: Tell = _untold,
     ) -> dict[str, Any]:
@@ -94,7 +102,7 @@ class Batches(Reader):
                 done = await review(self._desk, asked, owner_id=owner_id, tell=progress)
                 return {**done, "cost": asked.cost()}
 
-        return asyncio.run(run())
+        return _run(run())
 
     def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> OnDemand:
         rules = self._desk.policy_in_force().judge
@@ -133,7 +141,7 @@ class Batches(Reader):
     def _do(self, request: AnyRequest, dry_run: bool) -> Answer:
         return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
 
-    def next_review(self, *, owner_id: str | None = None) -> dict[str, Any] | None:
+    def next_review(self, *, owner_id: Name | None = None) -> dict[str, Any] | None:
         """What a person is asked next, about anybody's memories or one owner's; None for nothing.
 
         A pair of texts, and what was decided about it.
@@ -142,8 +150,8 @@ class Batches(Reader):
 
     def review_same(
         self,
-        decision_id: str,
-        existing_id: str,
+        decision_id: Id,
+        existing_id: Id,
         *,
         actor: str | None = None,
         because: str | None = None,
@@ -163,8 +171,8 @@ class Batches(Reader):
 
     def review_different(
         self,
-        decision_id: str,
-        existing_id: str,
+        decision_id: Id,
+        existing_id: Id,
         *,
         actor: str | None = None,
         because: str | None = None,
@@ -178,3 +186,16 @@ class Batches(Reader):
             else UnmergeRequest(**said, decision_id=decision_id)
         )
         return self._desk.ask(request)
+
+
+def _run(doing: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end on an event loop of its own; UsageError within one that runs already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(doing)
+    doing.close()
+    raise UsageError(
+        "this call has an event loop of its own: within a running one, await it by"
+        " asyncio.to_thread"
+    )

@@ -224,7 +224,8 @@ def log_that_follows(folder: Path, *, needed: bool) -> Log:
     path = folder / LOG_FILE
     if needed and not path.is_file():
         raise StoreError(nothing_follows(folder))
-    return Log.open(path) if path.is_file() else _NoStore.create(path)
+    found = path.is_file()
+    return Log.open(path, shared=True) if found else _NoStore.create(path, shared=True)
 
 
 class _NoStore(Log):

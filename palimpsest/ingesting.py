@@ -32,6 +32,10 @@ from streams.intake import (
 KeepGoing = bool | Callable[[str], bool]
 """Whether a file is read whose first rows are all wrong; a function is asked, and told why."""
 FIRST_ROWS = 100
+NO_JSON = (
+    "a candidate must be a mapping, such as a dict, of plain JSON values: str, int, float, bool,"
+    " None, and lists and dicts of them"
+)
 NAMED = 20
 """How many invalid rows a summary names."""
 
@@ -97,28 +101,40 @@ class Summary:
             )
 
 
-def to_inputs(rows: Iterable[Mapping[str, Any]], source: str) -> list[Input]:
+def to_inputs(rows: Iterable[object], source: str) -> list[Input]:
     """Rows of Python values as a producer says them now: without ids they are new each time."""
     counter = RowCounter()
     reading = uuid4().hex
-    inputs = []
-    for values in rows:
-        raw = _as_json(values)
-        row = RawRow(raw, source, counter.count(raw), reading)
-        inputs.append(Input(row, understand(row)))
-    return inputs
+    return [_input(values, source, counter, reading) for values in rows]
 
 
-def _as_json(values: Mapping[str, Any]) -> bytes:
-    """A row's bytes. What JSON can write and no log may hold is told as invalid later."""
+def _input(values: object, source: str, counter: RowCounter, reading: str) -> Input:
+    raw = _as_json(values)
+    kept = raw or _shown(values)
+    row = RawRow(kept, source, counter.count(kept), reading)
+    return Input(row, understand(row) if raw else InvalidInputError("not_json", NO_JSON))
+
+
+def _as_json(values: object) -> bytes | None:
+    """A row's bytes, None where JSON has none. What no log may hold is told as invalid later."""
+    if not isinstance(values, Mapping):
+        return None
     try:
         return orjson.dumps(dict(values))
     except TypeError:
-        pass
+        pass  # also for what Python's own JSON can write
     try:
         return json.dumps(dict(values)).encode()
-    except (TypeError, ValueError):
-        raise UsageError("a candidate must be plain JSON values") from None
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _shown(values: object) -> bytes:
+    """What is no JSON as Python shows it, for whoever looks at the dead letter."""
+    try:
+        return repr(values).encode(errors="backslashreplace")
+    except Exception:  # noqa: BLE001 - whatever a stranger's __repr__ raises
+        return f"<{type(values).__name__}>".encode()
 
 
 def ingest_files(

@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Annotated, Any, Self, get_args
 
+from pydantic import AfterValidator, Field
+
+from contracts.candidate import Name, Text
+from contracts.events import Decision
 from palimpsest import exchange, viewing
+from palimpsest.calls import Id, Place, Turn, Words, checked
 from palimpsest.desk import FrontDesk
 from streams.embedded.as_of import AsOf
+from streams.embedded.dead_letters import LetterState
+
+MOST_RECALLED = 100_000
+"""Memories of one answer, at most."""
+MOST = 2**63 - 1
+"""The largest number that DuckDB can limit a query by."""
 
 
+def _known(decision: str) -> str:
+    if decision not in get_args(Decision):
+        raise ValueError(f"should be one of {', '.join(get_args(Decision))}")
+    return decision
+
+
+KnownDecision = Annotated[str, AfterValidator(_known)]
+"""A kind of decision, by its name in the log."""
+
+
+@checked
 class Reader:
     """An open store, as far as it is read; what is asked for is caught up with the log first."""
 
     def __init__(self, folder: Path, desk: FrontDesk) -> None:
         self.folder = folder
-        self._desk = desk
+        self.turn = Turn()
+        self._door = desk
+
+    @property
+    def _desk(self) -> FrontDesk:
+        self.turn.require()
+        return self._door
 
     @property
     def desk(self) -> FrontDesk:
@@ -26,8 +54,12 @@ class Reader:
         return self._desk
 
     def close(self) -> None:
-        """End the threads and let the files go."""
-        self._desk.close()
+        """End the threads and let the files go; later calls raise UsageError.
+
+        In a forked child nothing is done: they are the parent's.
+        """
+        if self.turn.end():
+            self._door.close()
 
     def __enter__(self) -> Self:
         return self
@@ -42,13 +74,13 @@ class Reader:
 
     def recall(
         self,
-        owner_id: str,
-        query: str,
+        owner_id: Name,
+        query: Text,
         *,
-        k: int = 5,
-        namespace: str | None = None,
+        k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
+        namespace: Name | None = None,
         as_of: AsOf | None = None,
-        session_id: str | None = None,
+        session_id: Name | None = None,
     ) -> list[dict[str, Any]]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
@@ -80,28 +112,28 @@ class Reader:
         """
         return self._desk.behind()
 
-    def owners_of_session(self, session_id: str) -> list[str]:
+    def owners_of_session(self, session_id: Name) -> list[str]:
         """Who has spoken in a session: most often one owner."""
         return viewing.owners_of_session(self._desk, session_id)
 
-    def show(self, memory_id: str, *, as_of: AsOf | None = None) -> dict[str, Any]:
+    def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """A memory with every member, its join and its evidence; any member's id will do.
 
         `timeline` is what was said of its members; `as_of` a position or a time, as it was then.
         """
         return viewing.show(self._desk, memory_id, as_of)
 
-    def show_candidate(self, candidate_id: str, *, as_of: AsOf | None = None) -> dict[str, Any]:
+    def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """A candidate with its decision, its evidence, its timeline and the memory it is in."""
         return viewing.show_candidate(self._desk, candidate_id, as_of)
 
     def decisions(
         self,
         *,
-        owner_id: str | None = None,
-        decision: str | None = None,
+        owner_id: Name | None = None,
+        decision: KnownDecision | None = None,
         since: datetime | None = None,
-        limit: int = 50,
+        limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
         as_of: AsOf | None = None,
     ) -> list[dict[str, Any]]:
         """The latest decisions that match, newest last; `as_of` a position or a time."""
@@ -114,18 +146,24 @@ class Reader:
         """The DuckDB file of views that analysts open, from any process at any time."""
         return viewing.sql_file(self._desk)
 
-    def sql(self, query: str) -> list[dict[str, Any]]:
-        """Rows of a query over the analysts' views. Raises UsageError for a bad query."""
-        return viewing.sql(self._desk, query)
+    def sql(
+        self, query: Words, parameters: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[dict[str, Any]]:
+        """Rows of a query over the analysts' views, as objects by column.
 
-    def export_log(self, file: Path, progress: Callable[[int], None] | None = None) -> int:
+        `parameters` are a list for the query's `?`, or a dict for its `$name`. Of columns with the
+        same name, the second is called `name_1`. Raises UsageError for a bad query.
+        """
+        return viewing.sql(self._desk, query, parameters)
+
+    def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Write the log as CloudEvents lines, byte for byte; return how many."""
-        return exchange.export_log(self._desk, file, progress)
+        return exchange.export_log(self._desk, Path(file), progress)
 
-    def dead_letters(self, state: str | None = None) -> list[dict[str, Any]]:
+    def dead_letters(self, state: LetterState | None = None) -> list[dict[str, Any]]:
         """What could not be read, without its bytes."""
         return exchange.dead_letters(self._desk, state)
 
-    def dead_letter(self, letter_id: str) -> tuple[dict[str, Any], bytes]:
+    def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
         """One of them, with its bytes as they came."""
         return exchange.dead_letter(self._desk, letter_id)

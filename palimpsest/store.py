@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Annotated, Any, Literal, Self, Unpack
 
-from contracts.errors import RefusedError, StoreError
+from pydantic import BeforeValidator
+
+from contracts.candidate import Name
+from contracts.errors import RefusedError, StoreError, UsageError
 from contracts.policy import Policy
 from contracts.requests import (
     AccessRequest,
@@ -22,6 +25,7 @@ from contracts.requests import (
 )
 from palimpsest import exchange
 from palimpsest.batches import Batches, Said, fresh
+from palimpsest.calls import Id, Place, checked, require_no_inheritance
 from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import (
@@ -42,9 +46,22 @@ from streams.intake import Form
 from streams.policies import load_policy
 
 
-class Palimpsest(Batches):
-    """A store that is open in this process; used by one thread at a time.
+def _no_text(candidates: object) -> object:
+    if isinstance(candidates, str | bytes):
+        raise ValueError("should be a mapping, such as a dict, or several of them")
+    return candidates
 
+
+Candidates = Annotated[Mapping[str, Any] | Iterable[Mapping[str, Any]], BeforeValidator(_no_text)]
+"""One candidate or several, as Python values."""
+EngineName = Literal["onnx", "sentence-transformers"]
+
+
+@checked
+class Palimpsest(Batches):
+    """A store that is open in this process. Several threads may use it: their calls take turns.
+
+    A forked child cannot use what its parent opened, and is told so: open stores after the fork.
     Any number of processes may have it open. Whoever wants to write takes the writer's lock for as
     long as the call lasts; while another holds it, candidates and requests go through the inbox
     and the call waits for the answer. Ids are those that the calls and `sql` return.
@@ -53,11 +70,11 @@ class Palimpsest(Batches):
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        path: Place,
         *,
         create: bool = True,
         policy: str | Policy = "standard",
-        engine: str = "onnx",
+        engine: EngineName = "onnx",
         model: str = DEFAULT_MODEL,
         progress: Progress | None = None,
         cluster: Connection | None = None,
@@ -68,8 +85,10 @@ class Palimpsest(Batches):
         new store; later `set_policy` changes it. The model is loaded when the first text needs it.
         With a `cluster`, which this store follows, all that is said goes to its topics; `project`
         alone makes a store then, and without one nothing can be read.
-        Raises StoreError where there is no store, or none that can be read.
+        Raises StoreError where there is no store, or none that can be read; UsageError in a process
+        that was forked after a store was opened.
         """
+        require_no_inheritance()
         folder = Path(path)
         wanted = policy if isinstance(policy, Policy) else load_policy(policy)
 
@@ -81,41 +100,46 @@ class Palimpsest(Batches):
             return cls(folder, ClusterDesk(folder, log, wanted, embedder, cluster))
         if create:
             _make(folder)
-        log = (Log.create if create else Log.open)(folder / LOG_FILE)
+        log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
         return cls(folder, FrontDesk(folder, log, wanted, embedder))
 
     # -- what producers say ----------------------------------------------------------------------
 
     def submit(
-        self, candidates: Mapping[str, Any] | Iterable[Mapping[str, Any]], *, source: str = "python"
+        self,
+        candidates: Candidates,
+        *,
+        source: Name = "python",
     ) -> list[Outcome]:
         """Decide on one candidate or several, in order; one outcome for each.
 
         A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). One
-        that breaks a rule has the outcome `invalid`; the rest goes on.
+        that breaks a rule, or is no mapping of plain JSON values, has the outcome `invalid`; the
+        rest goes on.
         """
         rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
         return self._desk.submit(to_inputs(rows, source))
 
     def ingest(
         self,
-        files: Sequence[str],
+        files: Place | Sequence[Place],
         *,
-        source: str | None = None,
+        source: Name | None = None,
         mapping: Mapping[str, str] | None = None,
         form: Form | None = None,
         keep_going: KeepGoing = False,
         progress: Callable[[IngestProgress], None] | None = None,
     ) -> Summary:
-        """Decide on every row of files (JSON lines or an array, CSV, Parquet, or `-`), and sum up.
+        """Decide on every row of a file or several (JSONL or a JSON array, CSV, Parquet, or `-`).
 
         `mapping` renames fields (theirs to ours); `form` says what the files are where their names
         do not. An interrupt ends it with what was done. WrongFileError, before anything is written,
         where the first hundred rows of a file are all wrong; `keep_going` reads it all the same.
         """
+        paths = [files] if isinstance(files, str | Path) else files
         return ingest_files(
             self._desk,
-            files,
+            [str(path) for path in paths],
             source=source,
             mapping=mapping,
             form=form,
@@ -123,11 +147,11 @@ class Palimpsest(Batches):
             progress=progress,
         )
 
-    def access(self, candidate_id: str) -> Answer:
+    def access(self, candidate_id: Id) -> Answer:
         """Note that the memory of a candidate was used."""
         return self._desk.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
-    def end_session(self, owner_id: str, session_id: str) -> Answer:
+    def end_session(self, owner_id: Name, session_id: Name) -> Answer:
         """Note that a session ended."""
         return self._desk.ask(
             SessionRequest(
@@ -138,7 +162,7 @@ class Palimpsest(Batches):
             )
         )
 
-    def compact_session(self, owner_id: str, session_id: str) -> Answer:
+    def compact_session(self, owner_id: Name, session_id: Name) -> Answer:
         """Note that a session's conversation was compacted: what it said may be recalled again."""
         return self._desk.ask(
             SessionRequest(
@@ -153,10 +177,10 @@ class Palimpsest(Batches):
 
     def merge(
         self,
-        a: str,
-        b: str,
+        a: Id,
+        b: Id,
         *,
-        face: str | None = None,
+        face: Id | None = None,
         **said: Unpack[Said],
     ) -> Answer:
         """Say that two candidates are the same; `face` is the one whose side speaks (the older).
@@ -165,20 +189,20 @@ class Palimpsest(Batches):
         """
         return self._desk.ask(MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said))
 
-    def separate(self, a: str, b: str, **said: Unpack[Said]) -> Answer:
+    def separate(self, a: Id, b: Id, **said: Unpack[Said]) -> Answer:
         """Say that two candidates are not the same: nothing automatic joins them any more."""
         return self._desk.ask(SeparateRequest(request_id=fresh(), a=a, b=b, **said))
 
-    def confirm(self, decision_id: str, **said: Unpack[Said]) -> Answer:
+    def confirm(self, decision_id: Id, **said: Unpack[Said]) -> Answer:
         """Agree with a decision."""
         return self._desk.ask(ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said))
 
     def unmerge(
         self,
         *,
-        decision_id: str | None = None,
-        candidate_id: str | None = None,
-        memory_id: str | None = None,
+        decision_id: Id | None = None,
+        candidate_id: Id | None = None,
+        memory_id: Id | None = None,
         dry_run: bool = False,
         with_consequences: bool = False,
         **said: Unpack[Said],
@@ -189,6 +213,10 @@ class Palimpsest(Batches):
         that there would be, the later decisions that would have been others, and nothing is
         written. `with_consequences` carries these out, too. RefusedError where it cannot be.
         """
+        if [decision_id, candidate_id, memory_id].count(None) != 2:
+            raise UsageError(
+                "unmerge: name exactly one of `decision_id`, `candidate_id` and `memory_id`"
+            )
         request = UnmergeRequest(
             request_id=fresh(),
             decision_id=decision_id,
@@ -200,7 +228,7 @@ class Palimpsest(Batches):
         )
         return self._do(request, dry_run)
 
-    def reinstate(self, decision_id: str, *, dry_run: bool = False, **said: Unpack[Said]) -> Answer:
+    def reinstate(self, decision_id: Id, *, dry_run: bool = False, **said: Unpack[Said]) -> Answer:
         """Take a reversal back."""
         request = ReinstateRequest(request_id=fresh(), decision_id=decision_id, **said)
         return self._do(request, dry_run)
@@ -238,16 +266,14 @@ class Palimpsest(Batches):
         return self._desk.verify(progress)
 
     @staticmethod
-    def import_log(
-        path: str | Path, file: Path, progress: Callable[[int], None] | None = None
-    ) -> int:
+    def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Make a store at `path` from exported lines; nothing is added to them."""
         _make(Path(path))
-        return exchange.import_log(Path(path), file, progress)
+        return exchange.import_log(Path(path), Path(file), progress)
 
     def retry_dead_letters(
         self,
-        letter_ids: Sequence[str] | None = None,
+        letter_ids: Sequence[Id] | None = None,
         *,
         mapping: Mapping[str, str] | None = None,
     ) -> Summary:

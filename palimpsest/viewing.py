@@ -16,7 +16,7 @@ from contracts.identity import decision_id_of
 from palimpsest.desk import FrontDesk
 from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
-from projections.analysts import queries, query, views_file
+from projections.analysts import Parameters, queries, query, views_file
 from projections.recall import recall as recall_now
 from projections.recall import recall_as_of
 from projections.sessions import own_memories
@@ -69,10 +69,10 @@ def sql_file(desk: FrontDesk) -> Path:
     return views_file(desk.projections)
 
 
-def sql(desk: FrontDesk, text: str) -> list[dict[str, Any]]:
+def sql(desk: FrontDesk, text: str, parameters: Parameters) -> list[dict[str, Any]]:
     """Rows of a read-only query over the views."""
     desk.refresh()
-    return query(desk.projections, text)
+    return query(desk.projections, text, parameters)
 
 
 _COUNTS = """

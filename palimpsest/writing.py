@@ -28,7 +28,7 @@ from streams.embedded.log import Log
 from streams.embedded.pipeline import decide_all
 from streams.embedded.serving import Asked, serve, serve_all, understood
 from streams.embedded.writer import Effect, Writer, no_effect
-from streams.embedder import Embedder, ModelError
+from streams.embedder import Embedder
 
 _log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class WritingSession:
         """Serve somebody. Who meets a bug is told so: it must not stop all after it."""
         try:
             return doing()
-        except (PalimpsestError, ModelError, OSError):
+        except (PalimpsestError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - whoever left the item raises it
             self.writer.abandon()

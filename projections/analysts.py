@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -37,7 +38,9 @@ _READING = frozenset(
 )
 
 Row = dict[str, Any]
-Query = tuple[str, Sequence[object]]
+Parameters = Sequence[object] | Mapping[str, object]
+"""Values for a query's `?` in their order, or for its `$name` by name."""
+Query = tuple[str, Parameters]
 
 _LIMITS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
@@ -169,8 +172,8 @@ def _only_reads(text: str) -> None:
         raise UsageError("only queries are allowed: the views are made from the log alone")
 
 
-def query(folder: Path, text: str, parameters: Sequence[object] = ()) -> list[Row]:
-    """Rows of a read-only query over the views, as objects.
+def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
+    """Rows of a read-only query over the views, as objects; a second `name` is `name_1`.
 
     UsageError where it is wrong, StoreError where the views are not there or unreadable.
     """
@@ -207,9 +210,24 @@ def _rows(file: Path, asked: Sequence[Query], listings: int = LISTINGS) -> list[
 
 def _listed_once(file: Path, asked: Sequence[Query]) -> list[list[Row]]:
     with duckdb.connect(str(file.resolve()), read_only=True, config=_LIMITS) as database:
-        return [_objects(database.execute(text, [*parameters])) for text, parameters in asked]
+        return [_objects(database.execute(text, _bound(given))) for text, given in asked]
+
+
+def _bound(parameters: Parameters) -> list[object] | dict[str, object]:
+    return dict(parameters) if isinstance(parameters, Mapping) else [*parameters]
 
 
 def _objects(found: duckdb.DuckDBPyConnection) -> list[Row]:
-    names = [column[0] for column in found.description or ()]
+    names = _distinct(column[0] for column in found.description or ())
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Names of columns, told apart as DuckDB does in subqueries: text, text_1, text_2."""
+    all_names = [*names]
+    found: dict[str, None] = {}
+    for name in all_names:
+        tries = chain([name], (f"{name}_{n}" for n in count(1)))
+        free = (one for one in tries if one not in found and (one == name or one not in all_names))
+        found[next(free)] = None
+    return [*found]

@@ -15,7 +15,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from contracts.errors import PalimpsestError, StoreError
+from contracts.errors import ModelError, PalimpsestError, StoreError
 from palimpsest.commands.drawing import shown
 from palimpsest.commands.invocation import invocation
 from palimpsest.commands.shell import FAILED
@@ -92,7 +92,7 @@ def _version(package: str) -> str | None:
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
-    from streams.embedder.contract import DEFAULT_MODEL, ModelError
+    from streams.embedder.contract import DEFAULT_MODEL
     from streams.embedder.graph_cache import default_cache_dir
     from streams.embedder.resolve import locate
 
@@ -181,7 +181,7 @@ def _log(settings: Settings, tell: Tell) -> Iterator[Finding]:
 
 def _policy(policy: PolicySet, settings: Settings) -> Finding:
     """Whether the model in use is the one that the policy in force has thresholds for."""
-    from streams.embedder.contract import DEFAULT_MODEL, ModelError
+    from streams.embedder.contract import DEFAULT_MODEL
     from streams.embedder.resolve import locate
 
     name, wanted = policy.data.policy.get("name"), policy.data.policy.get("model")

@@ -127,6 +127,10 @@ def sql(
         str | None,
         typer.Argument(help="One read-only query of DuckDB.", autocompletion=completing.columns),
     ] = None,
+    params: Annotated[
+        list[str] | None,
+        typer.Option("--param", metavar="NAME=VALUE", help="The value of $NAME in the query."),
+    ] = None,
 ) -> None:
     """Query the analysts' views; without a query, say which file they are in and how to open it."""
     call = invocation(context)
@@ -136,5 +140,16 @@ def sql(
             ways = drawing.ways_to_open(file)
             call.output.answer({"file": str(file), "open": ways}, lambda: drawing.views(file, ways))
         else:
-            rows = [plain(row) for row in store.sql(query)]
+            rows = [plain(row) for row in store.sql(query, _values(params))]
             call.output.answer(rows, lambda: drawing.query_table(rows))
+
+
+def _values(params: list[str] | None) -> dict[str, str]:
+    """The values of a query's parameters by name; DuckDB makes of a text what it is compared to."""
+    values: dict[str, str] = {}
+    for param in params or []:
+        name, sign, value = param.partition("=")
+        if not (name and sign):
+            raise typer.BadParameter(f"--param {param}: write it as NAME=VALUE")
+        values[name] = value
+    return values

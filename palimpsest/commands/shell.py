@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from contracts.errors import (
     InvalidInputError,
+    ModelError,
     RefusedError,
     StoreError,
     TransientError,
@@ -131,8 +132,6 @@ def _document(ctx: Any, problem: Problem) -> None:
 
 
 def _meaning(error: Exception) -> tuple[Problem, int]:
-    from streams.embedder.contract import ModelError
-
     match error:
         case RefusedError(reason=reason, detail=detail):
             return Problem("refused", f"refused: {detail} ({reason})", reason), REFUSED

@@ -25,7 +25,7 @@ from streams.embedded.desk import Answer
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.serving import Asked, serve, understood
 from streams.embedded.writer import Effect, Window, Writer, no_effect
-from streams.embedder import Embedder, ModelError
+from streams.embedder import Embedder
 from streams.intake import RawRow
 
 _log = logging.getLogger(__name__)
@@ -176,7 +176,7 @@ class PartitionWriter:
         """Carry a request out. Who meets a bug is told so: it must not stop all after it."""
         try:
             serve(desk, [asked])
-        except (PalimpsestError, ModelError, OSError):
+        except (PalimpsestError, OSError):
             raise
         except Exception as error:
             if self.log.in_doubt:

@@ -53,6 +53,8 @@ class DamagedError(StoreError):
 class Database:
     """A connection to the store's file; it belongs to the thread that opened it.
 
+    A `shared` one is used by several threads, which take turns.
+
     What goes wrong on the disk is raised as StoreError, and a file that others keep locked for 30 s
     as TransientError. Breaking a table's rules stays sqlite3.IntegrityError: it is a bug.
 
@@ -62,7 +64,9 @@ class Database:
     MADE = "rwc"
     """SQLite's mode of opening a file that may have to be made."""
 
-    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
+    ) -> None:
         self.path = path
         self.sealed = not create and _sealed(path)
         self._read_only = read_only or self.sealed
@@ -73,6 +77,7 @@ class Database:
                 f"{path.absolute().as_uri()}?mode={mode}{immutable}",
                 timeout=BUSY_SECONDS,
                 isolation_level=None,
+                check_same_thread=not shared,
                 uri=True,
             )
         try:
@@ -82,19 +87,19 @@ class Database:
             raise
 
     @classmethod
-    def create(cls, path: Path) -> Self:
+    def create(cls, path: Path, *, shared: bool = False) -> Self:
         """Open the file at `path`, made first where there is none; the folder must be there.
 
         Any number of processes may do so at once; an interrupted making is finished.
         """
-        return cls(path, create=True)
+        return cls(path, create=True, shared=shared)
 
     @classmethod
-    def open(cls, path: Path, *, read_only: bool = False) -> Self:
+    def open(cls, path: Path, *, read_only: bool = False, shared: bool = False) -> Self:
         """Open the file at `path`, however long, at once; StoreError where none of ours is."""
         if not path.is_file():
             raise StoreError(f"there is no store at {path}")
-        return cls(path, read_only=read_only)
+        return cls(path, read_only=read_only, shared=shared)
 
     def sibling(self) -> Self:
         """Another connection to the same file, for the thread that calls."""

@@ -36,10 +36,12 @@ _LINES = "SELECT position, checksum, line FROM events"
 class Log(Database):
     """The events of a store. Positions grow, with gaps allowed; the first is 1."""
 
-    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
+    ) -> None:
         self._numbers: dict[str, int] = {}
         self.verifications = Verifications(self)
-        super().__init__(path, create=create, read_only=read_only)
+        super().__init__(path, create=create, read_only=read_only, shared=shared)
 
     def append(self, events: Sequence[AnyEvent]) -> list[int]:
         """Add events at the end and return their positions; only inside a transaction.

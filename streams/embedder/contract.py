@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from contracts.errors import ModelError
+
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """The model that the policy `standard` is calibrated for."""
 
@@ -51,10 +53,6 @@ class Engine(Protocol):
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts; the result is in their order, whatever batches are made inside."""
-
-
-class ModelError(Exception):
-    """A model or an engine cannot be used; the message says what to do about it."""
 
 
 class ModelNotFound(ModelError):

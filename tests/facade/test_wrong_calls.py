@@ -1,0 +1,318 @@
+"""Whatever a call is given and whenever it comes, it works or raises a PalimpsestError."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from contracts.evidence import Verdict
+from contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
+from palimpsest import Palimpsest, PalimpsestError, RefusedError, UsageError
+from streams.policies import load_policy
+
+A = "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
+B = "7d3c9c63-0c1e-5d55-8f06-5f7b64a1c2f0"
+NOBODY = Selection(owner_id="nobody")
+VERDICT = Verdict(neighbour_id=B, answer="same", reasoning="alike")
+SETTLING = SettleRequest(request_id=A, candidate_id=A, verdicts=(VERDICT,))
+COMPOSING = ComposeRequest(request_id=A, decision_id=A, text="Both.", sources=(A, B))
+
+
+def nothing(*_: object) -> None:
+    """A progress that nobody looks at."""
+
+
+SAID = {"actor": "grace", "because": "so"}
+CALLS: dict[str, dict[str, Any]] = {
+    "access": {"candidate_id": A},
+    "behind": {},
+    "compact_session": {"owner_id": "ada", "session_id": "s"},
+    "compose": {"request": COMPOSING},
+    "confirm": {"decision_id": A, **SAID},
+    "dead_letter": {"letter_id": A},
+    "dead_letters": {"state": "open"},
+    "decisions": {
+        "owner_id": "ada",
+        "decision": "stored",
+        "since": datetime(2026, 1, 1, tzinfo=UTC),
+        "limit": 1,
+        "as_of": 1,
+    },
+    "dedupe": {"owner_id": "ada", "dry_run": True, "judge": None, "progress": nothing},
+    "end_session": {"owner_id": "ada", "session_id": "s"},
+    "export_log": {"file": "exported.jsonl", "progress": nothing},
+    "import_log": {"path": "imported", "file": "not-there.jsonl", "progress": nothing},
+    "ingest": {"files": ["rows.jsonl"], "source": "s", "mapping": {}, "progress": nothing},
+    "merge": {"a": A, "b": B, "face": A, **SAID},
+    "next_review": {"owner_id": "ada"},
+    "open": {
+        "path": "another",
+        "create": True,
+        "policy": "standard",
+        "engine": "onnx",
+        "model": "all-MiniLM-L6-v2",
+        "progress": nothing,
+        "cluster": None,
+    },
+    "owners_of_session": {"session_id": "s"},
+    "rebuild": {"which": ["duckdb"], "progress": nothing},
+    "recall": {
+        "owner_id": "ada",
+        "query": "where does she live?",
+        "k": 2,
+        "namespace": "default",
+        "as_of": 1,
+        "session_id": "s",
+    },
+    "reinstate": {"decision_id": A, "dry_run": True, **SAID},
+    "reinstate_many": {"selection": JoinSelection(owner_id="nobody"), "dry_run": True, **SAID},
+    "restore": {"selection": NOBODY, "dry_run": True, **SAID},
+    "retract": {"selection": NOBODY, "dry_run": True, **SAID},
+    "retry_dead_letters": {"letter_ids": [A], "mapping": {}},
+    "reverse": {"selection": JoinSelection(owner_id="nobody"), "dry_run": True, **SAID},
+    "review": {"owner_id": "ada", "judge": None, "progress": nothing},
+    "review_different": {"decision_id": A, "existing_id": B, **SAID},
+    "review_same": {"decision_id": A, "existing_id": B, **SAID},
+    "separate": {"a": A, "b": B, **SAID},
+    "set_policy": {"policy": load_policy("standard"), "actor": "grace"},
+    "settle": {"requests": [SETTLING]},
+    "show": {"memory_id": A, "as_of": 1},
+    "show_candidate": {"candidate_id": A, "as_of": 1},
+    "sql": {"query": "SELECT count(*) FROM memories WHERE owner_id = ?", "parameters": ["ada"]},
+    "status": {"as_of": 1},
+    "submit": {"candidates": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
+    "unmerge": {
+        "decision_id": A,
+        "candidate_id": None,
+        "memory_id": None,
+        "dry_run": True,
+        "with_consequences": False,
+        **SAID,
+    },
+    "verify": {"progress": nothing},
+}
+"""Every method, with all its arguments as they should be."""
+ANYWHERE = {"close", "import_log", "open"}
+"""What asks nothing of an open store."""
+READ = {"desk", "policy", "sql_file"}
+"""Properties."""
+WRONG: tuple[Any, ...] = (
+    None, True, -1, 0, 2**70, 1.5, float("nan"), "", " ", "\x00", "\ud800", "no such", b"no such",
+    ["\ud800"], [], [None],
+    [""], ["no such"], {}, {"a": 1}, {1: 2}, (), object(), nothing, Path("no such"), Path(),
+    datetime(1, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC), NOBODY, range(3),
+    ({"x": {1, 2}} for _ in range(2)),
+)  # fmt: skip
+
+
+def public() -> set[str]:
+    return {name for name in dir(Palimpsest) if not name.startswith("_")}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
+    """One store for all wrong calls: what they do to it is not looked at."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Palimpsest.open(tmp_path_factory.mktemp("shared") / "store") as store,
+    ):
+        patch.chdir(tmp_path_factory.mktemp("here"))
+        Path("rows.jsonl").write_text('{"owner_id": "ada", "text": "She sails."}\n')
+        store.submit({"owner_id": "ada", "text": "She lives in Oslo."})
+        yield store
+
+
+def call(store: Palimpsest, name: str, arguments: Mapping[str, Any]) -> None:
+    """Call a method, or ask for a property; a store that it opens is closed again."""
+    found = getattr(store, name)
+    done = found(**arguments) if name in CALLS else found
+    if isinstance(done, Palimpsest):
+        done.close()
+
+
+def raised(store: Palimpsest, name: str, arguments: Mapping[str, Any]) -> PalimpsestError | None:
+    """What a call raises of ours; anything else fails the test."""
+    try:
+        call(store, name, arguments)
+    except PalimpsestError as error:
+        return error
+    return None
+
+
+def test_every_method_and_argument_is_tried() -> None:
+    assert set(CALLS) == public() - READ - {"close"}
+    for name, arguments in CALLS.items():
+        hints = set(get_type_hints(getattr(Palimpsest, name))) - {"return"}
+        given = set(arguments) - (set(SAID) if "said" in hints else set())
+        assert given == hints - {"said"}, name
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_right_calls_work_or_are_refused(shared: Palimpsest, name: str) -> None:
+    error = raised(shared, name, CALLS[name])
+    assert not isinstance(error, UsageError) or name == "import_log"  # its file is not there
+    if isinstance(error, RefusedError):
+        assert "unknown" in error.reason or error.reason in ("not_waiting", "no_batch_rules")
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [(name, one) for name, given in CALLS.items() for one in given]
+)
+def test_wrong_arguments_raise_our_errors(shared: Palimpsest, name: str, argument: str) -> None:
+    said = [raised(shared, name, CALLS[name] | {argument: wrong}) for wrong in WRONG]
+    errors = [error for error in said if error is not None]
+    assert errors, "some of them must be wrong"
+    assert all(str(error).strip() for error in errors)
+
+
+def refusals(store: Palimpsest) -> dict[str, str]:
+    """What each method and property that asks something of the store raises, by its name."""
+    found = {}
+    for name in sorted(public() - ANYWHERE):
+        with pytest.raises(UsageError) as refused:
+            call(store, name, CALLS.get(name, {}))
+        found[name] = str(refused.value)
+    return found
+
+
+def test_after_close_every_call_says_so(memories: Palimpsest) -> None:
+    memories.submit({"owner_id": "ada", "text": "She lives in Oslo."})
+    memories.close()
+    memories.close()
+    for name, said in refusals(memories).items():
+        assert said == "this store is closed: open it again with Palimpsest.open", name
+
+
+def in_child(doing: Callable[[], object]) -> Any:
+    """What a forked child comes to, as JSON; its end is not this process's."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writing, json.dumps(doing()).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as told:
+        said = told.read()
+    assert os.waitpid(child, 0)[1] == 0
+    return json.loads(said)
+
+
+@pytest.mark.filterwarnings("ignore")  # of forking beside threads: that is what happens to people
+def test_in_a_forked_child_every_call_says_so(memories: Palimpsest, tmp_path: Path) -> None:
+    memories.submit({"owner_id": "ada", "text": "She lives in Oslo."})
+
+    def use() -> dict[str, str]:
+        found = refusals(memories)
+        with pytest.raises(UsageError, match="forked from one that had opened a store") as refused:
+            Palimpsest.open(tmp_path / "another")
+        memories.close()
+        return found | {"open": str(refused.value)}
+
+    found = in_child(use)
+    for name, said in found.items():
+        assert f"process {os.getpid()}" in said or name == "open", name
+        assert "open stores after the fork" in said, name
+    assert memories.submit({"owner_id": "ada", "text": "She sails."})[0].decision == "stored"
+
+
+def test_a_child_of_a_process_that_only_made_a_store_can_open_it(tmp_path: Path) -> None:
+    """What a server does before it forks its workers."""
+    program = f"""
+import os, sys
+from palimpsest import Palimpsest, store
+from tests.stub_engine import load_stub
+
+store.load_engine = load_stub
+Palimpsest.open({str(tmp_path / "store")!r}).close()
+child = os.fork()
+with Palimpsest.open({str(tmp_path / "store")!r}) if child == 0 else open(os.devnull) as memories:
+    if child == 0:
+        memories.submit({{"owner_id": "ada", "text": "She sails."}})
+        found = memories.recall("ada", "sails")
+        os._exit(7 if [one["face"] for one in found] == ["She sails."] else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 7
+
+
+def test_several_threads_take_turns(memories: Palimpsest) -> None:
+    def say(number: int) -> str | None:
+        memories.recall("ada", "something")
+        memories.status()
+        said = {"owner_id": "ada", "text": f"word{number} other{number} third{number}"}
+        return memories.submit(said)[0].decision
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(say, range(8))) == ["stored"] * 8
+    assert memories.status()["candidates"] == 8
+
+
+def test_a_batch_run_within_an_event_loop_says_what_to_do(memories: Palimpsest) -> None:
+    async def run() -> None:
+        with pytest.raises(UsageError, match=r"asyncio\.to_thread"):
+            memories.review()
+        assert (await asyncio.to_thread(memories.review))["confirmed"] == 0
+
+    asyncio.run(run())
+
+
+def test_an_unknown_argument_is_not_dropped(memories: Palimpsest) -> None:
+    with pytest.raises(UsageError, match="separate: `becaus` "):
+        memories.separate(A, B, becaus="typed wrongly")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "said"),
+    [
+        ("recall", {"k": 0}, "recall: `k` should be greater than or equal to 1"),
+        ("recall", {"query": ""}, "recall: `query` is blank"),
+        ("unmerge", {"memory_id": A}, "unmerge: name exactly one of"),
+        ("unmerge", {"decision_id": None}, "unmerge: name exactly one of"),
+        ("decisions", {"decision": "auto_rejct"}, "decisions: `decision` should be one of stored,"),
+        ("submit", {"candidates": "She sails."}, "submit: `candidates` should be a mapping"),
+        ("ingest", {"files": "nowhere.jsonl"}, "there is no file 'nowhere.jsonl'"),
+        ("ingest", {"mapping": []}, "ingest: `mapping` should be a valid dictionary"),
+        ("open", {"engine": "steam"}, "open: `engine` should be 'onnx' or"),
+    ],
+    ids=str,
+)
+def test_what_is_said(shared: Palimpsest, name: str, wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        call(shared, name, CALLS[name] | wrong)
+    assert said in str(refused.value)
+
+
+def test_a_file_is_named_as_such_or_in_a_list(shared: Palimpsest) -> None:
+    for files in ("rows.jsonl", Path("rows.jsonl"), ["rows.jsonl"], (Path("rows.jsonl"),)):
+        assert shared.ingest(files).rows == 1
+
+
+def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    strange: list[Any] = [{"owner_id": "ada", "text": "x", "y": {1}}, 5, None, "text", Odd(), deep]
+    good = {"owner_id": "ada", "text": "She sails."}
+    outcomes = memories.submit([*strange, good, {"owner_id": "ada", "text": Odd()}])
+    assert [one.result for one in outcomes] == ["invalid"] * 6 + ["decided", "invalid"]
+    assert {one.reason for one in outcomes if one.result == "invalid"} == {"not_json"}
+    assert all("plain JSON" in (one.detail or "") for one in outcomes if one.reason)
+    letters = [memories.dead_letter(one["id"])[1] for one in memories.dead_letters()]
+    assert letters[:2] == [b"{'owner_id': 'ada', 'text': 'x', 'y': {1}}", b"5"]
+    assert memories.submit([]) == []

@@ -19,6 +19,7 @@ from palimpsest.interrupts import between_windows
 from palimpsest.parcels import outcomes_of, pack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.writing import WritingSession
+from projections.analysts import views_file
 from projections.lance import FOLDER as LANCE_FOLDER
 from projections.lance import read_state
 from projections.segments import reached
@@ -38,6 +39,8 @@ from streams.intake.parsing import NO_RENAMES
 Asked = TypeVar("Asked")
 POLL_SECONDS = 0.02
 """How often an answer is looked for, and whether the writer has gone."""
+PATIENCE_SECONDS = 30.0
+"""How long the projections of a new store are waited for."""
 AWAITED = 500
 """Answers that are looked for at once: the first ones, for they come in order."""
 
@@ -132,12 +135,19 @@ class FrontDesk:
     def refresh(self) -> None:
         """Have the projections repaired and caught up, unless a writer sees to that already.
 
-        On a read-only disk they are read as they were left.
+        Of a new store that another process is making, wait for them; TransientError where that
+        takes too long. On a read-only disk they are read as they were left.
         """
         if self.log.sealed:
             return
-        with self.writing():
-            pass
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            with self.writing() as session:
+                if session is not None or views_file(self.projections).is_file():
+                    return
+            if time.monotonic() > deadline:
+                raise self._busy()
+            time.sleep(POLL_SECONDS)
 
     def submit(
         self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES

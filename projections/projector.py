@@ -247,11 +247,11 @@ class Projector:
         self.flush()
         names = list(which) or ["lancedb", "duckdb"]
         self._lance.close()
+        self._seen = None  # also where it fails: the next start opens both again
         with told():
             done = rebuild(
                 self._folder, self._source, names, self._duck, self._effect, progress or no_progress
             )
-        self._seen = None
         self.start()
         return done
 

@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from uuid import uuid4
 
 from contracts.errors import PalimpsestError, StoreError, TransientError
 
@@ -92,6 +93,8 @@ class Database:
 
         Any number of processes may do so at once; an interrupted making is finished.
         """
+        if cls.MADE == Database.MADE and not path.exists():
+            _make_whole(path)
         return cls(path, create=True, shared=shared)
 
     @classmethod
@@ -221,6 +224,20 @@ class Database:
 
     def _upgrade(self) -> None:
         """Fill what was made anew from what is there; called inside the transaction."""
+
+
+def _make_whole(path: Path) -> None:
+    """Make the file beside its place, then link it there: who opens it never finds half of one.
+
+    Where the disk has no links, or anything else fails, it is left to be made in its place.
+    """
+    beside = path.with_name(f"{path.name}.{uuid4().hex}.new")
+    with suppress(OSError, PalimpsestError):
+        try:
+            Database(beside, create=True).close()
+            os.link(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def _sealed(path: Path) -> bool:

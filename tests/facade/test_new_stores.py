@@ -1,0 +1,150 @@
+"""What one process makes, another can open at any moment; what failed is made good."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from contracts.errors import TransientError
+from palimpsest import Palimpsest, StoreError
+from palimpsest import desk as desks
+from palimpsest.paths import LOG_FILE
+from streams.embedded import database
+from streams.embedded.lock import WriterLock
+from streams.embedded.log import Log
+
+ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
+
+
+def while_made(monkeypatch: pytest.MonkeyPatch, doing: Callable[[], object]) -> None:
+    """Do something once, between the steps by which the next file is made."""
+    statements = database._statements
+    todo = [doing]
+
+    def interrupted() -> Iterator[str]:
+        for number, statement in enumerate(statements()):
+            if number == 2 and todo:
+                todo.pop()()
+            yield statement
+
+    monkeypatch.setattr(database, "_statements", interrupted)
+
+
+def test_nobody_finds_half_of_a_new_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / LOG_FILE
+
+    def look() -> None:
+        with pytest.raises(StoreError, match="there is no store"):
+            Log.open(path)
+        assert not path.exists()
+
+    while_made(monkeypatch, look)
+    Log.create(path).close()
+    assert [file.name for file in tmp_path.iterdir()] == [LOG_FILE]
+    with Log.open(path) as log:
+        assert log.row("PRAGMA journal_mode") == ("wal",)
+        assert log.row("PRAGMA page_size") == (database.PAGE_BYTES,)
+
+
+def test_whoever_is_slower_takes_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / LOG_FILE
+
+    def be_faster() -> None:
+        with Log.create(path) as log, log.transaction():
+            log.execute("INSERT INTO owners (owner_id) VALUES ('ada')")
+
+    while_made(monkeypatch, be_faster)
+    with Log.create(path) as log:
+        assert list(log.owners()) == ["ada"]
+    assert [file.name for file in tmp_path.iterdir()] == [LOG_FILE]
+
+
+def test_a_disk_without_links_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_link(*_: object) -> None:
+        raise PermissionError("no links here")
+
+    monkeypatch.setattr(os, "link", no_link)
+    with Log.create(tmp_path / LOG_FILE) as log:
+        assert log.head() == 0
+    assert [file.name for file in tmp_path.iterdir()] == [LOG_FILE]
+
+
+def ask(store: Palimpsest, what: str) -> object:
+    match what:
+        case "status":
+            return store.status()["memories"]
+        case "sql":
+            return store.sql("SELECT count(*) AS n FROM memories")[0]["n"]
+        case _:
+            return len(store.recall("ada", "Oslo"))
+
+
+@pytest.mark.parametrize("what", ["status", "sql", "recall"])
+def test_a_second_process_waits_for_the_views_of_a_new_store(tmp_path: Path, what: str) -> None:
+    """Another writes already, and has not come to the projections yet."""
+    store, lock = tmp_path / "store", WriterLock(tmp_path / "store")
+    with Palimpsest.open(store) as second:
+        assert lock.try_acquire()
+        later = Timer(0.1, lock.release)
+        later.start()
+        assert ask(second, what) == 0
+        later.join()
+
+
+def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desks, "PATIENCE_SECONDS", 0.0)
+    with (
+        Palimpsest.open(tmp_path / "store") as second,
+        WriterLock(tmp_path / "store"),
+        pytest.raises(TransientError, match="another process is writing"),
+    ):
+        second.status()
+
+
+def test_views_that_are_there_are_not_waited_for(tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path / "store") as second:
+        second.submit(ADA)
+        with WriterLock(tmp_path / "store"):
+            assert second.status()["memories"] == 1
+
+
+def failing(name: str) -> Callable[[str], None]:
+    """A disk that fails once, at an effect."""
+    left = [name]
+
+    def effect(what: str) -> None:
+        if what in left:
+            left.remove(what)
+            raise OSError(28, "No space left on device")
+
+    return effect
+
+
+@pytest.mark.parametrize(
+    "where", ["segment:written", "comparing", "swap:aside", "swap:in", "swap:done"]
+)
+def test_after_a_failed_rebuild_all_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    effect = failing(where)
+    with Palimpsest.open(tmp_path / "store") as store:
+        store.submit(ADA)
+        store._door._session.projector._effect = effect  # type: ignore[union-attr]
+
+        def progress(what: str, _share: float) -> None:
+            effect(what)
+
+        with pytest.raises(StoreError, match="No space left"):
+            store.rebuild(progress=progress)
+        assert store.submit({"owner_id": "ada", "text": "Her kettle sings."})[0].result == "decided"
+        assert [one["face"] for one in store.recall("ada", "Her kettle sings.", k=1)] == [
+            "Her kettle sings."
+        ]
+        assert store.verify()["differences"] == 0
+        assert store.rebuild()["lancedb"]["differences"] == 0

@@ -1,0 +1,26 @@
+"""Queries from Python: values go in beside the text, and no column gets lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest import Palimpsest, UsageError
+
+SAID = [{"owner_id": owner, "text": f"She lives in {owner}."} for owner in ("ada", "it's")]
+
+
+def test_values_go_in_by_place_or_by_name(memories: Palimpsest) -> None:
+    memories.submit(SAID)
+    counted = "SELECT count(*) AS n FROM memories WHERE owner_id = "
+    assert memories.sql(f"{counted}?", ["it's"]) == [{"n": 1}]
+    assert memories.sql(f"{counted}$owner", {"owner": "ada"}) == [{"n": 1}]
+    with pytest.raises(UsageError, match="parameter"):
+        memories.sql(f"{counted}$owner")
+
+
+def test_columns_of_one_name_are_all_there(memories: Palimpsest) -> None:
+    memories.submit(SAID)
+    pairs = "FROM candidates a, candidates b WHERE a.owner_id < b.owner_id"
+    found = memories.sql(f"SELECT a.text, b.text, 1 AS text_1, a.text {pairs}")
+    ada, other = (row["text"] for row in SAID)
+    assert found == [{"text": ada, "text_2": other, "text_1": 1, "text_3": ada}]

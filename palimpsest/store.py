@@ -230,7 +230,9 @@ class Palimpsest(Batches):
 
     def reinstate(self, decision_id: Id, *, dry_run: bool = False, **said: Unpack[Said]) -> Answer:
         """Take a reversal back."""
-        request = ReinstateRequest(request_id=fresh(), decision_id=decision_id, **said)
+        request = ReinstateRequest(
+            request_id=fresh(), decision_id=decision_id, dry_run=dry_run, **said
+        )
         return self._do(request, dry_run)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[Answer | RefusedError]:

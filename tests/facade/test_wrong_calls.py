@@ -52,7 +52,14 @@ CALLS: dict[str, dict[str, Any]] = {
     "end_session": {"owner_id": "ada", "session_id": "s"},
     "export_log": {"file": "exported.jsonl", "progress": nothing},
     "import_log": {"path": "imported", "file": "not-there.jsonl", "progress": nothing},
-    "ingest": {"files": ["rows.jsonl"], "source": "s", "mapping": {}, "progress": nothing},
+    "ingest": {
+        "files": ["rows.jsonl"],
+        "source": "s",
+        "mapping": {},
+        "form": None,
+        "keep_going": False,
+        "progress": nothing,
+    },
     "merge": {"a": A, "b": B, "face": A, **SAID},
     "next_review": {"owner_id": "ada"},
     "open": {

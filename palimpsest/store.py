@@ -22,6 +22,7 @@ from contracts.requests import (
     SessionRequest,
     SettleRequest,
     UnmergeRequest,
+    WithdrawRequest,
 )
 from palimpsest import exchange
 from palimpsest.batches import Batches, Said, fresh
@@ -193,6 +194,13 @@ class Palimpsest(Batches):
         """Say that two candidates are not the same: nothing automatic joins them any more."""
         return self._desk.ask(SeparateRequest(request_id=fresh(), a=a, b=b, **said))
 
+    def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> Answer:
+        """Take back the latest word that two candidates are not the same.
+
+        RefusedError where nobody has said so.
+        """
+        return self._desk.ask(WithdrawRequest(request_id=fresh(), a=a, b=b, **said))
+
     def confirm(self, decision_id: Id, **said: Unpack[Said]) -> Answer:
         """Agree with a decision."""
         return self._desk.ask(ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said))
@@ -229,7 +237,13 @@ class Palimpsest(Batches):
         return self._do(request, dry_run)
 
     def reinstate(self, decision_id: Id, *, dry_run: bool = False, **said: Unpack[Said]) -> Answer:
-        """Take a reversal back."""
+        """Take a reversal back, with all that was done because of it.
+
+        Returns the joins that are `reinstated`, those that were made because of the reversal and
+        are `taken_back`, what later words prevent (`refused`), and the memories that there are
+        then; with `dry_run` what would be, and nothing is written. RefusedError where the join
+        itself cannot come back.
+        """
         request = ReinstateRequest(
             request_id=fresh(), decision_id=decision_id, dry_run=dry_run, **said
         )

@@ -252,8 +252,12 @@ GUARDED = {
 }
 """The only modules that may import what an extra installs: the base runs without them."""
 
-IMPORTED_AS = {"faust-streaming": {"faust", "mode"}}
-"""Distributions whose modules are not named as they are; mode is Faust's own lower half."""
+IMPORTED_AS = {
+    "faust-streaming": {"faust", "mode"},
+    "pydantic": {"pydantic", "pydantic_core"},
+}
+"""Distributions whose modules are not named as they are; mode and pydantic_core are lower halves,
+which their distributions require in the version that they need."""
 
 NAMED_ONLY = frozenset({"pytz", "uvloop"})
 """Never imported by us: a setting names uvloop, and DuckDB makes times with a zone by pytz."""

@@ -147,8 +147,7 @@ def _reinstate_one(
         actor = call.settings.actor
         decision_id = full_id(store.desk, decision_id, "decision")
         answer = store.reinstate(decision_id, dry_run=dry_run, actor=actor, because=because)
-    verb = "would be reinstated" if dry_run else "reinstated"
-    call.output.answer(answer, lambda: trees.changed(verb, answer))
+    call.output.answer(answer, lambda: trees.put_back(answer, dry_run=dry_run))
 
 
 @app.command(epilog="Example: palimpsest retract --source broken-bot --since 2026-03-01 --dry-run")

@@ -65,6 +65,18 @@ def separate(context: typer.Context, a: A, b: B, because: Because = None) -> Non
     call.output.answer(answer, lambda: trees.changed("separated", answer))
 
 
+@app.command(epilog="Example: palimpsest withdraw A B --because 'it is one flat after all'")
+def withdraw(context: typer.Context, a: A, b: B, because: Because = None) -> None:
+    """Take back that two candidates are not the same: they can be joined again."""
+    from palimpsest.naming import full_id
+
+    call = invocation(context)
+    with call.store() as store:
+        a, b = (full_id(store.desk, one, "candidate") for one in (a, b))
+        answer = store.withdraw(a, b, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: trees.changed("withdrawn", answer))
+
+
 @app.command(epilog="Example: palimpsest confirm 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
 def confirm(context: typer.Context, decision: Decision, because: Because = None) -> None:
     """Agree with a decision."""

@@ -50,7 +50,7 @@ NEAR = {
     "hide": "retract",
     "join": "merge",
     "split": "unmerge or separate",
-    "undo": "unmerge, reinstate or restore",
+    "undo": "unmerge, reinstate, withdraw or restore",
     "redo": "reinstate",
     "backup": "log export",
     "export": "log export",

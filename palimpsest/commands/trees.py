@@ -152,15 +152,27 @@ def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
     """What a person's word did: to which decisions, and the memories that there are then."""
     ids = answer.get("reversed") or [answer.get("decision_id")]
     head = [shown(f"{verb}: {one}") for one in ids if one] or [shown(verb)]
-    refused = [
-        shown(f"refused: {one['decision_id']}: {one['detail']} ({one['reason']})", "yellow")
-        for one in answer.get("refused", [])
-    ]
     trees = (_after(memory) for memory in answer.get("memories", []))
     rested = [_rested(one) for one in answer.get("consequences", [])]
     mark = "carried out" if "carried_out" in answer else "without it, later decisions would be"
     title = [shown(f"{mark}:", "yellow")] if rested else []
-    return Group(*head, *refused, *trees, *title, *rested)
+    return Group(*head, *_refused(answer), *trees, *title, *rested)
+
+
+def put_back(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:
+    """What taking a reversal back did or would do: joins that are back, and those that go out."""
+    mood = "would be " if dry_run else ""
+    back = [shown(f"{mood}reinstated: {one}") for one in answer["reinstated"]]
+    made = "(made because of the reversal)"
+    out = [shown(f"{mood}taken back: {one} {made}", "yellow") for one in answer["taken_back"]]
+    return Group(*back, *out, *_refused(answer), *map(_after, answer["memories"]))
+
+
+def _refused(answer: Mapping[str, Any]) -> list[Text]:
+    return [
+        shown(f"refused: {one['decision_id']}: {one['detail']} ({one['reason']})", "yellow")
+        for one in answer.get("refused", [])
+    ]
 
 
 def _rested(one: Mapping[str, Any]) -> Tree:

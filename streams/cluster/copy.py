@@ -110,7 +110,9 @@ class PublishedLog(Copy):
     What waits for the judge is told to whoever asks it, in the same transaction: no table is kept.
     """
 
-    def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
+    ) -> None:
         self._topic: Followed | None = None
         self._publish: Publish | None = None
         self._lines: list[tuple[AnyEvent, bytes]] = []
@@ -124,7 +126,7 @@ class PublishedLog(Copy):
         self._beside: Beside = _nothing_beside
         # Whether the brokers may have what is not here: only another assignment finds out.
         self.in_doubt = False
-        super().__init__(path, create=create, read_only=read_only)
+        super().__init__(path, create=create, read_only=read_only, shared=shared)
         # What a power failure takes from its end is at the brokers: it is not waited for the disk.
         self.execute("PRAGMA synchronous=NORMAL")
         self.execute(f"PRAGMA cache_size=-{CACHE_KIB}")

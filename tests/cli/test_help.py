@@ -31,10 +31,11 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 COMMANDS = dict(commands())
 DESIGNED = (
-    "ingest, status, recall, show, decisions, merge, separate, confirm, reinstate, retract,"
-    " restore, unmerge, reverse, rebuild, verify, sql, log export, log import, policy list,"
-    " policy show, policy check, policy set, schemas, dead-letters list, dead-letters show,"
-    " dead-letters retry, doctor, topics create, topics check, worker, project, verifier,"
+    "ingest, status, recall, show, decisions, merge, separate, withdraw, confirm, reinstate,"
+    " retract, restore, unmerge, reverse, rebuild, verify, sql, log export, log import,"
+    " policy list, policy show, policy check, policy set, schemas, dead-letters list,"
+    " dead-letters show, dead-letters retry, doctor, topics create, topics check, worker,"
+    " project, verifier,"
     " demo-judge, dedupe, review run, review next, review same, review different,"
     " extract, prompt extract,"
     " session id, session end, session compacted"

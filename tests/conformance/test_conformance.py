@@ -14,6 +14,7 @@ from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Refused, Rev
 from contracts.requests import (
     JoinSelection,
     MergeRequest,
+    PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
     RestoreRequest,
@@ -22,16 +23,22 @@ from contracts.requests import (
     Selection,
     SeparateRequest,
     UnmergeRequest,
+    WithdrawRequest,
 )
 from contracts.wire import decode, encode
 from streams.core.evolve import evolve
 from streams.core.ledger import Ledger
 from streams.core.picture import picture
+from streams.policies import load_policy
 from tests.conformance.runtime import Runtime, decided
 from tests.conformance.streamed import OWNERS, STREAM, Streamed
 from tests.judge.stand_in import StandIn
 from tests.reliability.rows import BROKEN
 
+FIRST = "every winter evening since the move two cats sleep near our old kitchen stove until dawn"
+NEWER = FIRST.replace("dawn", "noon")
+BESIDE = FIRST.replace("every", "each")
+"""Near the first text, and not near the newer."""
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
 
@@ -239,6 +246,59 @@ def test_a_separation_binds_what_comes_later(shared: Runtime, name: str) -> None
     shared.restart()
     shared.submit([row("Ada paints the boat", 3, name), row("Ben mends the roof", 4, name)])
     assert [memory["members"] for memory in shared.memories(name)] == [2, 2]
+
+
+def test_a_separation_is_withdrawn(shared: Runtime, name: str) -> None:
+    """A person's two words over a joined third: each keeps the other pair's merge from being."""
+    rows = [row("a red boat", 1, name), row("tea at five", 2, name), row("no stairs", 3, name)]
+    a, b, c = (str(one["candidate_id"]) for one in shared.submit(rows))
+    shared.ask(MergeRequest(request_id=fresh(), a=b, b=c))
+    for other in (b, c):
+        shared.ask(SeparateRequest(request_id=fresh(), a=a, b=other))
+    for other in (b, c):
+        with pytest.raises(RefusedError, match=f"{a} and {({b, c} - {other}).pop()}") as refused:
+            shared.ask(MergeRequest(request_id=fresh(), a=a, b=other))
+        assert refused.value.reason == "separated"
+    withdrawn = WithdrawRequest(request_id=fresh(), a=a, b=c)
+    answer = shared.ask(withdrawn)
+    assert sorted(len(memory["members"]) for memory in answer["memories"]) == [1, 2]
+    shared.ask(WithdrawRequest(request_id=fresh(), a=b, b=a))
+    before = shared.log()
+    shared.restart()
+    assert plain(shared.ask(withdrawn)) == plain(answer)
+    assert shared.log() == before
+    shared.ask(MergeRequest(request_id=fresh(), a=a, b=b))
+    assert [memory["members"] for memory in shared.memories(name)] == [3]
+    with pytest.raises(RefusedError) as refused:
+        shared.ask(WithdrawRequest(request_id=fresh(), a=a, b=b))
+    assert refused.value.reason == "not_separated"
+
+
+def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:
+    """Law L8, under a policy by which later decisions rest on a merge."""
+    rules = load_policy("replace-or-merge").model_dump(mode="json")
+    rules["checks"][0]["zones"] = [{"at_least": 0.93, "action": "superseded"}]
+    runtime.ask(PolicyRequest(request_id=fresh(), policy=rules))
+    _, newer, beside = runtime.submit(
+        [row(text, n) for n, text in enumerate((FIRST, NEWER, BESIDE))]
+    )
+    assert (newer["decision"], beside["decision"]) == ("superseded", "stored")
+    before = runtime.memories("ann")
+    decision_id = newer["decision_id"]
+    gone = runtime.ask(
+        UnmergeRequest(request_id=fresh(), decision_id=decision_id, with_consequences=True)
+    )
+    assert [one["would_be"]["joined_to"] for one in gone["consequences"]] == [newer["joined_to"]]
+    assert sorted(memory["members"] for memory in runtime.memories("ann")) == [1, 2]
+    request = ReinstateRequest(request_id=fresh(), decision_id=decision_id)
+    log = runtime.log()
+    shown = runtime.rehearse(request)
+    assert runtime.log() == log
+    answer = runtime.ask(request)
+    assert plain(answer) == plain(shown)
+    assert (answer["reinstated"], answer["refused"]) == ([decision_id], [])
+    assert answer["taken_back"] == gone["carried_out"]
+    assert runtime.memories("ann") == before == folded(runtime, "ann")
 
 
 def test_bulk_requests_reach_every_owner_and_a_rehearsal_writes_nothing(runtime: Runtime) -> None:

@@ -141,6 +141,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
         run("--store", str(prepared.folder), "log", "export", "backup.jsonl")
     command, _, _ = line.partition(" > ")
     words = filled_in(shlex.split(command, comments=True)[1:], prepared)
+    if words[0] == "withdraw":
+        run("--store", str(prepared.folder), "separate", *prepared.apart)
     if "--store" not in words and words[:2] != ["log", "import"]:
         words = ["--store", str(prepared.folder), *words]
     elif words[:2] == ["log", "import"]:

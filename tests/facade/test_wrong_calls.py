@@ -107,6 +107,7 @@ CALLS: dict[str, dict[str, Any]] = {
         **SAID,
     },
     "verify": {"progress": nothing},
+    "withdraw": {"a": A, "b": B, **SAID},
 }
 """Every method, with all its arguments as they should be."""
 ANYWHERE = {"close", "import_log", "open"}

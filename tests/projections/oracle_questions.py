@@ -47,10 +47,11 @@ class Word:
 
 @dataclass
 class TakenApart:
-    """A memory that one request took apart, and the joins that it took out."""
+    """A memory that one request took apart, the joins that it took out, and when it did last."""
 
     cause: str
     members: set[str]
+    position: int = 0
     joins: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def parts(self, a: str, b: str) -> bool:
@@ -110,6 +111,7 @@ def _take_apart(event: Event, owner: Owner) -> None:
         found = TakenApart(data["cause"], members)
         owner.taken_apart.append(found)
     found.joins[data["decision_id"]] = pair
+    found.position = event.position
 
 
 def held(owner: Owner, a: str, b: str) -> Word | None:
@@ -124,12 +126,13 @@ def held(owner: Owner, a: str, b: str) -> Word | None:
 
 
 def separated(owner: Owner, one: Candidate, other: Candidate) -> bool:
-    """Whether the two are apart: by a word, else as parts of a memory taken apart."""
+    """Whether the two are apart: by a word, or as parts of a memory taken apart since."""
     word = held(owner, one.id, other.id)
-    if word is not None:
-        return word.separates
+    if word is not None and word.separates:
+        return True
+    said = 0 if word is None else word.event.position
     return one.hash != other.hash and any(
-        apart.parts(one.id, other.id) for apart in owner.taken_apart
+        apart.position > said and apart.parts(one.id, other.id) for apart in owner.taken_apart
     )
 
 

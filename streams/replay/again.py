@@ -62,12 +62,14 @@ def said_again(
 ) -> Operation | None:
     """An operator's word; None where its decision joined others in this ledger, or nobody.
 
-    `called` are the ids that joins have in this ledger, by those that they have in the log.
+    `called` are the ids that joins and separations have in this ledger, by those in the log.
     """
     own, owner = event.id, event.owner_id
     match event:
-        case Reversed(data=cut) if cut.decision_id in ledger.separations:
-            a, b = ledger.separations[cut.decision_id]
+        case Reversed(data=cut) if called.get(cut.decision_id, cut.decision_id) in (
+            ledger.separations
+        ):
+            a, b = ledger.separations[called.get(cut.decision_id, cut.decision_id)]
             return Withdraw(command_id=own, owner_id=owner, a=a, b=b)
         case Reversed(data=cut):
             decision_id = called.get(cut.decision_id, cut.decision_id)

@@ -270,6 +270,8 @@ class Without:
             if isinstance(event, Reversed) and event.data.separates:
                 self._separate_if_apart(event)
             return
+        if isinstance(event, Separated):
+            self._called[event.id] = event_id(event.id, "0")
         for told, _ in execute(command, self.other, self._in_force, event.time):
             self._note(told)
 

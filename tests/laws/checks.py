@@ -498,7 +498,11 @@ def taken_apart_stays_apart(policy: Policy, story: list[Act], which: int) -> Non
 
 
 def a_persons_face_survives(policy: Policy, story: list[Act]) -> None:
-    """After an automatic join, the face that a person chose speaks still, or another such."""
+    """After a newcomer's or a batch's join, the face that a person chose speaks still.
+
+    A late verdict is folded at its newcomer's arrival, before the person's word: it may change what
+    the side says that the person chose (law L2 wants that).
+    """
     ledger = Ledger("ada")
     for event in tell(policy, story).world.log:
         chosen = {
@@ -507,7 +511,7 @@ def a_persons_face_survives(policy: Policy, story: list[Act]) -> None:
             if memory.face.chosen
         }
         evolve(ledger, event)
-        if isinstance(event, Decided | Settled | Joined) and not by_person(event):
+        if isinstance(event, Decided | Joined) and not by_person(event):
             for entry in chosen.values():
                 assert not entry.memory.living or entry.memory.face.hash in chosen
 

@@ -16,7 +16,7 @@ pytest_plugins = ("tests.cluster.shared",)
 
 # The same examples on every run, so that a failure is the change's and not the day's.
 settings.register_profile(
-    "default", derandomize=True, max_examples=60, stateful_step_count=30, deadline=None
+    "default", derandomize=True, max_examples=200, stateful_step_count=30, deadline=None
 )
 settings.register_profile(
     "campaign", max_examples=2_000, stateful_step_count=80, deadline=None, print_blob=True

@@ -187,6 +187,7 @@ def _edge(
         former=bool(join.former),
         cause=event.data.cause if isinstance(event, Settled | Redecided) else None,
         freed=isinstance(event, Settled) and event.data.cause is not None,
+        order=ledger.seen,
     )
     ledger.edges[edge.id] = edge
     newer.edges.append(edge)
@@ -221,7 +222,9 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
     else:
         if _closes(data):
             if data.cause is not None:
-                ledger.closed[entry.id] = Question(_word_for(entry), entry.asked, entry.asked_by)
+                ledger.closed[entry.id] = Question(
+                    _word_for(entry), entry.asked, entry.asked_by, ledger.seen
+                )
             entry.closed = True
         touched.memory(entry.memory)
 
@@ -308,7 +311,7 @@ def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
     data = event.data
     entry = ledger.entries[data.candidate_id]
     if data.cause is not None:
-        former = Question(_word_for(entry), entry.asked, event.id)
+        former = Question(_word_for(entry), entry.asked, event.id, ledger.seen)
         ledger.questions.setdefault(data.cause, {}).setdefault(entry.id, former)
     _ask(ledger, entry, event.id, _asked(data.evidence), touched)
     entry.closed = data.decision == "fallback_keep"
@@ -345,7 +348,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         _state(ledger, data.candidate_id, data.joined_to, not_the_same, touched)
         if data.cause is not None:
             apart = take_apart(ledger, edge, data.cause, data.rank)
-    edge.reversed_by = Reversal(event.id, data.cause, data.consequence_of, apart)
+    edge.reversed_by = Reversal(event.id, ledger.seen, data.cause, data.consequence_of, apart)
     parts = cut(edge)
     if parts is None:
         face_changed(ledger, memory, touched)

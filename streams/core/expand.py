@@ -73,13 +73,17 @@ def reinstate_commands(
         one
         for one in joins
         if one.standing
-        and (one.cause == cause or (one.freed and one.newer.memory in homes))
+        and (one.cause == cause or (_since(reversal, one) and one.newer.memory in homes))
         and said_of(ledger, one.newer.id, one.older.id) is None
     ]
     gone = [one for one in joins if one.reversed_by and _consequence(one.reversed_by, cause)]
     questions = [
         *ledger.questions.get(cause, {}).items(),
-        *((one, question) for one, question in ledger.closed.items() if _about(ledger, one, homes)),
+        *(
+            (one, question)
+            for one, question in ledger.closed.items()
+            if question.order > reversal.order and _about(ledger, one, homes)
+        ),
     ]
     return in_one(
         [
@@ -106,6 +110,11 @@ def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
     a, b, ends = edge.newer.memory, edge.older.memory, {edge.newer, edge.older}
     apart = () if a is b else separated_pairs(ledger, a, b)
     return (a, b) if any({x, y} != ends for x, y in apart) else ()
+
+
+def _since(reversal: Reversal, edge: Edge) -> bool:
+    """Whether an answer made a join that was free since then."""
+    return edge.freed and edge.order > reversal.order
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:

@@ -120,7 +120,7 @@ class Edge:
     `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
     of both parts stand behind the winner (events that name their speakers). `former`: a person
     chose the face. `cause` is the request that the join belongs to, `reversed_by` the reversal;
-    `freed`: an answer made it that had been held back.
+    `freed`: an answer made it that had been held back. `order` counts the owner's events.
     """
 
     id: str
@@ -137,6 +137,7 @@ class Edge:
     former: bool = False
     cause: str | None = None
     freed: bool = False
+    order: int = 0
     standing: bool = True
     reversed_by: Reversal | None = None
     texts: dict[str, Composition] = field(default_factory=dict)
@@ -155,10 +156,12 @@ class Edge:
 class Reversal:
     """By which event a join was taken out, for which request, and as whose consequence.
 
-    `apart` is the memory that the request took apart with it, where it separated the two.
+    `order` counts the owner's events. `apart` is the memory that the request took apart with it,
+    where it separated the two.
     """
 
     event_id: str
+    order: int
     cause: str | None
     consequence_of: str | None
     apart: Apart | None
@@ -227,11 +230,15 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A candidate's question as it was, and the decision by which it is another, or is closed."""
+    """A candidate's question as it was, and the decision by which it is another, or is closed.
+
+    `order` counts the owner's events.
+    """
 
     decision: FirstDecision | Settlement
     asked: tuple[Neighbour, ...]
     replaced_by: str
+    order: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,7 @@ def reinstate_commands(
         one
         for one in joins
         if one.standing
-        and (one.cause == cause or (_since(reversal, one) and one.newer.memory in homes))
-        and said_of(ledger, one.newer.id, one.older.id) is None
+        and (one.cause == cause or (one.newer.memory in homes and _since(ledger, reversal, one)))
     ]
     gone = [one for one in joins if one.reversed_by and _consequence(one.reversed_by, cause)]
     questions = [
@@ -112,9 +111,10 @@ def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
     return (a, b) if any({x, y} != ends for x, y in apart) else ()
 
 
-def _since(reversal: Reversal, edge: Edge) -> bool:
-    """Whether an answer made a join that was free since then."""
-    return edge.freed and edge.order > reversal.order
+def _since(ledger: Ledger, reversal: Reversal, edge: Edge) -> bool:
+    """Whether an answer made a join that was free since then, and nobody agreed."""
+    freed = edge.freed and edge.order > reversal.order
+    return freed and said_of(ledger, edge.newer.id, edge.older.id) is None
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from contracts.commands import OwnerCommand, Redecide, Reinstate, Restore, Retract, Unmerge
 from contracts.evidence import Evidence
@@ -14,6 +14,7 @@ from contracts.requests import (
     JoinSelection,
     ReinstateManyRequest,
     ReinstateRequest,
+    Request,
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
@@ -128,12 +129,27 @@ def _consequence(reversal: Reversal, cause: str) -> bool:
     return reversal.cause == cause and reversal.consequence_of is not None
 
 
+class Said(TypedDict):
+    """What every command of a request says because the request did."""
+
+    command_id: str
+    owner_id: str
+    actor: str | None
+    because: str | None
+
+
+def _said(ledger: Ledger, request: Request, target: str) -> Said:
+    return {
+        "command_id": _command_id(request.request_id, target),
+        "owner_id": ledger.owner_id,
+        "actor": request.actor,
+        "because": request.because,
+    }
+
+
 def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> Reinstate:
     return Reinstate(
-        command_id=_command_id(request.request_id, decision_id),
-        owner_id=ledger.owner_id,
-        actor=request.actor,
-        because=request.because,
+        **_said(ledger, request, decision_id),
         decision_id=decision_id,
         cause=request.request_id,
     )
@@ -141,10 +157,7 @@ def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> R
 
 def _taken_back(ledger: Ledger, request: ReinstateRequest, edge: Edge) -> Unmerge:
     return Unmerge(
-        command_id=_command_id(request.request_id, edge.id),
-        owner_id=ledger.owner_id,
-        actor=request.actor,
-        because=request.because,
+        **_said(ledger, request, edge.id),
         decision_id=edge.id,
         rank="rule",
         consequence_of=request.decision_id,
@@ -161,10 +174,7 @@ def _asked_again(
 ) -> Redecide:
     asked = tuple(neighbour.candidate_id for neighbour in question.asked)
     return Redecide(
-        command_id=_command_id(request.request_id, candidate_id),
-        owner_id=ledger.owner_id,
-        actor=request.actor,
-        because=request.because,
+        **_said(ledger, request, candidate_id),
         candidate_id=candidate_id,
         consequence_of=request.decision_id,
         decision=question.decision,
@@ -197,10 +207,7 @@ def _command_id(request_id: str, target: str) -> str:
 
 def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_id: str) -> Unmerge:
     return Unmerge(
-        command_id=_command_id(request.request_id, decision_id),
-        owner_id=ledger.owner_id,
-        actor=request.actor,
-        because=request.because,
+        **_said(ledger, request, decision_id),
         decision_id=decision_id,
         cause=request.request_id,
         rank=request.rank if isinstance(request, UnmergeRequest) else "person",
@@ -282,10 +289,7 @@ def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
     chosen = _chosen(ledger, request.selection, request.request_id, living=True)
     return [
         Retract(
-            command_id=_command_id(request.request_id, entry.id),
-            owner_id=ledger.owner_id,
-            actor=request.actor,
-            because=request.because,
+            **_said(ledger, request, entry.id),
             candidate_id=entry.id,
         )
         for entry in chosen
@@ -297,10 +301,7 @@ def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
     chosen = _chosen(ledger, request.selection, request.request_id, living=False)
     return [
         Restore(
-            command_id=_command_id(request.request_id, entry.id),
-            owner_id=ledger.owner_id,
-            actor=request.actor,
-            because=request.because,
+            **_said(ledger, request, entry.id),
             candidate_id=entry.id,
         )
         for entry in chosen

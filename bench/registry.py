@@ -6,7 +6,17 @@ import gc
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from bench import clustered, deciding, embedding, failing, janitor, judge, projecting, waiting
+from bench import (
+    clustered,
+    deciding,
+    dividing,
+    embedding,
+    failing,
+    janitor,
+    judge,
+    projecting,
+    waiting,
+)
 from bench.figure import Measure, Measured, Scale
 from palimpsest.collector import rest_collector
 
@@ -17,6 +27,7 @@ FIGURES: dict[str, Measure] = {
     "growing": deciding.growing,
     "rebuild": projecting.rebuild,
     "unmerge": projecting.unmerge,
+    "large-memory": dividing.large_memory,
     "opening": projecting.opening,
     "worker-stub": clustered.worker_and_stub,
     "worker": clustered.worker_and_embedder,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -66,14 +66,12 @@ def _taken_out(desk: Desk, owner_id: str, request: UnmergeRequest) -> Answer:
     asked_for = unmerge_commands(desk.ledger(owner_id), request)
     if not asked_for:
         raise RefusedError("not_a_join", "it holds no join that can be taken out")
-    further = request.dry_run or request.with_consequences
-    recorded = desk.recorded(owner_id) if further else []
     answer = taken_out(desk, owner_id, asked_for)
     if not answer["reversed"]:
         first = answer["refused"][0]
         raise RefusedError(first["reason"], first["detail"])
-    if further:
-        _look_further(desk, request, recorded, answer, desk.ledger(owner_id))
+    if request.dry_run or request.with_consequences:
+        _look_further(desk, request, answer, desk.ledger(owner_id))
     return answer
 
 
@@ -154,15 +152,12 @@ def refusals(target: str, events: Iterable[AnyEvent]) -> list[dict[str, str]]:
 # -- consequences --------------------------------------------------------------------------------
 
 
-def _look_further(
-    desk: Desk,
-    request: UnmergeRequest,
-    recorded: Sequence[AnyEvent],
-    answer: Answer,
-    ledger: Ledger,
-) -> None:
-    out = answer["reversed"]
-    found = plan(ledger, recorded, out, desk.log.policies(), _Indexes().neighbours)
+def _look_further(desk: Desk, request: UnmergeRequest, answer: Answer, ledger: Ledger) -> None:
+    """Add to the answer what else would have been decided, as the log has it before this commit."""
+    out, policies = answer["reversed"], desk.log.policies()
+    by_merges = any(policy.search == "memories" for policy in policies.values())
+    recorded = desk.recorded(ledger.owner_id) if by_merges else ()
+    found = plan(ledger, recorded, out, policies, _Indexes().neighbours)
     answer["consequences"] = [told(one) for one in found.consequences]
     answer["overtaken"] = list(found.overtaken)
     if request.with_consequences:

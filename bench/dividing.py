@@ -1,0 +1,88 @@
+"""A memory of thousands: looking at an un-merge, a cut, a person's join, taking it apart."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bench.figure import Measured, Scale
+from bench.sentences import sentences
+from bench.stub import StubEngine
+from contracts.policy import CosineCheck, Policy, Zone
+from palimpsest import Palimpsest
+from palimpsest.desk import FrontDesk
+from palimpsest.paths import LOG_FILE
+from streams.embedded.log import Log
+from streams.embedder import Embedder
+from streams.policies import load_policy
+
+ROUNDS = 5
+WIDE = 0.2
+"""Sentences that share a few words are joined; made-up words of a stub are less alike than that."""
+
+
+def large_memory(scale: Scale) -> list[Measured]:
+    """Seconds of each call about one large memory, until both projections show what it did."""
+    count = scale.of(300, 5_000, 5_000)
+    looked, cut, joined = [], [], []
+    with _store() as store:
+        store.submit([_row(text) for text in islice(sentences(), count)], source="bench")
+        memory_id, members = _largest(store)
+        for number in range(ROUNDS):
+            middle = _decision(store, memory_id, members * (number + 1) // (ROUNDS + 1))
+            looked.append(_seconds(store.unmerge, decision_id=middle, dry_run=True))
+            cut.append(_seconds(store.unmerge, decision_id=middle))
+            store.reinstate(middle)
+            alone = store.submit(_row(f"qa{number} qb{number} qc{number}"))[0].candidate_id
+            joined.append(_seconds(store.merge, memory_id, alone))
+        apart = [_seconds(store.unmerge, memory_id=memory_id)]
+    note = f"a memory of {members:,} members"
+    return [
+        Measured("dry run of an un-merge", "s", looked, 1.0, at_most=True, note=note),
+        Measured("an un-merge in the middle", "s", cut, 1.0, at_most=True, note=note),
+        Measured("a person's join", "s", joined, 0.06, at_most=True, note=note),
+        Measured("un-merging all of it", "s", apart, 5.0, at_most=True, note=note),
+    ]
+
+
+@contextmanager
+def _store() -> Iterator[Palimpsest]:
+    wide = CosineCheck(check="cosine", zones=(Zone(at_least=WIDE, action="auto_reject"),))
+    rules = load_policy("standard").model_dump() | {"name": "wide", "checks": (wide,)}
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        path = Path(folder)
+        desk = FrontDesk(
+            path,
+            Log.create(path / LOG_FILE, shared=True),
+            Policy.model_validate(rules),
+            lambda: Embedder(StubEngine()),
+        )
+        with Palimpsest(path, desk) as store:
+            yield store
+
+
+def _row(text: str) -> dict[str, str]:
+    return {"owner_id": "owner", "text": text}
+
+
+def _largest(store: Palimpsest) -> tuple[str, int]:
+    row = store.sql("SELECT memory_id, members FROM memories ORDER BY members DESC LIMIT 1")[0]
+    return row["memory_id"], row["members"]
+
+
+def _decision(store: Palimpsest, memory_id: str, number: int) -> str:
+    """The decision of one of the memory's joins, counted by arrival."""
+    sql = "SELECT decision_id FROM joins WHERE memory_id = ? ORDER BY position LIMIT 1 OFFSET ?"
+    found: str = store.sql(sql, [memory_id, number])[0]["decision_id"]
+    return found
+
+
+def _seconds(call: Callable[..., Any], *words: Any, **named: Any) -> float:
+    begun = time.perf_counter()
+    call(*words, **named)
+    return time.perf_counter() - begun

@@ -16,7 +16,7 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.writing import WritingSession
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
-from streams.embedded.pipeline import run
+from streams.embedded.pipeline import Rows, run
 from streams.embedder import Embedder, Engine
 from streams.intake import RawRow, RowCounter, understand
 from streams.policies import load_policy
@@ -59,8 +59,9 @@ class ScratchStore:
 
     def outcomes(self, said: Iterable[Said], source: str = "bench") -> Iterator[Outcome]:
         """What becomes of each."""
-        for window in run(self.session.writer, inputs(said, source), self.session.serve):
-            yield from window
+        with Rows(inputs(said, source)) as rows:
+            for window in run(self.session.writer, rows, self.session.serve):
+                yield from window
 
     def close(self) -> None:
         """End its threads and let its files go."""

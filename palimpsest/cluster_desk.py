@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +42,7 @@ from streams.core.expand import reinstate_one
 from streams.embedded.desk import Answer
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
-from streams.embedded.pipeline import WINDOW
+from streams.embedded.pipeline import Rows
 from streams.embedder import Embedder
 from streams.intake import Prepared, RawRow, understand
 from streams.intake.parsing import NO_RENAMES
@@ -140,10 +139,11 @@ class ClusterDesk(FrontDesk):
         inputs: Iterator[Input],
         renames: dict[str, str],  # noqa: ARG002 - what is published is renamed already
     ) -> Generator[Sequence[Outcome], None, None]:
-        """Publish many inputs, window by window."""
-        with between_windows() as check:
-            while window := list(islice(inputs, WINDOW)):
-                yield self.submit(window)
+        """Publish many inputs, window by window; a pipe that pauses holds nothing back."""
+        with between_windows() as check, Rows(inputs) as rows:
+            while not rows.ended:
+                if window := rows.next_window():
+                    yield self.submit(window)
                 check()
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:  # noqa: ARG002 - the origin is a place in a topic, no source

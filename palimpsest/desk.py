@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +30,7 @@ from streams.embedded.inputs import Input, Outcome
 from streams.embedded.lock import WriterLock
 from streams.embedded.log import Log
 from streams.embedded.operations import carry_out
-from streams.embedded.pipeline import WINDOW, run
+from streams.embedded.pipeline import WINDOW, Rows, run
 from streams.embedder import Embedder
 from streams.intake import RawRow, understand
 from streams.intake.parsing import NO_RENAMES
@@ -160,7 +159,8 @@ class FrontDesk:
         with self.writing() as session:
             if session is not None:
                 return session.decide(inputs)
-        return [one for window in self._sent(iter(inputs), dict(renames)) for one in window]
+        windows = (inputs[start : start + WINDOW] for start in range(0, len(inputs), WINDOW))
+        return [one for window in windows for one in self._sent(window, renames)]
 
     def stream(
         self, inputs: Iterator[Input], renames: dict[str, str]
@@ -171,27 +171,23 @@ class FrontDesk:
         has it for moments only, and an ingestion that began in one of them shall not be slower.
         """
         self._require_own()
-        while True:
-            with self.writing() as session:
-                if session is not None:
-                    with between_windows() as check:
-                        yield from run(session.writer, inputs, lambda: (session.serve(), check()))
-                    return
-            sent = next(self._sent(inputs, renames), None)
-            if sent is None:
-                return
-            yield sent
+        with Rows(inputs) as rows:
+            while not rows.ended:
+                with self.writing() as session:
+                    if session is not None:
+                        with between_windows() as check:
+                            yield from run(session.writer, rows, lambda: (session.serve(), check()))
+                        return
+                if window := rows.next_window():
+                    yield self._sent(window, renames)
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:
         """Decide on the bytes of a dead letter that came from `origin`."""
         row = RawRow(raw, origin, 1)
         return self.submit([Input(row, understand(row, renames))], renames)[0]
 
-    def _sent(
-        self, inputs: Iterator[Input], renames: dict[str, str]
-    ) -> Iterator[Sequence[Outcome]]:
-        while parcel := list(islice(inputs, WINDOW)):
-            yield outcomes_of(self._left_in_inbox("candidates", pack(parcel, renames)))
+    def _sent(self, window: Sequence[Input], renames: Mapping[str, str]) -> Sequence[Outcome]:
+        return outcomes_of(self._left_in_inbox("candidates", pack(window, renames)))
 
     def ask(self, request: AnyRequest) -> Answer:
         """Carry a request out here, or have it carried out; RefusedError where it could not be."""

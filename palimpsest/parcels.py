@@ -12,7 +12,7 @@ from streams.embedded.inputs import Input, Outcome
 from streams.intake import RawRow, understand
 
 
-def pack(inputs: Sequence[Input], renames: dict[str, str]) -> bytes:
+def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:
     """Inputs as one item's body; `renames` are those that they were read with."""
     rows = [
         (base64.b64encode(row.raw).decode(), row.source, row.repeat, row.reading)

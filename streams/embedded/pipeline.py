@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Self
 
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.writer import Window, Writer
@@ -87,15 +88,18 @@ class Rows:
         """Stop reading."""
         self._stop.set()
 
+    def __enter__(self) -> Self:
+        return self
 
-def run(
-    writer: Writer, inputs: Iterable[Input], between: Callable[[], object]
-) -> Iterator[Sequence[Outcome]]:
-    """Outcomes window by window, in the order of the inputs; `between` serves others meanwhile.
+    def __exit__(self, *_raised: object) -> None:
+        self.close()
+
+
+def run(writer: Writer, rows: Rows, between: Callable[[], object]) -> Iterator[Sequence[Outcome]]:
+    """Outcomes window by window, in the order of the rows; `between` serves others meanwhile.
 
     While a window is decided on, the next ones are embedded.
     """
-    rows = Rows(inputs)
     opened: deque[Window] = deque()
     try:
         while True:
@@ -110,7 +114,6 @@ def run(
                 if rows.ended:
                     return
     finally:
-        rows.close()
         for left in opened:
             writer.forget_window(left)
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any, get_args
 from uuid import uuid4
 
@@ -40,12 +41,14 @@ from infra.broker import free_port
 from palimpsest import Palimpsest, cluster_desk, store
 from palimpsest.cluster_desk import ClusterDesk, events_of
 from palimpsest.desk import FrontDesk
+from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
 from streams.cluster import client
 from streams.cluster.client import Asked
 from streams.cluster.connection import Connection
 from streams.cluster.partitions import partition_of
 from streams.cluster.topics import Topics
+from streams.embedded.inputs import Input
 from streams.embedded.log import Log
 from streams.policies import load_policy
 from tests.stub_engine import load_stub
@@ -119,6 +122,26 @@ def ask(
         with caplog.at_level(logging.WARNING, cluster_desk.__name__):
             yield Asking(following.desk, workers)
     assert caplog.text == "", "what was done was shown"
+
+
+def test_rows_of_a_pipe_that_pauses_are_published_at_once(
+    opened: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published = Event()
+
+    class Publishing(Workers):
+        def publish(self, inputs: Sequence[Input]) -> int:
+            published.set()
+            return len(inputs)
+
+    def read() -> Iterator[Input]:
+        yield from to_inputs([{"owner_id": "ada", "text": TEXTS[0]}], "pipe")
+        assert published.wait(10), "the row was held back until more of them came"
+
+    with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
+        monkeypatch.setattr(following.desk, "_line", lambda: Publishing(opened.desk))
+        outcomes = [one for window in following.desk.stream(read(), {}) for one in window]
+    assert [one.result for one in outcomes] == ["published"]
 
 
 def test_what_every_request_did_is_shown_when_its_answer_comes(

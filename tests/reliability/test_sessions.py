@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 from uuid import uuid4
 
 import orjson
@@ -26,6 +26,7 @@ from palimpsest.store import Palimpsest
 from palimpsest.writing import WritingSession
 from streams.embedded.dead_letters import Arrived, DeadLetters, Headers
 from streams.embedded.inbox import Inbox
+from streams.embedded.inputs import Input
 from streams.embedded.lock import WriterLock
 from streams.embedded.log import Log
 from streams.embedder import Embedder
@@ -177,6 +178,23 @@ EVENT = (
     ("ce_source", b"test"),
     ("ce_id", b"1"),
 )
+
+
+def test_rows_of_a_pipe_that_pauses_are_decided_on_though_another_wrote_when_it_began(
+    store: Palimpsest,
+) -> None:
+    lock = WriterLock(store.folder)
+    assert lock.try_acquire()
+    decided = Event()
+
+    def read() -> Iterator[Input]:
+        yield from to_inputs(rows(1), "pipe")
+        assert decided.wait(10), "the row was held back until more of them came"
+
+    Timer(0.2, lock.release).start()
+    for _ in store._desk.stream(read(), {}):
+        decided.set()
+    assert store.status()["candidates"] == 1
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from streams.core.touched import Touched
 from streams.embedded.inputs import Input, Outcome
 from streams.embedded.log import Log
 from streams.embedded.owners import fold_owner
-from streams.embedded.pipeline import decide_all, run
+from streams.embedded.pipeline import Rows, decide_all, run
 from streams.embedded.writer import Effect, Writer, no_effect
 from streams.embedder import Embedder
 from streams.embedder.contract import Engine
@@ -73,8 +73,15 @@ class Runtime:
 
     def stream(self, rows: Iterable[Row], source: str = "test") -> list[Outcome]:
         """Decide on many rows, as `palimpsest ingest` does."""
-        windows = run(self.writer, inputs(rows, source), lambda: None)
+        windows = self.windows(inputs(rows, source))
         return [outcome for window in windows for outcome in window]
+
+    def windows(
+        self, read: Iterable[Input], between: Callable[[], object] = lambda: None
+    ) -> Generator[Sequence[Outcome], None, None]:
+        """The outcomes of a reader's inputs, window by window."""
+        with Rows(read) as rows:
+            yield from run(self.writer, rows, between)
 
     def lines(self) -> list[bytes]:
         """Every event as it was written."""

@@ -10,7 +10,7 @@ import pytest
 
 from streams.embedded import pipeline
 from streams.embedded.inputs import Input
-from streams.embedded.pipeline import Rows, run
+from streams.embedded.pipeline import Rows
 from tests.streams.embedded.runtime import Runtime, inputs
 
 
@@ -25,7 +25,7 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
 
 
 def test_nothing_in_nothing_out(runtime: Runtime) -> None:
-    assert [*run(runtime.writer, [], lambda: None)] == []
+    assert [*runtime.windows([])] == []
     assert runtime.log.count() == 0
 
 
@@ -34,7 +34,7 @@ def test_outcomes_come_in_the_order_of_the_inputs(
 ) -> None:
     monkeypatch.setattr(pipeline, "WINDOW", 7)
     given = some(60)
-    windows = [*run(runtime.writer, given, lambda: None)]
+    windows = [*runtime.windows(given)]
     found = [outcome.candidate_id for window in windows for outcome in window]
     texts = [runtime.writer.owners.get("ann").ledger.entries[str(i)].text for i in found]
     assert texts == [f"text {n}" for n in range(60)]
@@ -58,7 +58,7 @@ def test_others_are_served_after_each_window_and_while_the_producer_pauses(
         served.clear()
         assert served.wait(30), "nobody was served while the producer paused"
 
-    for _ in run(runtime.writer, read(), between):
+    for _ in runtime.windows(read(), between):
         pass
     assert calls[0] == 3
     assert len(calls) > 1
@@ -69,7 +69,7 @@ def test_others_are_served_after_each_window_of_a_producer_that_never_pauses(
 ) -> None:
     monkeypatch.setattr(pipeline, "WINDOW", 2)
     served: set[int] = set()
-    windows = run(runtime.writer, some(20), lambda: served.add(runtime.log.count()))
+    windows = runtime.windows(some(20), lambda: served.add(runtime.log.count()))
     decided = {runtime.log.count() for _ in windows}
     assert len(decided) > 5
     assert decided <= served
@@ -87,9 +87,9 @@ def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(
         finally:
             ended.set()
 
-    outcomes = run(runtime.writer, read(), lambda: None)
+    outcomes = runtime.windows(read())
     next(outcomes)
-    outcomes.close()  # type: ignore[attr-defined]
+    outcomes.close()
     assert ended.wait(30)
     assert len(runtime.writer._awaited) == 0
     assert runtime.log.count() < 100
@@ -124,7 +124,7 @@ def test_a_window_that_fails_leaves_no_text_awaited(runtime: Runtime) -> None:
     def fails() -> None:
         raise KeyboardInterrupt
 
-    outcomes = run(runtime.writer, some(3), fails)
+    outcomes = runtime.windows(some(3), fails)
     next(outcomes)
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)

@@ -407,7 +407,7 @@ def test_a_reader_that_fails_is_told_after_all_that_it_read(log_path: Path) -> N
         seen: list[Outcome] = []
 
         def take() -> None:
-            for outcomes in pipeline.run(runtime.writer, read(), lambda: None):
+            for outcomes in runtime.windows(read()):
                 seen.extend(outcomes)
 
         with pytest.raises(StoreError, match="too early"):
@@ -472,7 +472,7 @@ def test_a_slow_producer_does_not_hold_up_what_it_sent(log_path: Path) -> None:
         yield from inputs([row("b", 2)])
 
     with Runtime(log_path) as runtime:
-        for outcomes in pipeline.run(runtime.writer, read(), lambda: None):
+        for outcomes in runtime.windows(read()):
             assert outcomes
             seen.set()
         assert len(decisions(runtime)) == 2

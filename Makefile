@@ -52,7 +52,7 @@ test-campaign: .venv/installed ## Search for counterexamples to the laws at rand
 test-pythons: .venv/installed ## Run the tests without a cluster on each other Python that is claimed and found; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
 
-test-wheel: .venv/installed ## Build the wheel and try it in bare environments: the base, [cluster] and [judge], each alone.
+test-wheel: .venv/installed ## Build sdist and wheel and try them in bare environments: the base, [cluster] and [judge], each alone.
 	$(BIN)/python -m infra.wheel
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.

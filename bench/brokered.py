@@ -21,11 +21,11 @@ from aiokafka import AIOKafkaConsumer
 
 from bench.scratch import Said, inputs
 from infra.broker import Broker, free_port
-from streams.cluster.client import Client
-from streams.cluster.connection import Connection
-from streams.cluster.following import begin_at, reader
-from streams.cluster.setup import create
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster.client import Client
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import begin_at, reader
+from palimpsest.streams.cluster.setup import create
+from palimpsest.streams.cluster.topics import Topics
 
 PARTITIONS = 6
 PATIENCE = 240.0

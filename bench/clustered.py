@@ -20,9 +20,9 @@ from bench.scratch import Said, inputs, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.paths import PROJECTIONS_FOLDER
-from projections.analysts import query
-from streams.embedded.pipeline import WINDOW
-from streams.embedder import load_engine
+from palimpsest.projections.analysts import query
+from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.embedder import load_engine
 
 ROUNDS = 3
 WARM = 0.1

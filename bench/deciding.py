@@ -16,8 +16,8 @@ from bench.filling import fill
 from bench.scratch import Said, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from streams.embedder import load_engine
-from streams.policies import load_policy
+from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.policies import load_policy
 
 EACH = 100
 """Candidates of each owner."""

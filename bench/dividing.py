@@ -13,13 +13,13 @@ from typing import Any
 from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from contracts.policy import CosineCheck, Policy, Zone
 from palimpsest import Palimpsest
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from streams.embedded.log import Log
-from streams.embedder import Embedder
-from streams.policies import load_policy
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 
 ROUNDS = 5
 WIDE = 0.2

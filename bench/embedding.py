@@ -15,8 +15,8 @@ from bench.figure import Measured, Scale
 from bench.scratch import Said, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from streams.embedded.pipeline import WINDOW
-from streams.embedder import Embedder, Engine, load_engine
+from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.embedder import Embedder, Engine, load_engine
 
 ROUNDS = 3
 STREAMS = tuple(

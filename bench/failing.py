@@ -22,11 +22,11 @@ from bench.figure import Measured, Scale
 from bench.filling import fill
 from bench.scratch import Said, inputs
 from bench.sentences import sentences
-from streams.cluster.importing import import_lines
-from streams.cluster.partitions import partition_of
-from streams.cluster.worker import SESSION_SECONDS
-from streams.embedded.log import Log
-from streams.policies import load_policy
+from palimpsest.streams.cluster.importing import import_lines
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.worker import SESSION_SECONDS
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.policies import load_policy
 
 EACH = 10
 """Candidates of each owner."""

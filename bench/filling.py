@@ -9,14 +9,14 @@ from itertools import islice
 
 from bench.scratch import Said
 from bench.stub import StubEngine
-from contracts.candidate import CandidateFields
-from contracts.events import Content, Decided, DecidedData, Vector
-from contracts.evidence import Evidence
-from contracts.identity import candidate_id, decision_id_of, policy_id
-from contracts.policy import Policy
-from streams.core.text import NORMALISER, text_hash
-from streams.core.word import policy_event
-from streams.embedded.log import Log
+from palimpsest.contracts.candidate import CandidateFields
+from palimpsest.contracts.events import Content, Decided, DecidedData, Vector
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import candidate_id, decision_id_of, policy_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.word import policy_event
+from palimpsest.streams.embedded.log import Log
 
 AT_ONCE = 2_000
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)

@@ -16,17 +16,17 @@ import numpy as np
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.sentences import sentences
-from contracts.evidence import Verdict
-from contracts.policy import TokenDedupe
 from palimpsest import Palimpsest
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.policy import TokenDedupe
 from palimpsest.deduping import dedupe
 from palimpsest.demo_rules import same
-from streams.core.text import normalise
-from streams.dedupe.key_tokens import key_tokens
-from streams.dedupe.sharing import sharing
-from streams.embedder import load_engine
-from streams.judge.pairs import Composed, Pair, Side
-from streams.policies import load_policy
+from palimpsest.streams.core.text import normalise
+from palimpsest.streams.dedupe.key_tokens import key_tokens
+from palimpsest.streams.dedupe.sharing import sharing
+from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.policies import load_policy
 
 STORE_TIME = load_policy("store-time")
 UNSEEING = STORE_TIME.model_copy(update={"checks": (), "name": "unseeing"})

@@ -21,13 +21,13 @@ import orjson
 
 from bench.figure import Measured, Scale
 from bench.sentences import sentences
-from contracts.policy import Judge as Rules
-from contracts.questions import AskedNeighbour, AskedText, SettleQuestion
-from streams.judge.docket import Docket, Manner
-from streams.judge.judge import Judge
-from streams.judge.settings import JudgeSettings
-from streams.judge.verifier import Verifier
-from streams.judge.verifying import Answered, Taken, Verifying
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.contracts.questions import AskedNeighbour, AskedText, SettleQuestion
+from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.verifier import Verifier
+from palimpsest.streams.judge.verifying import Answered, Taken, Verifying
 
 AT_ONCE = 32
 DELAY = 0.3

@@ -12,12 +12,12 @@ from bench.filling import fill
 from bench.scratch import Said, ScratchStore, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from contracts.requests import UnmergeRequest
 from palimpsest import Palimpsest
+from palimpsest.contracts.requests import UnmergeRequest
 from palimpsest.paths import PROJECTIONS_FOLDER
-from projections.rebuild import NAMES, Build
-from projections.source import no_effect, no_progress
-from streams.policies import load_policy
+from palimpsest.projections.rebuild import NAMES, Build
+from palimpsest.projections.source import no_effect, no_progress
+from palimpsest.streams.policies import load_policy
 
 OWNERS = 1_000
 ROUNDS = 3

@@ -21,13 +21,13 @@ from rich.table import Table
 
 from bench.rates import upper_bound
 from bench.vectors import KeptVectors
-from contracts.policy import CosineCheck, Policy, TokenCheck
-from streams.core.text import normalise
-from streams.embedder import Embedding, load_engine
-from streams.embedder.graph_cache import default_cache_dir
-from streams.guard import Comparison, compare, read, tokens
-from streams.policies import load_policy
-from streams.search.exact import cosine
+from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
+from palimpsest.streams.core.text import normalise
+from palimpsest.streams.embedder import Embedding, load_engine
+from palimpsest.streams.embedder.graph_cache import default_cache_dir
+from palimpsest.streams.guard import Comparison, compare, read, tokens
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.search.exact import cosine
 
 SETS = (
     "pawsx_en breaking_nli sugarcrepe_pp version_updates cannot_negation e2e_slots fever_symmetric"

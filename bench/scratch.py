@@ -13,13 +13,13 @@ from pathlib import Path
 import orjson
 
 from palimpsest.paths import LOG_FILE
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.pipeline import Rows, run
+from palimpsest.streams.embedder import Embedder, Engine
+from palimpsest.streams.intake import RawRow, RowCounter, understand
+from palimpsest.streams.policies import load_policy
 from palimpsest.writing import WritingSession
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.log import Log
-from streams.embedded.pipeline import Rows, run
-from streams.embedder import Embedder, Engine
-from streams.intake import RawRow, RowCounter, understand
-from streams.policies import load_policy
 
 Said = tuple[str, str]
 """An owner and a text."""

@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.rates import Agreement, b_cubed, pairwise
-from contracts.evidence import Verdict
-from contracts.identity import candidate_id
-from contracts.requests import SettleRequest
 from palimpsest import Palimpsest
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.identity import candidate_id
+from palimpsest.contracts.requests import SettleRequest
 from palimpsest.ingesting import Summary
 
 FILE = Path("streams/labelled_e2e.jsonl")

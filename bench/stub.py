@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contracts.identity import digest
-from streams.embedder import DEFAULT_MODEL, Embedding
+from palimpsest.contracts.identity import digest
+from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding
 
 
 class StubEngine:

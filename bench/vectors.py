@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streams.embedder import Embedding, Engine
+from palimpsest.streams.embedder import Embedding, Engine
 
 _BATCH = 1024
 _TABLE = """

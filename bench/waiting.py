@@ -18,9 +18,9 @@ from bench.judge import service
 from bench.scratch import Said, inputs
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from streams.embedded.log import Log
-from streams.embedder import Embedder, Engine, load_engine
-from streams.policies import load_policy
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedder import Embedder, Engine, load_engine
+from palimpsest.streams.policies import load_policy
 
 ROUNDS = 3
 DELAY = 2.0

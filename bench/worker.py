@@ -12,11 +12,11 @@ import orjson
 
 from bench.stub import StubEngine
 from palimpsest.collector import rest_collector
-from streams.cluster.connection import Connection
-from streams.cluster.topics import Topics
-from streams.cluster.worker import WorkerSettings, run
-from streams.embedder import Embedder, Engine, load_engine
-from streams.policies import load_policy
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.worker import WorkerSettings, run
+from palimpsest.streams.embedder import Embedder, Engine, load_engine
+from palimpsest.streams.policies import load_policy
 
 
 def main() -> None:

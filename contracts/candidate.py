@@ -16,8 +16,8 @@ from pydantic import (
     model_validator,
 )
 
-from contracts.identity import session_of
-from contracts.model import Model, Timestamp, WireTime, unchecked
+from palimpsest.contracts.identity import session_of
+from palimpsest.contracts.model import Model, Timestamp, WireTime, unchecked
 
 MAX_TEXT_BYTES = 32 * 1024
 MAX_METADATA_DEPTH = 32

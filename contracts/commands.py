@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from contracts.candidate import Candidate, Name
-from contracts.events import (
+from palimpsest.contracts.candidate import Candidate, Name
+from palimpsest.contracts.events import (
     BatchJoin,
     Composition,
     Content,
@@ -21,8 +21,8 @@ from contracts.events import (
     Rank,
     Settlement,
 )
-from contracts.evidence import Evidence, Neighbour, Verdict
-from contracts.model import Model
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
+from palimpsest.contracts.model import Model
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from contracts.candidate import CandidateFields
-from contracts.errors import InvalidReason
-from contracts.evidence import Evidence, Verdict
-from contracts.model import Model, WireTime
+from palimpsest.contracts.candidate import CandidateFields
+from palimpsest.contracts.errors import InvalidReason
+from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.model import Model, WireTime
 
 FirstDecision = Literal[
     "stored",

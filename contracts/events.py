@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from contracts.event_data import (
+from palimpsest.contracts.event_data import (
     RANKS,
     BatchJoin,
     ComposedData,
@@ -35,7 +35,7 @@ from contracts.event_data import (
     Settlement,
     Vector,
 )
-from contracts.model import Model, WireTime
+from palimpsest.contracts.model import Model, WireTime
 
 __all__ = [
     "EVENT",

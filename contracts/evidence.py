@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from contracts.model import Model
+from palimpsest.contracts.model import Model
 
 
 class Cue(StrEnum):

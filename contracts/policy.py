@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from contracts.model import Model
+from palimpsest.contracts.model import Model
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Action = Literal["auto_reject", "superseded", "pending"]

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from contracts.model import Model, WireTime
-from contracts.policy import Judge
+from palimpsest.contracts.model import Model, WireTime
+from palimpsest.contracts.policy import Judge
 
 
 class AskedText(Model):

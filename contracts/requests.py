@@ -10,10 +10,10 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from contracts.candidate import Name
-from contracts.events import BatchJoin, Decision, Rank
-from contracts.evidence import Evidence, Verdict
-from contracts.model import Strict, Timestamp
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.events import BatchJoin, Decision, Rank
+from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.model import Strict, Timestamp
 
 
 def _uuid(value: str) -> str:

@@ -13,12 +13,12 @@ import orjson
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from contracts.asyncapi import asyncapi
-from contracts.candidate import MAX_TEXT_BYTES, Candidate
-from contracts.events import AnyEvent, Event
-from contracts.policy import Policy
-from contracts.questions import QUESTION
-from contracts.requests import REQUEST
+from palimpsest.contracts.asyncapi import asyncapi
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES, Candidate
+from palimpsest.contracts.events import AnyEvent, Event
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.questions import QUESTION
+from palimpsest.contracts.requests import REQUEST
 
 Schema = dict[str, Any]
 

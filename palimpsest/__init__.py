@@ -8,7 +8,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from contracts.errors import (
+from palimpsest.contracts.errors import (
     ModelError,
     PalimpsestError,
     RefusedError,

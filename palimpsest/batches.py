@@ -7,9 +7,11 @@ from collections.abc import Coroutine
 from typing import Any, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
-from contracts.candidate import Name
-from contracts.errors import UsageError
-from contracts.requests import (
+from palimpsest import queueing
+from palimpsest.calls import Id, checked
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.requests import (
     AnyRequest,
     ConfirmRequest,
     JoinSelection,
@@ -22,15 +24,13 @@ from contracts.requests import (
     SeparateRequest,
     UnmergeRequest,
 )
-from palimpsest import queueing
-from palimpsest.calls import Id, checked
 from palimpsest.deduping import dedupe
 from palimpsest.judging import OnDemand
 from palimpsest.reader import Reader
 from palimpsest.reviewing import review
-from streams.dedupe import Tell
-from streams.embedded.desk import Answer
-from streams.judge.settings import JudgeSettings
+from palimpsest.streams.dedupe import Tell
+from palimpsest.streams.embedded.desk import Answer
+from palimpsest.streams.judge.settings import JudgeSettings
 
 Result = TypeVar("Result")
 

@@ -20,7 +20,7 @@ from weakref import WeakSet
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import PydanticSerializationError
 
-from contracts.errors import StoreError, UsageError
+from palimpsest.contracts.errors import StoreError, UsageError
 
 Id = Annotated[str, Field(min_length=1)]
 """The id of a candidate, a decision or a memory."""

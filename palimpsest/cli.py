@@ -62,7 +62,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"palimpsest {version('palimpsest')}")
+        typer.echo(f"palimpsest {version('palimpsest-memory')}")
         raise typer.Exit
 
 

@@ -9,16 +9,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contracts.errors import (
+from palimpsest.contracts.errors import (
     InvalidInputError,
     PalimpsestError,
     RefusedError,
     StoreError,
     UsageError,
 )
-from contracts.identity import event_id
-from contracts.policy import Policy
-from contracts.requests import (
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
     CombineRequest,
@@ -36,16 +36,16 @@ from contracts.requests import (
 from palimpsest.desk import FrontDesk, answer_or_refusal, told
 from palimpsest.interrupts import between_windows
 from palimpsest.paths import LOG_FILE
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.core.expand import reinstate_one
+from palimpsest.streams.embedded.desk import Answer
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.pipeline import Rows
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.intake import Prepared, RawRow, understand
+from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.viewing import decision_id_of_or_none
-from streams.cluster.connection import Connection
-from streams.core.expand import reinstate_one
-from streams.embedded.desk import Answer
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.log import Log
-from streams.embedded.pipeline import Rows
-from streams.embedder import Embedder
-from streams.intake import Prepared, RawRow, understand
-from streams.intake.parsing import NO_RENAMES
 
 if TYPE_CHECKING:
     from palimpsest.line import Line
@@ -109,7 +109,9 @@ class ClusterDesk(FrontDesk):
                     " beside it: name a store that follows the cluster, or no cluster"
                 )
             if find_spec("aiokafka") is None:
-                raise UsageError("a cluster needs more packages: pip install 'palimpsest[cluster]'")
+                raise UsageError(
+                    "a cluster needs more packages: pip install 'palimpsest-memory[cluster]'"
+                )
             from palimpsest.line import Line
 
             followed: dict[str, str] = dict(
@@ -149,7 +151,7 @@ class ClusterDesk(FrontDesk):
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:  # noqa: ARG002 - the origin is a place in a topic, no source
         """Publish a dead letter anew if it can be read now, as if it came in the topic."""
         line = self._line()
-        from streams.cluster.partition import SOURCE
+        from palimpsest.streams.cluster.partition import SOURCE
 
         row = RawRow(raw, SOURCE, 1)
         meaning = understand(row, renames)

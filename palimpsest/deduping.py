@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from contracts.errors import RefusedError, TransientError
-from contracts.requests import AnyRequest
+from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.judging import Judging
-from streams.dedupe import Pairing, Proposal, Run, Tell, proposals
-from streams.embedded.desk import Answer
-from streams.embedded.owners import fold_owner
+from palimpsest.streams.dedupe import Pairing, Proposal, Run, Tell, proposals
+from palimpsest.streams.embedded.desk import Answer
+from palimpsest.streams.embedded.owners import fold_owner
 
 _log = logging.getLogger(__name__)
 

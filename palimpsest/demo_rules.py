@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from contracts.evidence import STRONG_CUES
-from streams.core.text import normalise
-from streams.guard import compare, read
+from palimpsest.contracts.evidence import STRONG_CUES
+from palimpsest.streams.core.text import normalise
+from palimpsest.streams.guard import compare, read
 
 _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"(?<=[.!?。])\s+")

@@ -11,29 +11,29 @@ from typing import Any, TypeVar
 
 import orjson
 
-from contracts.errors import RefusedError, StoreError, TransientError, UsageError
-from contracts.policy import Policy
-from contracts.requests import AnyRequest
+from palimpsest.contracts.errors import RefusedError, StoreError, TransientError, UsageError
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.interrupts import between_windows
 from palimpsest.parcels import outcomes_of, pack
 from palimpsest.paths import PROJECTIONS_FOLDER
+from palimpsest.projections.analysts import views_file
+from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
+from palimpsest.projections.lance import read_state
+from palimpsest.projections.segments import reached
+from palimpsest.projections.verify import verify
+from palimpsest.streams.embedded.checking import check_log
+from palimpsest.streams.embedded.desk import Answer, Rehearsal
+from palimpsest.streams.embedded.inbox import Inbox, ItemKind
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.operations import carry_out
+from palimpsest.streams.embedded.pipeline import WINDOW, Rows, run
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.intake import RawRow, understand
+from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.writing import WritingSession
-from projections.analysts import views_file
-from projections.lance import FOLDER as LANCE_FOLDER
-from projections.lance import read_state
-from projections.segments import reached
-from projections.verify import verify
-from streams.embedded.checking import check_log
-from streams.embedded.desk import Answer, Rehearsal
-from streams.embedded.inbox import Inbox, ItemKind
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.lock import WriterLock
-from streams.embedded.log import Log
-from streams.embedded.operations import carry_out
-from streams.embedded.pipeline import WINDOW, Rows, run
-from streams.embedder import Embedder
-from streams.intake import RawRow, understand
-from streams.intake.parsing import NO_RENAMES
 
 Asked = TypeVar("Asked")
 POLL_SECONDS = 0.02

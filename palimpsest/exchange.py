@@ -8,12 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from contracts.errors import RefusedError, StoreError, UsageError
+from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from streams.embedded.dead_letters import DeadLetters, LetterState
-from streams.embedded.importing import import_lines
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.dead_letters import DeadLetters, LetterState
+from palimpsest.streams.embedded.importing import import_lines
+from palimpsest.streams.embedded.log import Log
 
 
 def export_log(desk: FrontDesk, file: Path, progress: Callable[[int], None] | None) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from contracts.evidence import Evidence
-from contracts.policy import Check, CosineCheck, Policy, RecentCheck
-from streams.core.ledger import Entry, Ledger
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.policy import Check, CosineCheck, Policy, RecentCheck
+from palimpsest.streams.core.ledger import Entry, Ledger
 
 
 def explained(

@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from contracts.policy import Judge as Rules
-from streams.extract.conversation import read_conversation
-from streams.extract.extracting import Extracted, extract
-from streams.judge.judge import Judge
-from streams.judge.settings import JudgeSettings
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.streams.extract.conversation import read_conversation
+from palimpsest.streams.extract.extracting import Extracted, extract
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import JudgeSettings
 
 
 def extract_candidates(

@@ -11,24 +11,24 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from contracts.errors import StoreError, TransientError
-from contracts.wire import Recorded
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.wire import Recorded
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from projections.changes import Changes
-from projections.projector import Projector
-from streams.cluster.connection import Connection
-from streams.cluster.copy import Copy, Followed
-from streams.cluster.following import Offsets, Records, TopicPartition, follow, made_anew
-from streams.cluster.records import letter_of
-from streams.cluster.stopping import StoppedError, unless
-from streams.cluster.topics import Kind, Topics, topic_id
-from streams.core.evolve import evolve
-from streams.core.touched import Touched
-from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.lock import WriterLock
-from streams.embedded.log import Log
-from streams.embedded.owners import Owners
-from streams.embedded.writer import Effect, no_effect
+from palimpsest.projections.changes import Changes
+from palimpsest.projections.projector import Projector
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.copy import Copy, Followed
+from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, made_anew
+from palimpsest.streams.cluster.records import letter_of
+from palimpsest.streams.cluster.stopping import StoppedError, unless
+from palimpsest.streams.cluster.topics import Kind, Topics, topic_id
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.dead_letters import DeadLetters
+from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import Owners
+from palimpsest.streams.embedded.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")

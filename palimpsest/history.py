@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.policy import Policy
+from palimpsest.contracts.policy import Policy
 from palimpsest.desk import FrontDesk
-from projections.analysts import queries
-from streams.core.ledger import Ledger
-from streams.core.questions import settle_question
-from streams.embedded.owners import fold_owner
+from palimpsest.projections.analysts import queries
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.questions import settle_question
+from palimpsest.streams.embedded.owners import fold_owner
 
 _BY_KIND = """
 SELECT decision, count(*) AS n FROM decisions WHERE position <= ?

@@ -13,12 +13,11 @@ from uuid import uuid4
 
 import orjson
 
-from contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
 from palimpsest.desk import FrontDesk
-from palimpsest.wrong_files import advice
-from streams.embedded.dead_letters import DeadLetter, DeadLetters, Headers
-from streams.embedded.inputs import Input, Outcome
-from streams.intake import (
+from palimpsest.streams.embedded.dead_letters import DeadLetter, DeadLetters, Headers
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.intake import (
     Form,
     RawRow,
     RowCounter,
@@ -28,6 +27,7 @@ from streams.intake import (
     parse,
     understand,
 )
+from palimpsest.wrong_files import advice
 
 KeepGoing = bool | Callable[[str], bool]
 """Whether a file is read whose first rows are all wrong; a function is asked, and told why."""

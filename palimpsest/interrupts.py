@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
-from streams.ending import end_in_time
+from palimpsest.streams.ending import end_in_time
 
 if TYPE_CHECKING:
     import asyncio

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self, TypedDict
 
-from contracts import policy
-from contracts.evidence import Verdict
-from streams.judge.cost import NOTHING
-from streams.judge.judge import Judge
-from streams.judge.pairs import Composed, Pair, Side
-from streams.judge.settings import JudgeSettings
+from palimpsest.contracts import policy
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.judge.cost import NOTHING
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.settings import JudgeSettings
 
 
 class Judging(Protocol):

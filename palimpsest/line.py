@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from aiokafka.errors import KafkaError
 
-from contracts.errors import TransientError, UsageError
-from streams.cluster.client import Asked, Client
-from streams.cluster.connection import Connection
-from streams.cluster.topics import read_topics, topic_id
-from streams.embedded.inputs import Input
+from palimpsest.contracts.errors import TransientError, UsageError
+from palimpsest.streams.cluster.client import Asked, Client
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import read_topics, topic_id
+from palimpsest.streams.embedded.inputs import Input
 
 Result = TypeVar("Result")
 

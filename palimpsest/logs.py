@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
 
-from contracts.errors import PalimpsestError
+from palimpsest.contracts.errors import PalimpsestError
 
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 CHATTY = ("aiokafka", "faust", "mode", "asyncio", "aiohttp", "anthropic", "httpx2", "httpcore2")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from contracts.errors import UsageError
-from contracts.events import Decided, Joined, Redecided, Settled
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.desk import FrontDesk
-from projections.analysts import query
+from palimpsest.projections.analysts import query
 
 Kind = Literal["candidate", "decision", "memory"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from streams.embedded.inputs import Input, Outcome
-from streams.intake import RawRow, understand
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.intake import RawRow, understand
 
 
 def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:

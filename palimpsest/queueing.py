@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.desk import FrontDesk
-from projections.analysts import query
-from streams.core.ledger import Ledger
-from streams.core.separations import separation
-from streams.embedded.owners import fold_owner
+from palimpsest.projections.analysts import query
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.separations import separation
+from palimpsest.streams.embedded.owners import fold_owner
 
 Waits = Literal["pending", "contradicts", "unreviewed"]
 

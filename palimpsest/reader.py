@@ -10,13 +10,13 @@ from typing import Annotated, Any, Self, get_args
 
 from pydantic import AfterValidator, Field
 
-from contracts.candidate import Name, Text
-from contracts.events import Decision
 from palimpsest import exchange, viewing
 from palimpsest.calls import Id, Place, Turn, Words, checked
+from palimpsest.contracts.candidate import Name, Text
+from palimpsest.contracts.events import Decision
 from palimpsest.desk import FrontDesk
-from streams.embedded.as_of import AsOf
-from streams.embedded.dead_letters import LetterState
+from palimpsest.streams.embedded.as_of import AsOf
+from palimpsest.streams.embedded.dead_letters import LetterState
 
 MOST_RECALLED = 100_000
 """Memories of one answer, at most."""

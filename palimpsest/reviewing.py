@@ -8,23 +8,23 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from contracts.commands import Unmerge
-from contracts.errors import RefusedError
-from contracts.events import RANKS
-from contracts.evidence import Verdict
-from contracts.identity import event_id
-from contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
+from palimpsest.contracts.commands import Unmerge
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import RANKS
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.judging import Judging
-from streams.core.expand import EXACT
-from streams.core.ledger import Edge, Ledger
-from streams.core.moment import moment
-from streams.core.operate import unmerge
-from streams.core.refusal import Refusal
-from streams.core.separations import said_of
-from streams.dedupe import Tell
-from streams.embedded.owners import fold_owner
-from streams.judge.pairs import Pair, Side
+from palimpsest.streams.core.expand import EXACT
+from palimpsest.streams.core.ledger import Edge, Ledger
+from palimpsest.streams.core.moment import moment
+from palimpsest.streams.core.operate import unmerge
+from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.separations import said_of
+from palimpsest.streams.dedupe import Tell
+from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.judge.pairs import Pair, Side
 
 REJECTIONS = frozenset(
     {"token_reject", "session_reject", "auto_reject", "llm_reject", "fallback_reject"}

@@ -13,9 +13,9 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from contracts.errors import UsageError
-from streams.cluster.connection import Connection
-from streams.judge.settings import JudgeSettings
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.judge.settings import JudgeSettings
 
 SETTINGS_FILE = "palimpsest.toml"
 DEFAULT_STORE = Path(".palimpsest")

@@ -8,10 +8,14 @@ from typing import Annotated, Any, Literal, Self, Unpack
 
 from pydantic import BeforeValidator
 
-from contracts.candidate import Name
-from contracts.errors import RefusedError, StoreError, UsageError
-from contracts.policy import Policy
-from contracts.requests import (
+from palimpsest import exchange
+from palimpsest.batches import Batches, Said, fresh
+from palimpsest.calls import Id, Place, checked, require_no_inheritance
+from palimpsest.cluster_desk import ClusterDesk, log_that_follows
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import (
     AccessRequest,
     ComposeRequest,
     ConfirmRequest,
@@ -24,10 +28,6 @@ from contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
-from palimpsest import exchange
-from palimpsest.batches import Batches, Said, fresh
-from palimpsest.calls import Id, Place, checked, require_no_inheritance
-from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import (
     IngestProgress,
@@ -38,13 +38,13 @@ from palimpsest.ingesting import (
     to_inputs,
 )
 from palimpsest.paths import LOG_FILE, PROJECTIONS
-from streams.cluster.connection import Connection
-from streams.embedded.desk import Answer
-from streams.embedded.inputs import Outcome
-from streams.embedded.log import Log
-from streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
-from streams.intake import Form
-from streams.policies import load_policy
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.embedded.desk import Answer
+from palimpsest.streams.embedded.inputs import Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
+from palimpsest.streams.intake import Form
+from palimpsest.streams.policies import load_policy
 
 
 def _no_text(candidates: object) -> object:

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from contracts.errors import RefusedError
-from contracts.policy import Policy
-from contracts.questions import AnyQuestion
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.desk import FrontDesk
-from streams.core.questions import compose_question, settle_question
-from streams.embedded.owners import Owners
-from streams.embedded.verifications import Waiting
-from streams.judge.verifier import request_id
-from streams.judge.verifying import Answered, Taken
+from palimpsest.streams.core.questions import compose_question, settle_question
+from palimpsest.streams.embedded.owners import Owners
+from palimpsest.streams.embedded.verifications import Waiting
+from palimpsest.streams.judge.verifier import request_id
+from palimpsest.streams.judge.verifying import Answered, Taken
 
 Result = TypeVar("Result")
 ROWS = 256

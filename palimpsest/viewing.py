@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from contracts.errors import RefusedError
-from contracts.events import Decided, Joined, Redecided, Settled
-from contracts.evidence import Evidence
-from contracts.identity import decision_id_of
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import decision_id_of
 from palimpsest.desk import FrontDesk
 from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
-from projections.analysts import Parameters, queries, query, views_file
-from projections.recall import recall as recall_now
-from projections.recall import recall_as_of
-from projections.sessions import own_memories
-from projections.timeline import Timeline
-from projections.totals import Total
-from streams.core.evolve import evolve
-from streams.core.ledger import Edge, Entry, Ledger
-from streams.embedded.as_of import AsOf, position_as_of
+from palimpsest.projections.analysts import Parameters, queries, query, views_file
+from palimpsest.projections.recall import recall as recall_now
+from palimpsest.projections.recall import recall_as_of
+from palimpsest.projections.sessions import own_memories
+from palimpsest.projections.timeline import Timeline
+from palimpsest.projections.totals import Total
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.embedded.as_of import AsOf, position_as_of
 
 
 def recall(

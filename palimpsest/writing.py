@@ -12,23 +12,23 @@ from typing import TypeVar
 
 import orjson
 
-from contracts.errors import InvalidInputError, PalimpsestError
-from contracts.events import AnyEvent
-from contracts.policy import Policy
-from contracts.requests import AnyRequest
+from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.parcels import unpack
 from palimpsest.paths import PROJECTIONS_FOLDER
-from projections.changes import Changes
-from projections.projector import Projector
-from streams.core.touched import Touched
-from streams.embedded.desk import Answer, WriterDesk
-from streams.embedded.inbox import Inbox, Item
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.log import Log
-from streams.embedded.pipeline import decide_all
-from streams.embedded.serving import Asked, serve, serve_all, understood
-from streams.embedded.writer import Effect, Writer, no_effect
-from streams.embedder import Embedder
+from palimpsest.projections.changes import Changes
+from palimpsest.projections.projector import Projector
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.desk import Answer, WriterDesk
+from palimpsest.streams.embedded.inbox import Inbox, Item
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.pipeline import decide_all
+from palimpsest.streams.embedded.serving import Asked, serve, serve_all, understood
+from palimpsest.streams.embedded.writer import Effect, Writer, no_effect
+from palimpsest.streams.embedder import Embedder
 
 _log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from contracts.errors import InvalidInputError
-from streams.intake import RawRow, parse
-from streams.intake.tables import delimiter_of
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.streams.intake import RawRow, parse
+from palimpsest.streams.intake.tables import delimiter_of
 
 NEEDED = ("text", "owner_id")
 _NAME = re.compile(r"[A-Za-z_][\w .-]{0,40}")

@@ -12,13 +12,13 @@ from typing import Any
 import duckdb
 import orjson
 
-from contracts.errors import StoreError, UsageError
-from contracts.identity import digest
-from projections import comments
-from projections.files import checksum, remove, sync
-from projections.segments import SegmentWriter, listed
-from projections.source import Effect, no_effect
-from projections.views import FILE, MOVED, place_of, quoted, views
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.identity import digest
+from palimpsest.projections import comments
+from palimpsest.projections.files import checksum, remove, sync
+from palimpsest.projections.segments import SegmentWriter, listed
+from palimpsest.projections.source import Effect, no_effect
+from palimpsest.projections.views import FILE, MOVED, place_of, quoted, views
 
 STORAGE = "v1.2.0"
 """The oldest DuckDB that opens the file; a file of 2.0's own format is closed to 1.5 (MEASURED)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     Decided,
     Joined,
@@ -12,8 +12,8 @@ from contracts.events import (
     Reinstated,
     Settled,
 )
-from projections.models import Models
-from projections.rows import (
+from palimpsest.projections.models import Models
+from palimpsest.projections.rows import (
     CandidateState,
     DistinctState,
     Fact,
@@ -23,9 +23,9 @@ from projections.rows import (
     Rows,
     as_json,
 )
-from projections.totals import Total
-from streams.core.ledger import Entry, Memory
-from streams.core.touched import Touched
+from palimpsest.projections.totals import Total
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.touched import Touched
 
 MANY_MEMBERS = 64
 """Above it, what a memory's members add up to is kept between commits, not summed anew."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from contracts.evidence import Neighbour
+from palimpsest.contracts.evidence import Neighbour
 
 Shape = Callable[[Any], Any]
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import duckdb
 
-from projections.columns import Table
-from projections.files import remove
-from projections.segments import (
+from palimpsest.projections.columns import Table
+from palimpsest.projections.files import remove
+from palimpsest.projections.segments import (
     Segment,
     SegmentWriter,
     chain,
     listed,
     next_generation,
 )
-from projections.source import Effect
-from projections.tables import TABLES
-from projections.views import literal_glob, quoted
+from palimpsest.projections.source import Effect
+from palimpsest.projections.tables import TABLES
+from palimpsest.projections.views import literal_glob, quoted
 
 FEWEST = 16
 """So many segments are merged at least. 100 files of 500 rows are read in 9 ms (MEASURED)."""

@@ -13,14 +13,14 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from contracts.errors import StoreError
-from projections.lance import FOLDER as LANCE_FOLDER
-from projections.lance import read_state
-from projections.lance_tables import FOREIGN, LANCE_TABLES, LanceTable
-from projections.segments import listed
-from projections.tables import TABLES
-from projections.vectors import numbers_of
-from projections.views import current, literal_glob, place_of, quoted
+from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
+from palimpsest.projections.lance import read_state
+from palimpsest.projections.lance_tables import FOREIGN, LANCE_TABLES, LanceTable
+from palimpsest.projections.segments import listed
+from palimpsest.projections.tables import TABLES
+from palimpsest.projections.vectors import numbers_of
+from palimpsest.projections.views import current, literal_glob, place_of, quoted
 
 MOST_DETAILS = 1_000
 """How many differences are listed; all are counted."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from projections import compaction
-from projections.compaction import GRACE_SECONDS, compact, crowded, retire
-from projections.files import remove
-from projections.folding import folded
-from projections.rows import Rows
-from projections.segments import (
+from palimpsest.projections import compaction
+from palimpsest.projections.compaction import GRACE_SECONDS, compact, crowded, retire
+from palimpsest.projections.files import remove
+from palimpsest.projections.folding import folded
+from palimpsest.projections.rows import Rows
+from palimpsest.projections.segments import (
     BUILDING,
     FOLDER,
     Segment,
@@ -19,8 +19,8 @@ from projections.segments import (
     listed,
     next_generation,
 )
-from projections.source import Effect, EventSource, no_effect
-from projections.tables import arrow_tables
+from palimpsest.projections.source import Effect, EventSource, no_effect
+from palimpsest.projections.tables import arrow_tables
 
 
 class DuckStore:

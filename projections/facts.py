@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
-from contracts.candidate import CandidateFields
-from contracts.events import (
+from palimpsest.contracts.candidate import CandidateFields
+from palimpsest.contracts.events import (
     Composed,
     Confirmed,
     Decided,
@@ -22,10 +22,10 @@ from contracts.events import (
     Separated,
     Settled,
 )
-from contracts.evidence import Evidence, Neighbour, Verdict
-from contracts.model import Model, unchecked
-from projections.rows import NOBODY_ELSE, Fact
-from streams.core.compared import Spoke
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
+from palimpsest.contracts.model import Model, unchecked
+from palimpsest.projections.rows import NOBODY_ELSE, Fact
+from palimpsest.streams.core.compared import Spoke
 
 Said = TypeVar("Said", bound=Model)
 

@@ -13,7 +13,7 @@ import duckdb
 import orjson
 import pyarrow as pa
 
-from contracts.errors import StoreError
+from palimpsest.contracts.errors import StoreError
 
 CHUNK = 1 << 20
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from projections.changes import Changes
-from projections.garbage import collector_at_rest
-from projections.rows import Rows
-from projections.source import NOBODY, EventSource, Progress, no_progress
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
+from palimpsest.projections.changes import Changes
+from palimpsest.projections.garbage import collector_at_rest
+from palimpsest.projections.rows import Rows
+from palimpsest.projections.source import NOBODY, EventSource, Progress, no_progress
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
 
 ROWS_AT_ONCE = 10_000
 EVENTS_AT_ONCE = 1_000

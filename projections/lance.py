@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pyarrow as pa
 
-from contracts.errors import StoreError
-from projections.files import remove, replace_json
-from projections.lance_files import STATE, check_files, sizes
-from projections.lance_tables import LANCE_TABLES, LanceTable, writes
-from projections.models import Models
-from projections.rows import Gone, Rows
-from projections.source import Effect, no_effect
-from projections.vectors import Decoded
+from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.files import remove, replace_json
+from palimpsest.projections.lance_files import STATE, check_files, sizes
+from palimpsest.projections.lance_tables import LANCE_TABLES, LanceTable, writes
+from palimpsest.projections.models import Models
+from palimpsest.projections.rows import Gone, Rows
+from palimpsest.projections.source import Effect, no_effect
+from palimpsest.projections.vectors import Decoded
 
 if TYPE_CHECKING:
     import lancedb

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from contracts.errors import StoreError
-from projections.files import remove
-from projections.source import Effect
+from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.files import remove
+from palimpsest.projections.source import Effect
 
 STATE = "position.json"
 

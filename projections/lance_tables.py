@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from projections.columns import TEXT, WHOLE, by_column
-from projections.rows import DistinctState, Gone, MemoryState, Rows
-from projections.tables import MEMORY_COLUMNS
-from projections.vectors import Decoded, of_dimension
+from palimpsest.projections.columns import TEXT, WHOLE, by_column
+from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
+from palimpsest.projections.tables import MEMORY_COLUMNS
+from palimpsest.projections.vectors import Decoded, of_dimension
 
 State = MemoryState | DistinctState
 FOREIGN = "foreign_vector"

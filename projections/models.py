@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from contracts.events import AnyEvent, Decided, Embedded, PolicySet, Vector
+from palimpsest.contracts.events import AnyEvent, Decided, Embedded, PolicySet, Vector
 
 
 @dataclass(slots=True)

@@ -10,20 +10,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from contracts.errors import PalimpsestError, StoreError
-from projections.analysts import ensure_views
-from projections.duck import DuckStore
-from projections.files import told
-from projections.folding import folded
-from projections.lance import FOLDER as LANCE_FOLDER
-from projections.lance import LanceStore
-from projections.lance_files import finish_swap
-from projections.overlap import overlapped
-from projections.rebuild import rebuild
-from projections.rows import Rows
-from projections.segments import SegmentWriter
-from projections.source import Effect, EventSource, Progress, no_effect, no_progress
-from projections.tables import arrow_tables
+from palimpsest.contracts.errors import PalimpsestError, StoreError
+from palimpsest.projections.analysts import ensure_views
+from palimpsest.projections.duck import DuckStore
+from palimpsest.projections.files import told
+from palimpsest.projections.folding import folded
+from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
+from palimpsest.projections.lance import LanceStore
+from palimpsest.projections.lance_files import finish_swap
+from palimpsest.projections.overlap import overlapped
+from palimpsest.projections.rebuild import rebuild
+from palimpsest.projections.rows import Rows
+from palimpsest.projections.segments import SegmentWriter
+from palimpsest.projections.source import Effect, EventSource, Progress, no_effect, no_progress
+from palimpsest.projections.tables import arrow_tables
 
 BATCH_ROWS = 6_000
 """Rows from which on a commit is worth while in any case."""

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contracts.errors import UsageError
-from projections.compare import Comparison, compare_lance, compare_segments
-from projections.duck import DuckStore
-from projections.files import remove
-from projections.folding import folded
-from projections.lance import FOLDER, LanceStore
-from projections.lance_files import swap
-from projections.overlap import overlapped
-from projections.rows import Rows
-from projections.segments import SegmentWriter
-from projections.source import Effect, EventSource, Progress
-from projections.tables import arrow_tables
+from palimpsest.contracts.errors import UsageError
+from palimpsest.projections.compare import Comparison, compare_lance, compare_segments
+from palimpsest.projections.duck import DuckStore
+from palimpsest.projections.files import remove
+from palimpsest.projections.folding import folded
+from palimpsest.projections.lance import FOLDER, LanceStore
+from palimpsest.projections.lance_files import swap
+from palimpsest.projections.overlap import overlapped
+from palimpsest.projections.rows import Rows
+from palimpsest.projections.segments import SegmentWriter
+from palimpsest.projections.source import Effect, EventSource, Progress
+from palimpsest.projections.tables import arrow_tables
 
 NAMES = ("lancedb", "duckdb")
 

@@ -16,15 +16,15 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from contracts.errors import StoreError, TransientError
-from contracts.events import Vector
-from projections.lance import FOLDER, read_state
-from projections.sessions import own_of
-from projections.source import EventSource
-from projections.totals import Total
-from projections.vectors import decoded
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger, Memory
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.events import Vector
+from palimpsest.projections.lance import FOLDER, read_state
+from palimpsest.projections.sessions import own_of
+from palimpsest.projections.source import EventSource
+from palimpsest.projections.totals import Total
+from palimpsest.projections.vectors import decoded
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger, Memory
 
 if TYPE_CHECKING:
     from lancedb.table import Table

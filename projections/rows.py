@@ -13,11 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from contracts.events import AnyEvent, Vector
-from projections.models import Models
-from streams.core.compared import Spoke
-from streams.core.ledger import Entry
-from streams.core.touched import Stated
+from palimpsest.contracts.events import AnyEvent, Vector
+from palimpsest.projections.models import Models
+from palimpsest.streams.core.compared import Spoke
+from palimpsest.streams.core.ledger import Entry
+from palimpsest.streams.core.touched import Stated
 
 NOBODY_ELSE: Mapping[str, Spoke] = MappingProxyType({})
 

@@ -20,10 +20,10 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contracts.errors import StoreError
-from projections.files import checksum, remove, sync
-from projections.source import Effect, no_effect
-from projections.tables import LAYOUT, TABLES
+from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.files import checksum, remove, sync
+from palimpsest.projections.source import Effect, no_effect
+from palimpsest.projections.tables import LAYOUT, TABLES
 
 FOLDER = "segments"
 BUILDING = "building"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from projections.analysts import query
-from streams.core.ledger import Ledger
+from palimpsest.projections.analysts import query
+from palimpsest.streams.core.ledger import Ledger
 
 _OWN = """
 SELECT c.memory_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from contracts.wire import Recorded
+from palimpsest.contracts.wire import Recorded
 
 Effect = Callable[[str], None]
 """Called with a name before each effect on the disk; tests stop the process there."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from contracts.events import Decided, PolicySet
-from projections.columns import (
+from palimpsest.contracts.events import Decided, PolicySet
+from palimpsest.projections.columns import (
     MOMENT,
     NEIGHBOURS,
     REAL,
@@ -20,10 +20,10 @@ from projections.columns import (
     Shape,
     Table,
 )
-from projections.facts import decision_row, score, verdict_rows
-from projections.rows import Gone, MemoryState, Rows, as_json
-from projections.words import statement_rows, text_row, word_row
-from streams.core.compared import Spoke
+from palimpsest.projections.facts import decision_row, score, verdict_rows
+from palimpsest.projections.rows import Gone, MemoryState, Rows, as_json
+from palimpsest.projections.words import statement_rows, text_row, word_row
+from palimpsest.streams.core.compared import Spoke
 
 LAYOUT = 4
 """Raised when a column changes: segments of another layout are made anew from the log."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from contracts.events import (
+from palimpsest.contracts.events import (
     Accessed,
     AnyEvent,
     Decided,
@@ -20,8 +20,8 @@ from contracts.events import (
     Separated,
     Settled,
 )
-from contracts.wire import Recorded
-from projections.words import kind_of
+from palimpsest.contracts.wire import Recorded
+from palimpsest.projections.words import kind_of
 
 Pair = tuple[str | None, str | None]
 """The candidate that an event is about, and the other one where it is about two."""

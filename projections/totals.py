@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from streams.core.ledger import Entry, Memory
-from streams.core.moment import by_moment
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.moment import by_moment
 
 
 @dataclass(slots=True)

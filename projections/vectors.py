@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from contracts.events import Vector
+from palimpsest.contracts.events import Vector
 
 AT_ONCE = 64
 """Vectors decoded together: what is read and written then stays in the processor's cache."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from contracts.errors import StoreError
-from projections.compare import Comparison, Difference
-from projections.files import remove, told
-from projections.lance import FOLDER, read_state
-from projections.rebuild import NAMES, Build
-from projections.segments import chain, listed
-from projections.source import EventSource, Progress, no_effect, no_progress
+from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.compare import Comparison, Difference
+from palimpsest.projections.files import remove, told
+from palimpsest.projections.lance import FOLDER, read_state
+from palimpsest.projections.rebuild import NAMES, Build
+from palimpsest.projections.segments import chain, listed
+from palimpsest.projections.source import EventSource, Progress, no_effect, no_progress
 
 WORK = "verifying"
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from projections.audit import COMPARED, REVIEW_QUEUE, SEPARATIONS, TIMELINE
-from projections.columns import Table
-from projections.segments import FOLDER, POSITION
-from projections.tables import (
+from palimpsest.projections.audit import COMPARED, REVIEW_QUEUE, SEPARATIONS, TIMELINE
+from palimpsest.projections.columns import Table
+from palimpsest.projections.segments import FOLDER, POSITION
+from palimpsest.projections.tables import (
     CANDIDATES,
     COMPOSITIONS,
     DECISIONS,

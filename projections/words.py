@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     Composed,
     Composition,
@@ -17,11 +17,11 @@ from contracts.events import (
     Separated,
     Settled,
 )
-from contracts.evidence import Verdict
-from projections.facts import NO_VERDICT
-from projections.rows import Fact
-from streams.core.compared import Spoke
-from streams.core.ledger import Statement
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections.facts import NO_VERDICT
+from palimpsest.projections.rows import Fact
+from palimpsest.streams.core.compared import Spoke
+from palimpsest.streams.core.ledger import Statement
 
 
 class WordRow(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams.search import Hit
-from streams.search.hits import ranked
+from palimpsest.streams.search import Hit
+from palimpsest.streams.search.hits import ranked
 
 
 class Ahead:

@@ -15,17 +15,17 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from contracts.commands import Admit
-from contracts.errors import SearchError
-from contracts.events import Vector
-from contracts.evidence import Neighbour
-from contracts.model import unchecked
-from contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
-from streams.ahead import Ahead
-from streams.core.checks import session_texts
-from streams.core.ledger import Distinct, Entry, Ledger, Scope
-from streams.guard import tokens
-from streams.search import Hit, TokenIndex, VectorIndex, peers
+from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.errors import SearchError
+from palimpsest.contracts.events import Vector
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.model import unchecked
+from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
+from palimpsest.streams.ahead import Ahead
+from palimpsest.streams.core.checks import session_texts
+from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
+from palimpsest.streams.guard import tokens
+from palimpsest.streams.search import Hit, TokenIndex, VectorIndex, peers
 
 Float16 = NDArray[np.float16]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.embedder import DEFAULT_MODEL, Embedding
+from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding
 
 DIMENSION = 384
 NO_TOKEN = ("🍕", "🍣")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -13,16 +14,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
-LAYERS = ("contracts", "streams", "projections", "palimpsest")
-CORE = ("streams.core", "streams.guard")
+PACKAGE = "palimpsest"
+LINKED = ("contracts", "streams", "projections")
+"""Folders at the top of the repository that are links inside the package."""
+CORE = ("palimpsest.streams.core", "palimpsest.streams.guard")
 
 MAY_IMPORT = {
-    "contracts": ("contracts",),
-    "streams": ("contracts", "streams"),
-    "projections": ("contracts", "projections", *CORE),
-    "palimpsest": LAYERS,
+    "palimpsest.contracts": ("palimpsest.contracts",),
+    "palimpsest.streams": ("palimpsest.contracts", "palimpsest.streams"),
+    "palimpsest.projections": ("palimpsest.contracts", "palimpsest.projections", *CORE),
+    PACKAGE: (PACKAGE,),
 }
-"""Design section 11. Of streams, the read side uses the pure parts alone."""
+"""Of streams, the read side uses the pure parts alone."""
 
 PURE_MODULES = frozenset(
     "__future__ abc annotated_types base64 binascii bisect collections contracts copy dataclasses"
@@ -49,13 +52,16 @@ def parse(root: Path) -> Tree:
     """Return the syntax tree of every module in the layers' folders under root, by dotted name."""
     return {
         dotted_name(path.relative_to(root)): ast.parse(path.read_text(encoding="utf-8"))
-        for layer in LAYERS
-        for path in sorted((root / layer).rglob("*.py"))
+        for folder in (*LINKED, PACKAGE)
+        for path in sorted((root / folder).rglob("*.py"))
     }
 
 
 def dotted_name(path: Path) -> str:
+    """The name that a module is imported by."""
     parts = path.with_suffix("").parts
+    if parts[0] in LINKED:
+        parts = (PACKAGE, *parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -73,6 +79,10 @@ def within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
+def layer_of(module: str) -> str:
+    return next(layer for layer in MAY_IMPORT if within(module, (layer,)))
+
+
 def wrong_imports(modules: Tree) -> list[str]:
     """Return `importer -> imported` for each import against the direction."""
     return [
@@ -80,7 +90,8 @@ def wrong_imports(modules: Tree) -> list[str]:
         for module, tree in modules.items()
         for name in imported(tree)
         if name.startswith(".")
-        or (within(name, LAYERS) and not within(name, MAY_IMPORT[module.split(".")[0]]))
+        or name.split(".")[0] in LINKED
+        or (within(name, (PACKAGE,)) and not within(name, MAY_IMPORT[layer_of(module)]))
     ]
 
 
@@ -92,9 +103,17 @@ def reached_by_core(modules: Tree) -> set[str]:
         name = waiting.pop()
         if name in modules and name not in reached:
             reached.add(name)
-            waiting += [prefix for found in imported(modules[name]) for prefix in prefixes(found)]
+            imports = at_once(modules[name]) if name == PACKAGE else imported(modules[name])
+            waiting += [prefix for found in imports for prefix in prefixes(found)]
             waiting += prefixes(name)
     return reached
+
+
+def at_once(package: ast.Module) -> Iterator[str]:
+    """What the package imports when it is imported itself: the rest waits until it is asked for."""
+    for node in package.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from imported(ast.Module([node], []))
 
 
 def prefixes(name: str) -> list[str]:
@@ -113,7 +132,7 @@ def impurities(modules: Tree) -> list[str]:
 
 def impure_imports(tree: ast.Module) -> Iterator[str]:
     for name in imported(tree):
-        foreign = name.split(".")[0] not in PURE_MODULES and not within(name, ("streams",))
+        foreign = name.split(".")[0] not in PURE_MODULES and not within(name, (PACKAGE,))
         if foreign or within(name, tuple(IMPURE_NAMES)):
             yield f"import {name}"
 
@@ -135,7 +154,7 @@ def impure_uses(tree: ast.Module) -> Iterator[str]:
 
 def test_imports_point_one_way() -> None:
     modules = parse(ROOT)
-    assert {name.split(".")[0] for name in modules} == set(LAYERS)
+    assert {layer_of(name) for name in modules} == set(MAY_IMPORT)
     assert wrong_imports(modules) == []
 
 
@@ -143,6 +162,33 @@ def test_the_core_is_pure() -> None:
     modules = parse(ROOT)
     assert all(package in modules for package in CORE)
     assert impurities(modules) == []
+
+
+ONE_CLASS_EACH = """
+import importlib, pkgutil, sys
+import palimpsest
+for module in pkgutil.walk_packages(palimpsest.__path__, "palimpsest."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(*sorted({"contracts", "streams", "projections"} & {*sys.modules}))
+print(len([name for name in sys.modules if name.startswith("palimpsest.streams.")]))
+"""
+
+
+def test_everything_is_imported_under_one_name() -> None:
+    """Else each class would exist twice, and `isinstance` would fail in silence."""
+    command = [sys.executable, "-c", ONE_CLASS_EACH]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    bare, modules = ran.stdout.splitlines()
+    assert bare == ""
+    assert int(modules) > 50
+
+
+def test_importing_the_package_imports_none_of_its_layers_but_the_errors() -> None:
+    code = "import sys, palimpsest; print(*(n for n in sys.modules if n.startswith('palimpsest.')))"
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert ran.stdout.split() == ["palimpsest.contracts", "palimpsest.contracts.errors"]
 
 
 def write_tree(root: Path, files: dict[str, str]) -> Tree:
@@ -158,29 +204,50 @@ def write_tree(root: Path, files: dict[str, str]) -> Tree:
 @pytest.mark.parametrize(
     ("module", "source", "found"),
     [
-        ("contracts/a.py", "import streams", "contracts.a -> streams"),
-        ("contracts/a.py", "def f():\n    from streams import x", "contracts.a -> streams.x"),
-        ("streams/a.py", "import projections.x", "streams.a -> projections.x"),
-        ("streams/a.py", "from palimpsest import cli", "streams.a -> palimpsest.cli"),
-        ("projections/a.py", "import palimpsest", "projections.a -> palimpsest"),
-        ("projections/a.py", "from streams import log", "projections.a -> streams.log"),
-        ("projections/a.py", "import streams.corelike", "projections.a -> streams.corelike"),
-        ("streams/a.py", "from . import b", "streams.a -> ..b"),
+        (
+            "contracts/a.py",
+            "import palimpsest.streams",
+            "palimpsest.streams",
+        ),
+        (
+            "contracts/a.py",
+            "def f():\n    from palimpsest.streams import x",
+            "palimpsest.streams.x",
+        ),
+        (
+            "streams/a.py",
+            "import palimpsest.projections.x",
+            "palimpsest.projections.x",
+        ),
+        ("streams/a.py", "from palimpsest import cli", "palimpsest.cli"),
+        ("projections/a.py", "import palimpsest", "palimpsest"),
+        (
+            "projections/a.py",
+            "from palimpsest.streams import log",
+            "palimpsest.streams.log",
+        ),
+        (
+            "projections/a.py",
+            "import palimpsest.streams.corelike",
+            "palimpsest.streams.corelike",
+        ),
+        ("streams/a.py", "from . import b", "..b"),
     ],
 )
 def test_an_import_against_the_direction_is_found(
     tmp_path: Path, module: str, source: str, found: str
 ) -> None:
-    assert wrong_imports(write_tree(tmp_path, {module: source})) == [found]
+    modules = write_tree(tmp_path, {module: source})
+    assert wrong_imports(modules) == [f"{dotted_name(Path(module))} -> {found}"]
 
 
 def test_imports_along_the_direction_are_free(tmp_path: Path) -> None:
     modules = write_tree(
         tmp_path,
         {
-            "streams/a.py": "import contracts.x\nfrom streams.b import y",
-            "projections/a.py": "from streams.core.fold import x\nfrom contracts import y",
-            "palimpsest/a.py": "import projections, streams, contracts",
+            "streams/a.py": "import palimpsest.contracts\nfrom palimpsest.streams.b import y",
+            "projections/a.py": "from palimpsest.streams.core import x",
+            "palimpsest/a.py": "import palimpsest.projections, palimpsest.streams",
         },
     )
     assert wrong_imports(modules) == []
@@ -217,8 +284,8 @@ def test_a_way_out_of_the_core_is_found(
 )
 def test_a_way_out_behind_another_module_is_found(tmp_path: Path, impure: str) -> None:
     files = {
-        "streams/core/fold.py": "import contracts.outer\nfrom streams import log",
-        "contracts/outer.py": "from contracts.ids import x",
+        "streams/core/fold.py": "import palimpsest.contracts.a\nfrom palimpsest.streams import log",
+        "contracts/a.py": "from palimpsest.contracts.ids import x",
         "contracts/ids.py": "x = 1",
         "streams/log.py": "y = 1",
     }
@@ -240,15 +307,16 @@ def test_what_the_core_does_not_reach_may_be_impure(tmp_path: Path) -> None:
 
 def test_every_layer_says_that_it_is_typed() -> None:
     """Else mypy ignores the types of an installed package."""
-    assert [layer for layer in LAYERS if not (ROOT / layer / "py.typed").is_file()] == []
+    folders = (*LINKED, PACKAGE)
+    assert [one for one in folders if not (ROOT / one / "py.typed").is_file()] == []
 
 
 # -- what is declared ----------------------------------------------------------------------------
 
 GUARDED = {
-    "cluster": ("streams.cluster", "palimpsest.following", "palimpsest.line"),
-    "judge": ("streams.judge.service",),
-    "sentence-transformers": ("streams.embedder.sentence_transformers_engine",),
+    "cluster": ("palimpsest.streams.cluster", "palimpsest.following", "palimpsest.line"),
+    "judge": ("palimpsest.streams.judge.service",),
+    "sentence-transformers": ("palimpsest.streams.embedder.sentence_transformers_engine",),
 }
 """The only modules that may import what an extra installs: the base runs without them."""
 
@@ -283,7 +351,7 @@ def third_party(tree: ast.Module) -> set[str]:
     """Return the packages of others that a module imports when it runs."""
     running = ast.Module([WithoutTypes().visit(node) for node in tree.body], [])
     names = {name.split(".")[0] for name in (*imported(running), *imported_by_name(running))}
-    return names - set(sys.stdlib_module_names) - set(LAYERS)
+    return names - set(sys.stdlib_module_names) - {PACKAGE}
 
 
 def imported_by_name(tree: ast.Module) -> Iterator[str]:
@@ -332,11 +400,15 @@ def test_everything_declared_is_imported() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "found"),
     [
-        ("streams/a.py", "import tqdm.auto", ["streams.a -> tqdm"]),
-        ("streams/a.py", "def f():\n    from faust import App", ["streams.a -> faust"]),
+        ("streams/a.py", "import tqdm.auto", ["tqdm"]),
+        ("streams/a.py", "def f():\n    from faust import App", ["faust"]),
         ("streams/cluster/a.py", "import faust", []),
         ("streams/a.py", "import os, numpy.linalg", []),
-        ("streams/a.py", "import importlib\nimportlib.import_module('x')", ["streams.a -> x"]),
+        (
+            "streams/a.py",
+            "import importlib\nimportlib.import_module('x')",
+            ["x"],
+        ),
         ("streams/a.py", "if TYPE_CHECKING:\n    import tqdm", []),
     ],
 )
@@ -344,4 +416,6 @@ def test_an_undeclared_import_is_found(
     tmp_path: Path, module: str, source: str, found: list[str]
 ) -> None:
     groups = {"": {"numpy"}, "cluster": {"faust"}}
-    assert undeclared(write_tree(tmp_path, {module: source}), groups) == found
+    modules = write_tree(tmp_path, {module: source})
+    named = [f"{dotted_name(Path(module))} -> {name}" for name in found]
+    assert undeclared(modules, groups) == named

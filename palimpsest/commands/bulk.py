@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from contracts.errors import UsageError
 from palimpsest.commands import completing, drawing, trees
 from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation, moment
 from palimpsest.commands.saying import take_out
 from palimpsest.commands.shell import FAILED
+from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
-    from contracts.requests import JoinSelection, Selection
+    from palimpsest.contracts.requests import JoinSelection, Selection
     from palimpsest.store import Palimpsest
 
 app = typer.Typer()
@@ -64,7 +64,7 @@ def reverse(
     because: Because = None,
 ) -> None:
     """Un-merge every join that all of the options mean, exact repeats apart; or that of an id."""
-    from contracts.requests import JoinSelection
+    from palimpsest.contracts.requests import JoinSelection
 
     call = invocation(context)
     given = {
@@ -108,7 +108,7 @@ def reinstate(
     because: Because = None,
 ) -> None:
     """Take a reversal back: the join stands again. Or those of all joins that the options mean."""
-    from contracts.requests import JoinSelection
+    from palimpsest.contracts.requests import JoinSelection
 
     call = invocation(context)
     given = {
@@ -164,7 +164,7 @@ def retract(
     because: Because = None,
 ) -> None:
     """Take candidates out of life and search, joins kept; `restore` brings them back."""
-    from contracts.requests import Selection
+    from palimpsest.contracts.requests import Selection
 
     selection = _selection(
         Selection,
@@ -196,7 +196,7 @@ def restore(
     because: Because = None,
 ) -> None:
     """Bring retracted candidates back."""
-    from contracts.requests import Selection
+    from palimpsest.contracts.requests import Selection
 
     selection = _selection(
         Selection,

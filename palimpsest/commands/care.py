@@ -10,11 +10,11 @@ from typing import IO, Annotated
 
 import typer
 
-from contracts.errors import UsageError
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach
 from palimpsest.commands.shell import FAILED
+from palimpsest.contracts.errors import UsageError
 from palimpsest.output import Tell
 from palimpsest.paths import PROJECTIONS
 
@@ -110,8 +110,8 @@ def import_log(
 def _into_topics(call: Invocation, file: Path) -> None:
     connection = reach(call)
     from palimpsest.exchange import require_events
-    from streams.cluster.importing import import_lines
-    from streams.cluster.topics import read_topics
+    from palimpsest.streams.cluster.importing import import_lines
+    from palimpsest.streams.cluster.topics import read_topics
 
     async def imported(lines: IO[bytes]) -> int:
         def read() -> IO[bytes]:
@@ -148,7 +148,7 @@ def schemas(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Made where it is not there.")],
 ) -> None:
     """Write the JSON Schemas of all that is said and recorded, and the topics as AsyncAPI."""
-    from contracts.schema import documents, written
+    from palimpsest.contracts.schema import documents, written
 
     call = invocation(context)
     if folder.exists() and not folder.is_dir():

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from contracts.errors import TransientError, UsageError
 from palimpsest.commands import drawing
 from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach, topics_at_last
+from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.interrupts import told_to_end
 from palimpsest.output import Tell
 
 if TYPE_CHECKING:
     from palimpsest.settings import Settings
-    from streams.cluster.connection import Connection
-    from streams.cluster.following import Offsets
-    from streams.cluster.topics import Topics
-    from streams.embedder import Embedder
+    from palimpsest.streams.cluster.connection import Connection
+    from palimpsest.streams.cluster.following import Offsets
+    from palimpsest.streams.cluster.topics import Topics
+    from palimpsest.streams.embedder import Embedder
 
 app = typer.Typer()
 
@@ -83,9 +83,9 @@ def worker(
 
 def _decide(settings: Settings, connection: Connection, topics: Topics, embedder: Embedder) -> None:
     """Be the worker of a folder until told to end."""
-    from streams.cluster.metrics import LETTERS_PER_MINUTE
-    from streams.cluster.worker import WorkerSettings, run
-    from streams.policies import load_policy
+    from palimpsest.streams.cluster.metrics import LETTERS_PER_MINUTE
+    from palimpsest.streams.cluster.worker import WorkerSettings, run
+    from palimpsest.streams.policies import load_policy
 
     folder = settings.data or worker_folder(topics.prefix, settings.instance)
     letters = settings.letters_per_minute
@@ -121,7 +121,7 @@ def _require_free(port: int | None) -> None:
 
 async def _compared(connection: Connection) -> Topics:
     """The topics, with partitions as `topics check` wants them."""
-    from streams.cluster.topics import compare_counts
+    from palimpsest.streams.cluster.topics import compare_counts
 
     topics = await topics_at_last(connection)
     await compare_counts(connection, topics)
@@ -131,7 +131,7 @@ async def _compared(connection: Connection) -> Topics:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """The folder of a worker, which no other may have: it would fill the same copies."""
-    from streams.embedded.lock import WriterLock
+    from palimpsest.streams.embedded.lock import WriterLock
 
     folder.mkdir(parents=True, exist_ok=True)
     lock = WriterLock(folder)
@@ -150,7 +150,7 @@ def worker_folder(prefix: str, instance: str | None) -> Path:
 
 def _embedder(call: Invocation) -> Embedder:
     """The embedder, loaded: a worker that had partitions first would keep them waiting."""
-    from streams.embedder import DEFAULT_MODEL, Embedder, load_engine
+    from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, load_engine
 
     settings = call.settings
     with call.output.progress() as tell:
@@ -198,8 +198,8 @@ async def _followed(
     folder: Path, connection: Connection, taken: _Taken, web_port: int | None
 ) -> None:
     from palimpsest.following import Follower
-    from streams.cluster.follower_pages import FollowerWatch, watching
-    from streams.cluster.stopping import StoppedError, unless
+    from palimpsest.streams.cluster.follower_pages import FollowerWatch, watching
+    from palimpsest.streams.cluster.stopping import StoppedError, unless
 
     stop, watch = told_to_end(), FollowerWatch(connection)
 

@@ -16,14 +16,14 @@ _LAST_WORD = re.compile(r"\w*$")
 
 def presets(incomplete: str) -> list[str]:
     """The presets' names."""
-    from streams.policies import preset_names
+    from palimpsest.streams.policies import preset_names
 
     return _beginning(preset_names(), incomplete)
 
 
 def kinds(incomplete: str) -> list[str]:
     """The kinds of decisions."""
-    from contracts.events import Decision
+    from palimpsest.contracts.events import Decision
 
     return _beginning(get_args(Decision), incomplete)
 
@@ -31,8 +31,8 @@ def kinds(incomplete: str) -> list[str]:
 def columns(context: typer.Context, incomplete: str) -> list[str]:
     """A query with its last word completed to a view or a column of the store's."""
     from palimpsest.paths import PROJECTIONS_FOLDER
+    from palimpsest.projections.analysts import query, views_file
     from palimpsest.settings import read_settings
-    from projections.analysts import query, views_file
 
     folder = read_settings(store=_store(context)).store / PROJECTIONS_FOLDER
     if not views_file(folder).is_file():

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from contracts.errors import UsageError
 from palimpsest.commands.invocation import invocation
+from palimpsest.contracts.errors import UsageError
 
 app = typer.Typer()
 

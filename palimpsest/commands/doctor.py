@@ -15,20 +15,28 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from contracts.errors import ModelError, PalimpsestError, StoreError
 from palimpsest.commands.drawing import shown
 from palimpsest.commands.invocation import invocation
 from palimpsest.commands.shell import FAILED
+from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError
 from palimpsest.paths import LOG_FILE
 
 if TYPE_CHECKING:
-    from contracts.events import PolicySet
+    from palimpsest.contracts.events import PolicySet
     from palimpsest.output import Tell
     from palimpsest.settings import Settings
 
 app = typer.Typer()
 
-PACKAGES = ("palimpsest", "duckdb", "lancedb", "pyarrow", "pydantic", "onnxruntime", "tokenizers")
+PACKAGES = (
+    "palimpsest-memory",
+    "duckdb",
+    "lancedb",
+    "pyarrow",
+    "pydantic",
+    "onnxruntime",
+    "tokenizers",
+)
 EXTRAS = {
     "cluster": "faust-streaming",
     "judge": "anthropic",
@@ -92,9 +100,9 @@ def _version(package: str) -> str | None:
 
 
 def _model(settings: Settings) -> Iterator[Finding]:
-    from streams.embedder.contract import DEFAULT_MODEL
-    from streams.embedder.graph_cache import default_cache_dir
-    from streams.embedder.resolve import locate
+    from palimpsest.streams.embedder.contract import DEFAULT_MODEL
+    from palimpsest.streams.embedder.graph_cache import default_cache_dir
+    from palimpsest.streams.embedder.resolve import locate
 
     model = settings.model or DEFAULT_MODEL
     try:
@@ -113,7 +121,7 @@ def _model(settings: Settings) -> Iterator[Finding]:
 
 def _embedding(model: str, engine: str, folder: Path) -> Finding:
     """Whether the model's files do what they are for."""
-    from streams import embedder
+    from palimpsest.streams import embedder
 
     try:
         loaded = embedder.load_engine(model, engine)
@@ -159,8 +167,8 @@ def _store(settings: Settings, tell: Tell) -> Iterator[Finding]:
 def _log(settings: Settings, tell: Tell) -> Iterator[Finding]:
     """The log, every event of it; and how far the projections are."""
     from palimpsest.store import Palimpsest
-    from streams.embedded.checking import check_log
-    from streams.embedded.log import Log
+    from palimpsest.streams.embedded.checking import check_log
+    from palimpsest.streams.embedded.log import Log
 
     try:
         with Log.open(settings.store / LOG_FILE) as log:
@@ -181,8 +189,8 @@ def _log(settings: Settings, tell: Tell) -> Iterator[Finding]:
 
 def _policy(policy: PolicySet, settings: Settings) -> Finding:
     """Whether the model in use is the one that the policy in force has thresholds for."""
-    from streams.embedder.contract import DEFAULT_MODEL
-    from streams.embedder.resolve import locate
+    from palimpsest.streams.embedder.contract import DEFAULT_MODEL
+    from palimpsest.streams.embedder.resolve import locate
 
     name, wanted = policy.data.policy.get("name"), policy.data.policy.get("model")
     try:
@@ -195,7 +203,7 @@ def _policy(policy: PolicySet, settings: Settings) -> Finding:
 
 
 def _writer(folder: Path) -> Finding:
-    from streams.embedded.lock import WriterLock
+    from palimpsest.streams.embedded.lock import WriterLock
 
     lock = WriterLock(folder)
     try:
@@ -227,5 +235,5 @@ def _extras() -> Iterator[Finding]:
     for extra, package in EXTRAS.items():
         found = _version(package)
         detail = found or "not installed (optional)"
-        remedy = f"pip install 'palimpsest[{extra}]'"
+        remedy = f"pip install 'palimpsest-memory[{extra}]'"
         yield Finding(f"extra {extra}", found is not None, detail, remedy, needed=False)

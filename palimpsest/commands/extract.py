@@ -10,9 +10,9 @@ import typer
 from rich.text import Text
 from typer import get_binary_stream
 
-from contracts.errors import UsageError
 from palimpsest.commands.invocation import invocation
 from palimpsest.commands.shell import FAILED
+from palimpsest.contracts.errors import UsageError
 from palimpsest.output import write_json
 
 app = typer.Typer()
@@ -41,7 +41,7 @@ def extract(
     1 where a part of the conversation came to nothing.
     """
     from palimpsest.extracting import extract_candidates
-    from streams.policies import load_policy
+    from palimpsest.streams.policies import load_policy
 
     call = invocation(context)
     named = {"owner_id": owner, "namespace": namespace, "session_id": session}
@@ -74,7 +74,7 @@ def _opened(file: str) -> BinaryIO:
 @prompts.command("extract", epilog="Example: palimpsest prompt extract")
 def show_extract(context: typer.Context) -> None:
     """Print the template for longer memories, as `extract` uses it: to copy, or to change."""
-    from streams.extract.extracting import extract_prompt
+    from palimpsest.streams.extract.extracting import extract_prompt
 
     prompt = extract_prompt()
     document = {"name": prompt.name, "id": prompt.id, "text": prompt.text, "tool": prompt.tool}

@@ -87,7 +87,7 @@ def show(
 
 
 def _known_kind(kind: str | None) -> str | None:
-    from contracts.events import Decision
+    from palimpsest.contracts.events import Decision
 
     if kind is not None and kind not in get_args(Decision):
         raise typer.BadParameter(f"no decision {kind}: {', '.join(get_args(Decision))}")

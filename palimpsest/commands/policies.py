@@ -12,7 +12,7 @@ from palimpsest.commands import completing, drawing
 from palimpsest.commands.invocation import Invocation, invocation
 
 if TYPE_CHECKING:
-    from contracts.policy import Policy
+    from palimpsest.contracts.policy import Policy
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,7 +33,7 @@ Which = Annotated[
 @app.command("list", epilog="Example: palimpsest policy list")
 def list_policies(context: typer.Context) -> None:
     """List the presets."""
-    from streams.policies import load_policy, preset_names
+    from palimpsest.streams.policies import load_policy, preset_names
 
     call = invocation(context)
     rows = [_told(load_policy(name)) for name in preset_names()]
@@ -53,7 +53,7 @@ def show(
     ] = None,
 ) -> None:
     """Print a policy whole: a preset as the file that it is, else as JSON."""
-    from streams.policies import load_policy, preset_names
+    from palimpsest.streams.policies import load_policy, preset_names
 
     call = invocation(context)
     policy = _in_force(call) if which is None else load_policy(which)
@@ -69,13 +69,13 @@ def _in_force(call: Invocation) -> Policy:
 
 
 def _preset(name: str) -> Text:
-    return Text(files("streams.policies").joinpath(f"{name}.toml").read_text().rstrip())
+    return Text(files("palimpsest.streams.policies").joinpath(f"{name}.toml").read_text().rstrip())
 
 
 @app.command(epilog="Example: palimpsest policy check mine.toml")
 def check(context: typer.Context, which: Which) -> None:
     """Check a policy; says which key is wrong, with exit status 2."""
-    from streams.policies import load_policy
+    from palimpsest.streams.policies import load_policy
 
     told = _told(load_policy(which))
     invocation(context).output.answer(told, lambda: drawing.fields(told))
@@ -84,7 +84,7 @@ def check(context: typer.Context, which: Which) -> None:
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
 def set_policy(context: typer.Context, which: Which) -> None:
     """Put a policy in force from here on; what was decided stays."""
-    from streams.policies import load_policy
+    from palimpsest.streams.policies import load_policy
 
     call = invocation(context)
     policy = load_policy(which)

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from contracts.errors import UsageError
 from palimpsest.commands.invocation import Invocation
+from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
-    from streams.cluster.connection import Connection
-    from streams.cluster.topics import Topics
+    from palimpsest.streams.cluster.connection import Connection
+    from palimpsest.streams.cluster.topics import Topics
 
 _log = logging.getLogger(__name__)
 AGAIN_SECONDS = 0.5
@@ -30,7 +30,7 @@ def reach(call: Invocation) -> Connection:
             " bootstrap under [kafka] in palimpsest.toml"
         )
     if find_spec("aiokafka") is None:
-        raise UsageError("a cluster needs more packages: pip install 'palimpsest[cluster]'")
+        raise UsageError("a cluster needs more packages: pip install 'palimpsest-memory[cluster]'")
     return connection
 
 
@@ -40,8 +40,8 @@ async def topics_at_last(connection: Connection) -> Topics:
     Says so once in a while. StoreError where there are none, TransientError where brokers are there
     and do not let us in.
     """
-    from streams.cluster.metadata import BrokersAwayError
-    from streams.cluster.topics import read_topics
+    from palimpsest.streams.cluster.metadata import BrokersAwayError
+    from palimpsest.streams.cluster.topics import read_topics
 
     now = asyncio.get_running_loop().time
     due = now()

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from contracts.errors import UsageError
 from palimpsest.commands import trees
 from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation
+from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
     from palimpsest.naming import Kind

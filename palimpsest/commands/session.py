@@ -35,7 +35,7 @@ def session_id(
     ],
 ) -> None:
     """Print the id of a session that has none, from the time of its first message."""
-    from contracts.identity import session_of
+    from palimpsest.contracts.identity import session_of
 
     found = session_of(began)
     invocation(context).output.answer({"session_id": found}, lambda: shown(found))

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from contracts.errors import (
+from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
     RefusedError,

@@ -17,7 +17,7 @@ from palimpsest.commands.reaching import reach
 from palimpsest.commands.shell import FAILED
 
 if TYPE_CHECKING:
-    from streams.cluster.setup import Finding
+    from palimpsest.streams.cluster.setup import Finding
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,7 +41,7 @@ def create(
     """Make the topics that are missing; change none that is there, say what differs."""
     call = invocation(context)
     connection = reach(call)
-    from streams.cluster import setup
+    from palimpsest.streams.cluster import setup
 
     _tell(call, asyncio.run(setup.create(connection, partitions, replication)))
 
@@ -57,7 +57,7 @@ def check(
     """Compare the topics with what they have to be; exit status 1 if one differs."""
     call = invocation(context)
     connection = reach(call)
-    from streams.cluster import setup
+    from palimpsest.streams.cluster import setup
 
     _tell(call, asyncio.run(setup.check(connection, partitions)))
 

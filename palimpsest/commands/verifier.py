@@ -23,8 +23,8 @@ from palimpsest.interrupts import told_to_end
 
 if TYPE_CHECKING:
     from palimpsest.desk import FrontDesk
-    from streams.judge.docket import Docket
-    from streams.judge.verifying import Questions, Tally
+    from palimpsest.streams.judge.docket import Docket
+    from palimpsest.streams.judge.verifying import Questions, Tally
 
 app = typer.Typer()
 
@@ -123,10 +123,10 @@ async def _verified(
     call: Invocation, wanted: _Wanted, *, in_topics: bool
 ) -> tuple[Tally, int | None]:
     """Run until told to end; what was done, and how many wait in the store, if there is one."""
-    from streams.judge.docket import Docket, Manner
-    from streams.judge.judge import Judge
-    from streams.judge.verifier import Verifier
-    from streams.judge.verifying import Verifying
+    from palimpsest.streams.judge.docket import Docket, Manner
+    from palimpsest.streams.judge.judge import Judge
+    from palimpsest.streams.judge.verifier import Verifier
+    from palimpsest.streams.judge.verifying import Verifying
 
     wanted.data.mkdir(parents=True, exist_ok=True)
     settings = call.settings.judge
@@ -145,7 +145,7 @@ async def _verified(
 
 def _no_rules() -> Any:
     """Those of no policy: each question brings its own."""
-    from contracts.policy import Judge
+    from palimpsest.contracts.policy import Judge
 
     return Judge()
 
@@ -177,7 +177,7 @@ async def _of_store(call: Invocation, stack: AsyncExitStack) -> Questions:
 
 async def _of_topics(call: Invocation, stack: AsyncExitStack) -> Questions:
     connection = reach(call)
-    from streams.cluster.questions import TopicQuestions
+    from palimpsest.streams.cluster.questions import TopicQuestions
 
     topics = await topics_at_last(connection)
     return await stack.enter_async_context(TopicQuestions(connection, topics))

@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from contracts.errors import TransientError
-from streams.cluster.desk import Interrupted
-from streams.cluster.missed import Missed
-from streams.cluster.partition import Opened, PartitionWriter
-from streams.cluster.publishing import PartitionProducer
-from streams.cluster.records import Record
-from streams.cluster.thread import OneThread, is_cancelled
+from palimpsest.contracts.errors import TransientError
+from palimpsest.streams.cluster.desk import Interrupted
+from palimpsest.streams.cluster.missed import Missed
+from palimpsest.streams.cluster.partition import Opened, PartitionWriter
+from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.records import Record
+from palimpsest.streams.cluster.thread import OneThread, is_cancelled
 
 AHEAD = 2
 """Batches whose texts are being embedded while one is decided on."""

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from aiokafka import TopicPartition
 
-from streams.cluster.connection import Connection
-from streams.cluster.copies import open_copy, take_over
-from streams.cluster.copy import PublishedLog
-from streams.cluster.following import ends_of, read_to_end, reader
-from streams.cluster.thread import OneThread
-from streams.cluster.topics import Topics, topic_id
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.copies import open_copy, take_over
+from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.following import ends_of, read_to_end, reader
+from palimpsest.streams.cluster.thread import OneThread
+from palimpsest.streams.cluster.topics import Topics, topic_id
 
 
 class CopyFolder:

@@ -9,19 +9,19 @@ from typing import Any, TypeAlias
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-from contracts.candidate import Candidate
-from contracts.errors import InvalidInputError, TransientError
-from contracts.requests import AnyRequest, SessionRequest
-from streams.cluster.answers import merged
-from streams.cluster.connection import Connection
-from streams.cluster.following import begin_at, reader
-from streams.cluster.metadata import answering
-from streams.cluster.partition import SOURCE
-from streams.cluster.partitions import partition_of
-from streams.cluster.publishing import BATCH_BYTES, REQUEST_BYTES
-from streams.cluster.topics import Topics
-from streams.embedded.inputs import Input
-from streams.intake import Prepared, RawRow, understand
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.errors import InvalidInputError, TransientError
+from palimpsest.contracts.requests import AnyRequest, SessionRequest
+from palimpsest.streams.cluster.answers import merged
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import begin_at, reader
+from palimpsest.streams.cluster.metadata import answering
+from palimpsest.streams.cluster.partition import SOURCE
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.publishing import BATCH_BYTES, REQUEST_BYTES
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.intake import Prepared, RawRow, understand
 
 CANDIDATE = "palimpsest.candidate.v1"
 POLL_SECONDS = 0.2

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, SecretStr, model_validator
 
-from streams.cluster.tls import tls_context
+from palimpsest.streams.cluster.tls import tls_context
 
 ADDRESSES = re.compile(r"[^\s,;/]+:\d+(,[^\s,;/]+:\d+)*")
 PREFIX = re.compile(r"[A-Za-z0-9._-]{0,100}")

@@ -11,7 +11,7 @@ import faust
 import faust.transport.drivers.aiokafka as driver
 from faust.types import TP
 
-from streams.cluster.following import WAIT_MILLISECONDS, stopping
+from palimpsest.streams.cluster.following import WAIT_MILLISECONDS, stopping
 
 FAUST = logging.getLogger("faust")
 """For what Faust tells of our subclasses' steps: it takes their modules' loggers, as if we did."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from contracts.errors import StoreError
-from streams.cluster.copy import Followed, PublishedLog
-from streams.cluster.following import Records
-from streams.cluster.records import inputs_done
-from streams.cluster.topics import Topics
+from palimpsest.contracts.errors import StoreError
+from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.following import Records
+from palimpsest.streams.cluster.records import inputs_done
+from palimpsest.streams.cluster.topics import Topics
 
 _log = logging.getLogger(__name__)
 

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from aiokafka.errors import MessageSizeTooLargeError
 
-from contracts.events import AnyEvent
-from contracts.wire import Envelope, decode, envelope_of
-from streams.cluster.records import Done, Outgoing
-from streams.core.touched import Touched
-from streams.embedded.log import Lines, Log
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.wire import Envelope, decode, envelope_of
+from palimpsest.streams.cluster.records import Done, Outgoing
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.log import Lines, Log
 
 CACHE_KIB = 16 * 1024
 """Of one copy: a worker has one for each of its partitions."""

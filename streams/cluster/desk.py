@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contracts.commands import Operation
-from contracts.errors import RefusedError, TransientError
-from contracts.events import AnyEvent
-from streams.core.ledger import Ledger
-from streams.embedded.desk import Rehearsal, WriterDesk
-from streams.embedded.writer import Writer
+from palimpsest.contracts.commands import Operation
+from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.desk import Rehearsal, WriterDesk
+from palimpsest.streams.embedded.writer import Writer
 
 
 class Interrupted(TransientError):

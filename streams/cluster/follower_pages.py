@@ -12,10 +12,10 @@ from functools import partial
 from aiohttp import web
 from aiokafka.errors import KafkaError
 
-from streams.cluster.connection import Connection
-from streams.cluster.figures import Board, Figure
-from streams.cluster.following import Offsets, TopicPartition, reader
-from streams.cluster.health import PAGES, TEXT, Page
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.figures import Board, Figure
+from palimpsest.streams.cluster.following import Offsets, TopicPartition, reader
+from palimpsest.streams.cluster.health import PAGES, TEXT, Page
 
 _log = logging.getLogger(__name__)
 

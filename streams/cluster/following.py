@@ -11,10 +11,10 @@ from typing import TypeAlias
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
-from contracts.errors import StoreError, TransientError
-from streams.cluster.connection import Connection
-from streams.cluster.stopping import unless
-from streams.cluster.thread import is_cancelled
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.stopping import unless
+from palimpsest.streams.cluster.thread import is_cancelled
 
 _log = logging.getLogger(__name__)
 

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from contracts.errors import UsageError
-from contracts.events import AnyEvent, PolicySet
-from streams.cluster.connection import Connection
-from streams.cluster.following import ends_of, read_to_end, reader
-from streams.cluster.partitions import partition_of
-from streams.cluster.publishing import PartitionProducer
-from streams.cluster.records import Outgoing, policy_record
-from streams.cluster.topics import Topics
-from streams.embedded.importing import exported_events
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import AnyEvent, PolicySet
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import ends_of, read_to_end, reader
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.records import Outgoing, policy_record
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded.importing import exported_events
 
 AT_ONCE = 500
 """Events of one transaction."""

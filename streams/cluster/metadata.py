@@ -27,9 +27,9 @@ from aiokafka.protocol.types import (
     TaggedFields,
 )
 
-from contracts.errors import StoreError, TransientError
-from streams.cluster.connection import Connection
-from streams.cluster.refusal import refusal
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.refusal import refusal
 
 PATIENCE_SECONDS = 10.0
 """How long brokers may take to answer."""

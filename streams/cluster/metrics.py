@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Literal
 
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     Composed,
     Decided,
@@ -20,14 +20,14 @@ from contracts.events import (
     Reversed,
     Settled,
 )
-from contracts.evidence import Verdict
-from streams.cluster.copy import Publish
-from streams.cluster.figures import Board, Figure
-from streams.cluster.records import Done, Outgoing, rejected_for
-from streams.core.touched import Touched
-from streams.embedded.log import Lines
-from streams.embedder import Embedder, Embedding
-from streams.embedder.contract import Engine
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.cluster.copy import Publish
+from palimpsest.streams.cluster.figures import Board, Figure
+from palimpsest.streams.cluster.records import Done, Outgoing, rejected_for
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.log import Lines
+from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder.contract import Engine
 
 Stage = Literal["catch_up", "read", "embed", "decide", "publish"]
 LETTERS_PER_MINUTE = 100

@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Mapping
 from aiokafka import TopicPartition
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
-from streams.cluster.connection import Connection
-from streams.cluster.copy import Copy
-from streams.cluster.following import Record as Read
-from streams.cluster.following import read_range
-from streams.cluster.records import Record
-from streams.cluster.setup import admin
-from streams.cluster.topics import Kind, Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.copy import Copy
+from palimpsest.streams.cluster.following import Record as Read
+from palimpsest.streams.cluster.following import read_range
+from palimpsest.streams.cluster.records import Record
+from palimpsest.streams.cluster.setup import admin
+from palimpsest.streams.cluster.topics import Kind, Topics
 
 _log = logging.getLogger(__name__)
 INPUTS: tuple[Kind, ...] = ("candidates", "commands")

@@ -8,8 +8,8 @@ from functools import partial
 import faust
 from faust import web
 
-from streams.cluster.health import PAGES, TEXT, Page
-from streams.cluster.watch import Watch
+from palimpsest.streams.cluster.health import PAGES, TEXT, Page
+from palimpsest.streams.cluster.watch import Watch
 
 
 def add_pages(app: faust.App, watch: Watch) -> None:

@@ -7,26 +7,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from contracts.errors import InvalidInputError, PalimpsestError
-from contracts.events import AnyEvent, PolicySet
-from contracts.policy import Policy
-from contracts.questions import AnyQuestion
-from contracts.wire import encode
-from streams.cluster.answers import answer_record, progress_record
-from streams.cluster.copy import PublishedLog
-from streams.cluster.desk import PartitionDesk
-from streams.cluster.metrics import Metrics
-from streams.cluster.partitions import partition_of
-from streams.cluster.questions import question_record
-from streams.cluster.records import Done, Outgoing, Record, letter_record, policy_record, read
-from streams.cluster.topics import Topics
-from streams.core.questions import compose_question, settle_question
-from streams.embedded.desk import Answer
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.serving import Asked, serve, understood
-from streams.embedded.writer import Effect, Window, Writer, no_effect
-from streams.embedder import Embedder
-from streams.intake import RawRow
+from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
+from palimpsest.contracts.events import AnyEvent, PolicySet
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.questions import AnyQuestion
+from palimpsest.contracts.wire import encode
+from palimpsest.streams.cluster.answers import answer_record, progress_record
+from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.desk import PartitionDesk
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.questions import question_record
+from palimpsest.streams.cluster.records import (
+    Done,
+    Outgoing,
+    Record,
+    letter_record,
+    policy_record,
+    read,
+)
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.core.questions import compose_question, settle_question
+from palimpsest.streams.embedded.desk import Answer
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.serving import Asked, serve, understood
+from palimpsest.streams.embedded.writer import Effect, Window, Writer, no_effect
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.intake import RawRow
 
 _log = logging.getLogger(__name__)
 

@@ -10,12 +10,12 @@ from typing import Any, Self
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.errors import IllegalOperation, ProducerFenced
 
-from contracts.errors import StoreError
-from streams.cluster.connection import Connection
-from streams.cluster.records import Done, Outgoing, decision_record, done_with
-from streams.cluster.topics import LARGEST, Kind, Topics
-from streams.embedded.log import Lines
-from streams.embedded.writer import Effect, no_effect
+from palimpsest.contracts.errors import StoreError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.records import Done, Outgoing, decision_record, done_with
+from palimpsest.streams.cluster.topics import LARGEST, Kind, Topics
+from palimpsest.streams.embedded.log import Lines
+from palimpsest.streams.embedded.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
 

@@ -18,14 +18,14 @@ from aiokafka import (
 from aiokafka.errors import KafkaError
 from pydantic import ValidationError
 
-from contracts.errors import TransientError
-from contracts.questions import QUESTION, AnyQuestion, SettleQuestion
-from streams.cluster.connection import Connection
-from streams.cluster.partitions import partition_of
-from streams.cluster.publishing import REQUEST_BYTES
-from streams.cluster.records import Outgoing
-from streams.cluster.topics import LARGEST, Topics
-from streams.judge.verifying import Answered, Taken
+from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.questions import QUESTION, AnyQuestion, SettleQuestion
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.publishing import REQUEST_BYTES
+from palimpsest.streams.cluster.records import Outgoing
+from palimpsest.streams.cluster.topics import LARGEST, Topics
+from palimpsest.streams.judge.verifying import Answered, Taken
 
 _log = logging.getLogger(__name__)
 

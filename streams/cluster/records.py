@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
-from contracts.candidate import Candidate
-from contracts.errors import InvalidInputError, InvalidReason
-from contracts.events import AnyEvent
-from contracts.identity import digest
-from streams.cluster.partitions import partition_of
-from streams.cluster.topics import LARGEST
-from streams.embedded.dead_letters import Arrived
-from streams.embedded.inputs import Input, Outcome
-from streams.intake import (
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.errors import InvalidInputError, InvalidReason
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.identity import digest
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.topics import LARGEST
+from palimpsest.streams.embedded.dead_letters import Arrived
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.intake import (
     Meaning,
     Prepared,
     RawRow,

@@ -20,7 +20,7 @@ from aiokafka.errors import (
 )
 from aiokafka.protocol.metadata import MetadataRequest
 
-from streams.cluster.connection import Connection
+from palimpsest.streams.cluster.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)

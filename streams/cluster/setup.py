@@ -12,10 +12,10 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
-from contracts.errors import TransientError
-from streams.cluster.connection import Connection
-from streams.cluster.metadata import Found, Metadata, answering, read_metadata
-from streams.cluster.topics import (
+from palimpsest.contracts.errors import TransientError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import Found, Metadata, answering, read_metadata
+from palimpsest.streams.cluster.topics import (
     FOR_EVER,
     OTHER_PARTITIONS,
     PARTITIONS,

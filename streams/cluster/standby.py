@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from aiokafka.errors import KafkaError
 
-from contracts.errors import StoreError, TransientError
-from streams.cluster.catching_up import CopyFolder
-from streams.cluster.copies import let_go
-from streams.cluster.copy import PublishedLog
-from streams.cluster.thread import OneThread, is_cancelled
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.streams.cluster.catching_up import CopyFolder
+from palimpsest.streams.cluster.copies import let_go
+from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.thread import OneThread, is_cancelled
 
 _log = logging.getLogger(__name__)
 EVERY_SECONDS = 2.0

@@ -11,22 +11,22 @@ from pathlib import Path
 
 from aiokafka.errors import KafkaError
 
-from contracts.errors import StoreError, TransientError
-from contracts.policy import Policy
-from streams.cluster.assigned import AssignedPartition, Delivery
-from streams.cluster.catching_up import CopyFolder
-from streams.cluster.connection import Connection
-from streams.cluster.copies import discard, let_go
-from streams.cluster.copy import PublishedLog
-from streams.cluster.metrics import Metrics
-from streams.cluster.missed import INPUTS, Missed, acknowledged, starts
-from streams.cluster.partition import PartitionWriter
-from streams.cluster.publishing import PartitionProducer
-from streams.cluster.standby import Standby
-from streams.cluster.thread import OneThread, is_cancelled
-from streams.cluster.topics import Topics, compare_counts, topic_id
-from streams.embedded.writer import Effect, no_effect
-from streams.embedder import Embedder
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.cluster.assigned import AssignedPartition, Delivery
+from palimpsest.streams.cluster.catching_up import CopyFolder
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.copies import discard, let_go
+from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.missed import INPUTS, Missed, acknowledged, starts
+from palimpsest.streams.cluster.partition import PartitionWriter
+from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.standby import Standby
+from palimpsest.streams.cluster.thread import OneThread, is_cancelled
+from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
+from palimpsest.streams.embedded.writer import Effect, no_effect
+from palimpsest.streams.embedder import Embedder
 
 _log = logging.getLogger(__name__)
 MOST_CANDIDATES = 80_000

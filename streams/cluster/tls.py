@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from contracts.errors import UsageError
+from palimpsest.contracts.errors import UsageError
 
 
 class PartingObject(ssl.SSLObject):

@@ -7,9 +7,9 @@ from typing import Literal
 
 from aiokafka import TopicPartition
 
-from contracts.errors import StoreError
-from streams.cluster.connection import Connection
-from streams.cluster.metadata import Found, Metadata, read_metadata
+from palimpsest.contracts.errors import StoreError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import Found, Metadata, read_metadata
 
 Kind = Literal[
     "candidates", "commands", "decisions", "answers", "dead_letters", "verifications", "policies"

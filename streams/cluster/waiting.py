@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from aiokafka import TopicPartition
 
-from streams.cluster.connection import Connection
-from streams.cluster.following import reader
-from streams.cluster.metadata import answering, read_metadata
-from streams.cluster.missed import INPUTS, acknowledged
-from streams.cluster.topics import Kind, Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import reader
+from palimpsest.streams.cluster.metadata import answering, read_metadata
+from palimpsest.streams.cluster.missed import INPUTS, acknowledged
+from palimpsest.streams.cluster.topics import Kind, Topics
 
 WATCHED: tuple[Kind, ...] = (*INPUTS, "decisions")
 """The topics that a worker's copies and acknowledgements are bound to."""

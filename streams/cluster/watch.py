@@ -10,12 +10,12 @@ from typing import Any
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaError
 
-from contracts.errors import PalimpsestError, StoreError, TransientError
-from streams.cluster.consuming import Member
-from streams.cluster.metrics import Metrics
-from streams.cluster.station import Station
-from streams.cluster.thread import is_cancelled
-from streams.cluster.waiting import Waiting
+from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
+from palimpsest.streams.cluster.consuming import Member
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.station import Station
+from palimpsest.streams.cluster.thread import is_cancelled
+from palimpsest.streams.cluster.waiting import Waiting
 
 _log = logging.getLogger(__name__)
 

@@ -24,25 +24,25 @@ mode.loop.use("uvloop")
 import faust  # noqa: E402 - the event loop has to be chosen before it is imported
 import faust.transport.drivers.aiokafka as driver  # noqa: E402
 
-from contracts.policy import Policy  # noqa: E402
-from streams.cluster.assigned import Delivery  # noqa: E402
-from streams.cluster.connection import Connection  # noqa: E402
-from streams.cluster.consuming import FAUST, CommittedConsumerThread, Member  # noqa: E402
-from streams.cluster.metrics import (  # noqa: E402
+from palimpsest.contracts.policy import Policy  # noqa: E402
+from palimpsest.streams.cluster.assigned import Delivery  # noqa: E402
+from palimpsest.streams.cluster.connection import Connection  # noqa: E402
+from palimpsest.streams.cluster.consuming import FAUST, CommittedConsumerThread, Member  # noqa: E402
+from palimpsest.streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
     CountedEmbedder,
     Metrics,
 )
-from streams.cluster.missed import INPUTS, worker_group  # noqa: E402
-from streams.cluster.pages import add_pages  # noqa: E402
-from streams.cluster.records import Record  # noqa: E402
-from streams.cluster.station import AGAIN_SECONDS, Station  # noqa: E402
-from streams.cluster.topics import Topics, compare_counts  # noqa: E402
-from streams.cluster.waiting import ask_waiting  # noqa: E402
-from streams.cluster.watch import Watch  # noqa: E402
-from streams.embedded.writer import Effect, no_effect  # noqa: E402
-from streams.embedder import Embedder  # noqa: E402
-from streams.ending import end_in_time  # noqa: E402
+from palimpsest.streams.cluster.missed import INPUTS, worker_group  # noqa: E402
+from palimpsest.streams.cluster.pages import add_pages  # noqa: E402
+from palimpsest.streams.cluster.records import Record  # noqa: E402
+from palimpsest.streams.cluster.station import AGAIN_SECONDS, Station  # noqa: E402
+from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E402
+from palimpsest.streams.cluster.waiting import ask_waiting  # noqa: E402
+from palimpsest.streams.cluster.watch import Watch  # noqa: E402
+from palimpsest.streams.embedded.writer import Effect, no_effect  # noqa: E402
+from palimpsest.streams.embedder import Embedder  # noqa: E402
+from palimpsest.streams.ending import end_in_time  # noqa: E402
 
 _log = logging.getLogger(__name__)
 

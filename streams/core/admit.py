@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.commands import Admit
-from contracts.events import (
+from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.events import (
     AnyEvent,
     Content,
     Decided,
@@ -15,14 +15,14 @@ from contracts.events import (
     InvalidData,
     Join,
 )
-from contracts.evidence import Evidence
-from contracts.identity import decision_id_of, invalid_id
-from contracts.model import unchecked
-from contracts.policy import Policy
-from streams.core.checks import exact_decision, run_checks
-from streams.core.ledger import Entry, Ledger
-from streams.core.looking import Looking
-from streams.core.moment import happened
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import decision_id_of, invalid_id
+from palimpsest.contracts.model import unchecked
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.checks import exact_decision, run_checks
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.looking import Looking
+from palimpsest.streams.core.moment import happened
 
 
 def admit_candidate(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contracts.events import Accessed, Embedded, Erased
-from streams.core.indexes import face_changed, row_changed
-from streams.core.ledger import Ledger
-from streams.core.touched import Touched
+from palimpsest.contracts.events import Accessed, Embedded, Erased
+from palimpsest.streams.core.indexes import face_changed, row_changed
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.touched import Touched
 
 
 def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:

@@ -6,12 +6,19 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import assert_never
 
-from contracts.commands import Admit
-from contracts.events import FaceRule, FirstDecision
-from contracts.evidence import Neighbour
-from contracts.policy import CosineCheck, Policy, RecentCheck, SessionCheck, TokenCheck, Zone
-from streams.core.ledger import Entry, Ledger
-from streams.core.looking import Looking
+from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.events import FaceRule, FirstDecision
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.policy import (
+    CosineCheck,
+    Policy,
+    RecentCheck,
+    SessionCheck,
+    TokenCheck,
+    Zone,
+)
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.looking import Looking
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.commands import Combine
-from contracts.events import Join, Joined, JoinedData
-from contracts.evidence import Evidence
-from streams.core.envelope import head
-from streams.core.ledger import Entry, Ledger, Memory
-from streams.core.operate import Result, pair_of
-from streams.core.refusal import Refusal
-from streams.core.settle import obstacle, usable
+from palimpsest.contracts.commands import Combine
+from palimpsest.contracts.events import Join, Joined, JoinedData
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.operate import Result, pair_of
+from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.settle import obstacle, usable
 
 
 def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     Decided,
     Join,
@@ -14,8 +14,8 @@ from contracts.events import (
     Separated,
     Settled,
 )
-from contracts.evidence import Evidence, Verdict
-from streams.core.ledger import Entry, Ledger
+from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.streams.core.ledger import Entry, Ledger
 
 
 class Spoke(NamedTuple):

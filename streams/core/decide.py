@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never
 
-from contracts.commands import (
+from palimpsest.contracts.commands import (
     Access,
     Admit,
     Combine,
@@ -24,20 +24,20 @@ from contracts.commands import (
     Unmerge,
     Withdraw,
 )
-from contracts.events import AnyEvent, Refused, RefusedData
-from contracts.evidence import Verdict
-from contracts.identity import event_id
-from contracts.policy import Policy
-from streams.core import operate, word
-from streams.core.admit import admit_candidate
-from streams.core.combine import combine
-from streams.core.envelope import head
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.core.redecide import redecide
-from streams.core.refusal import Refusal
-from streams.core.settle import Freed, due, settle, settle_due
-from streams.core.touched import Touched
+from palimpsest.contracts.events import AnyEvent, Refused, RefusedData
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core import operate, word
+from palimpsest.streams.core.admit import admit_candidate
+from palimpsest.streams.core.combine import combine
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.redecide import redecide
+from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.settle import Freed, due, settle, settle_due
+from palimpsest.streams.core.touched import Touched
 
 
 def decide(

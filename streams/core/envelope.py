@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TypedDict
 
-from contracts.commands import OwnerCommand
-from contracts.identity import event_id
+from palimpsest.contracts.commands import OwnerCommand
+from palimpsest.contracts.identity import event_id
 
 
 class Head(TypedDict):

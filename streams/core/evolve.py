@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from contracts.events import (
+from palimpsest.contracts.events import (
     Accessed,
     AnyEvent,
     Compacted,
@@ -36,11 +36,11 @@ from contracts.events import (
     SettledData,
     Settlement,
 )
-from contracts.evidence import Evidence, Neighbour, Verdict
-from streams.core.candidates import accessed, embedded, erased, live
-from streams.core.compared import compared
-from streams.core.graph import begin, cut, unite
-from streams.core.indexes import (
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
+from palimpsest.streams.core.candidates import accessed, embedded, erased, live
+from palimpsest.streams.core.compared import compared
+from palimpsest.streams.core.graph import begin, cut, unite
+from palimpsest.streams.core.indexes import (
     add_text,
     distinct_text,
     face_changed,
@@ -48,7 +48,7 @@ from streams.core.indexes import (
     keep_lost_texts,
     keep_review,
 )
-from streams.core.ledger import (
+from palimpsest.streams.core.ledger import (
     Answered,
     Edge,
     Entry,
@@ -57,9 +57,9 @@ from streams.core.ledger import (
     Reversal,
     Statement,
 )
-from streams.core.separations import put_back, state, take_apart, withdraw
-from streams.core.touched import Stated, Touched
-from streams.core.walk import answered, heard, keep_questions, record, watch
+from palimpsest.streams.core.separations import put_back, state, take_apart, withdraw
+from palimpsest.streams.core.touched import Stated, Touched
+from palimpsest.streams.core.walk import answered, heard, keep_questions, record, watch
 
 
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:

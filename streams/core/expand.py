@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict, TypeVar
 
-from contracts.commands import OwnerCommand, Redecide, Reinstate, Restore, Retract, Unmerge
-from contracts.evidence import Evidence
-from contracts.identity import event_id
-from contracts.policy import Policy
-from contracts.requests import (
+from palimpsest.contracts.commands import (
+    OwnerCommand,
+    Redecide,
+    Reinstate,
+    Restore,
+    Retract,
+    Unmerge,
+)
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import (
     JoinSelection,
     ReinstateManyRequest,
     ReinstateRequest,
@@ -21,8 +28,8 @@ from contracts.requests import (
     Selection,
     UnmergeRequest,
 )
-from streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
-from streams.core.separations import said_of, separated_pairs
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
+from palimpsest.streams.core.separations import said_of, separated_pairs
 
 EXACT = frozenset({"hash_exact", "recent_capture"})
 """Decisions that can never be taken out: the same text is one memory."""

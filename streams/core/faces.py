@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from contracts.events import Composition, Vector
+from palimpsest.contracts.events import Composition, Vector
 
 if TYPE_CHECKING:  # the ledger's memories hold faces
-    from streams.core.ledger import Edge, Entry
+    from palimpsest.streams.core.ledger import Edge, Entry
 
 NOTHING: Mapping[str, Face] = MappingProxyType({})
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from heapq import merge
 from operator import attrgetter
 
-from streams.core.faces import combine, own_face
-from streams.core.ledger import Edge, Entry, Memory
+from palimpsest.streams.core.faces import combine, own_face
+from palimpsest.streams.core.ledger import Edge, Entry, Memory
 
 _PLACE = attrgetter("place")
 FEW = 64

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contracts.events import Composition, Decided
-from streams.core.faces import newest
-from streams.core.ledger import Distinct, Edge, Entry, Ledger, Lost, Memory, Review
-from streams.core.touched import Touched
+from palimpsest.contracts.events import Composition, Decided
+from palimpsest.streams.core.faces import newest
+from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger, Lost, Memory, Review
+from palimpsest.streams.core.touched import Touched
 
 
 def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided) -> None:

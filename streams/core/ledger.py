@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from contracts.candidate import CandidateFields
-from contracts.events import Composition, FaceRule, FirstDecision, Rank, Settlement, Vector
-from contracts.evidence import Neighbour, Verdict
-from streams.core.faces import Face, fold_face
+from palimpsest.contracts.candidate import CandidateFields
+from palimpsest.contracts.events import (
+    Composition,
+    FaceRule,
+    FirstDecision,
+    Rank,
+    Settlement,
+    Vector,
+)
+from palimpsest.contracts.evidence import Neighbour, Verdict
+from palimpsest.streams.core.faces import Face, fold_face
 
 Review = Literal["confirmed", "reversed"]
 """What a review said of a decision; nothing recorded means unreviewed."""

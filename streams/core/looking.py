@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from contracts.commands import Admit
-from contracts.events import Vector
-from contracts.evidence import BLIND, Neighbour
-from contracts.policy import Policy
-from streams.core.ledger import Entry, Ledger
-from streams.guard import Comparison, Reading, compare, read
+from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.events import Vector
+from palimpsest.contracts.evidence import BLIND, Neighbour
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.guard import Comparison, Reading, compare, read
 
 
 class Looking:

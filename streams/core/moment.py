@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.ledger import Entry, Memory
 
 
 def moment(entry: Entry) -> datetime:

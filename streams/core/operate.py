@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.commands import Merge, Reinstate, Separate, Unmerge, Withdraw
-from contracts.events import (
+from palimpsest.contracts.commands import Merge, Reinstate, Separate, Unmerge, Withdraw
+from palimpsest.contracts.events import (
     RANKS,
     AnyEvent,
     FaceRule,
@@ -22,14 +22,14 @@ from contracts.events import (
     Settled,
     SettledData,
 )
-from contracts.evidence import Evidence
-from contracts.policy import Policy
-from streams.core.envelope import head
-from streams.core.faces import fold_face
-from streams.core.graph import path, smaller_side
-from streams.core.ledger import Edge, Entry, Ledger
-from streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
-from streams.core.separations import said_of, separated_pairs
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.faces import fold_face
+from palimpsest.streams.core.graph import path, smaller_side
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
+from palimpsest.streams.core.separations import said_of, separated_pairs
 
 Result = list[AnyEvent] | Refusal
 Pair = tuple[Entry, Entry]

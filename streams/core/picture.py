@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from streams.core.ledger import Memory
+from palimpsest.streams.core.ledger import Memory
 
 
 class MemberPicture(TypedDict):

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from contracts.policy import Policy
-from contracts.questions import AskedNeighbour, AskedText, ComposeQuestion, SettleQuestion
-from streams.core.ledger import Entry, Ledger
-from streams.core.moment import by_moment, face_moment, moment
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.questions import (
+    AskedNeighbour,
+    AskedText,
+    ComposeQuestion,
+    SettleQuestion,
+)
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.moment import by_moment, face_moment, moment
 
 
 def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> SettleQuestion | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.commands import Redecide
-from contracts.events import Redecided, RedecidedData
-from streams.core.envelope import head
-from streams.core.ledger import Edge, Entry, Ledger
-from streams.core.operate import Result
-from streams.core.refusal import Refusal, unknown_candidate
-from streams.core.separations import separated_pair
+from palimpsest.contracts.commands import Redecide
+from palimpsest.contracts.events import Redecided, RedecidedData
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.operate import Result
+from palimpsest.streams.core.refusal import Refusal, unknown_candidate
+from palimpsest.streams.core.separations import separated_pair
 
 
 def arrival_join(entry: Entry) -> Edge | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from streams.core.graph import path
-from streams.core.ledger import Entry
+from palimpsest.streams.core.graph import path
+from palimpsest.streams.core.ledger import Entry
 
 Reason = Literal[
     "unknown_candidate",

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from contracts.events import RANKS, Rank
-from streams.core.ledger import Apart, Edge, Entry, Ledger, Memory, Statement
+from palimpsest.contracts.events import RANKS, Rank
+from palimpsest.streams.core.ledger import Apart, Edge, Entry, Ledger, Memory, Statement
 
 
 def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:

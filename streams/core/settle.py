@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from contracts.commands import Settle
-from contracts.events import (
+from palimpsest.contracts.commands import Settle
+from palimpsest.contracts.events import (
     AnyEvent,
     Composition,
     FaceRule,
@@ -17,14 +17,24 @@ from contracts.events import (
     SettledData,
     Settlement,
 )
-from contracts.evidence import Evidence, Neighbour, Verdict
-from contracts.identity import event_id
-from contracts.policy import CosineCheck, Fallback, Policy
-from streams.core.envelope import head
-from streams.core.ledger import Answer, Answered, Entry, Ledger
-from streams.core.refusal import Refusal, unknown_candidate
-from streams.core.separations import separated_pair, separation
-from streams.core.walk import JOINING, Closed, Due, Open, Step, answer_of, answered, heard, walk
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import CosineCheck, Fallback, Policy
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
+from palimpsest.streams.core.refusal import Refusal, unknown_candidate
+from palimpsest.streams.core.separations import separated_pair, separation
+from palimpsest.streams.core.walk import (
+    JOINING,
+    Closed,
+    Due,
+    Open,
+    Step,
+    answer_of,
+    answered,
+    heard,
+    walk,
+)
 
 _FALLBACKS: dict[Fallback, tuple[Settlement, FaceRule | None]] = {
     "keep": ("fallback_keep", None),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contracts.evidence import Verdict
-from streams.core.compared import Spoke
-from streams.core.ledger import Edge, Entry, Memory, Review, Statement
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.core.compared import Spoke
+from palimpsest.streams.core.ledger import Edge, Entry, Memory, Review, Statement
 
 
 class Stated(NamedTuple):

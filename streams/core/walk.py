@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from contracts.evidence import Verdict
-from streams.core.ledger import Answer, Answered, Entry, Ledger
-from streams.core.refusal import Refusal
-from streams.core.separations import separated_pair, separation, text_stands
-from streams.core.touched import Touched
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
+from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.separations import separated_pair, separation, text_stands
+from palimpsest.streams.core.touched import Touched
 
 JOINING = frozenset({"same", "update", "compose", "unavailable"})
 """Answers that settle; `unavailable` as the policy says of a judge that does not answer."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from contracts.commands import (
+from palimpsest.contracts.commands import (
     Access,
     Compact,
     Compose,
@@ -13,7 +13,7 @@ from contracts.commands import (
     Restore,
     Retract,
 )
-from contracts.events import (
+from palimpsest.contracts.events import (
     Accessed,
     Compacted,
     Composed,
@@ -28,14 +28,14 @@ from contracts.events import (
     Retracted,
     SessionEnded,
 )
-from contracts.evidence import Evidence
-from contracts.policy import Policy
-from streams.core.envelope import head
-from streams.core.faces import standing_text
-from streams.core.ledger import Entry, Ledger
-from streams.core.operate import Result
-from streams.core.refusal import Refusal, unknown_candidate, unknown_decision
-from streams.core.settle import usable
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.faces import standing_text
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.operate import Result
+from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
+from palimpsest.streams.core.settle import usable
 
 
 def _about(command: Retract | Restore | Access) -> OnCandidateData:

@@ -4,7 +4,7 @@ A rule reads ledgers and asks the judge; what follows from it are requests, and 
 owner's one writer decides on each.
 """
 
-from streams.dedupe.rules import proposals
-from streams.dedupe.run import Pairing, Proposal, Run, Tell
+from palimpsest.streams.dedupe.rules import proposals
+from palimpsest.streams.dedupe.run import Pairing, Proposal, Run, Tell
 
 __all__ = ["Pairing", "Proposal", "Run", "Tell", "proposals"]

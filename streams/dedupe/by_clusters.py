@@ -9,21 +9,21 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from contracts.events import BatchJoin, Composition, Content
-from contracts.evidence import BLIND, Verdict
-from contracts.policy import CosineCheck, Policy
-from contracts.requests import CombineRequest
-from streams.core.combine import hindrance_of
-from streams.core.faces import Face
-from streams.core.ledger import Entry, Ledger, Memory
-from streams.core.moment import by_moment
-from streams.core.settle import usable
-from streams.core.text import NORMALISER, text_hash
-from streams.dedupe.near import comparable, cosine_of, looked_at
-from streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
-from streams.judge.pairs import Composed, Side
-from streams.retrieval import vector_of
-from streams.search import VectorIndex
+from palimpsest.contracts.events import BatchJoin, Composition, Content
+from palimpsest.contracts.evidence import BLIND, Verdict
+from palimpsest.contracts.policy import CosineCheck, Policy
+from palimpsest.contracts.requests import CombineRequest
+from palimpsest.streams.core.combine import hindrance_of
+from palimpsest.streams.core.faces import Face
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.moment import by_moment
+from palimpsest.streams.core.settle import usable
+from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.dedupe.near import comparable, cosine_of, looked_at
+from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
+from palimpsest.streams.judge.pairs import Composed, Side
+from palimpsest.streams.retrieval import vector_of
+from palimpsest.streams.search import VectorIndex
 
 _log = logging.getLogger(__name__)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Literal, Protocol
 
-from contracts.events import BatchJoin
-from contracts.evidence import BLIND, Answer, Verdict
-from contracts.policy import Policy, TokenDedupe, Zone
-from streams.core.ledger import Ledger
-from streams.dedupe.near import cosine_of, near_pairs
-from streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted, spoken
-from streams.judge.pairs import Pair
+from palimpsest.contracts.events import BatchJoin
+from palimpsest.contracts.evidence import BLIND, Answer, Verdict
+from palimpsest.contracts.policy import Policy, TokenDedupe, Zone
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.dedupe.near import cosine_of, near_pairs
+from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted, spoken
+from palimpsest.streams.judge.pairs import Pair
 
 JOINS: dict[Answer, BatchJoin] = {"same": "llm_reject", "update": "superseded"}
 """What the judge's answers make of a pair; a text is composed at write time, not by this rule."""

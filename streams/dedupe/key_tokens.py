@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.guard import tokens
+from palimpsest.streams.guard import tokens
 
 STOPWORDS = frozenset(
     "i me my mine myself we us our ours ourselves you your yours yourself he him his"

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from contracts.evidence import Neighbour
-from contracts.policy import CosineCheck, Policy, TokenDedupe
-from streams.core.combine import hindrance_of
-from streams.core.faces import Face
-from streams.core.ledger import Entry, Ledger, Memory
-from streams.dedupe.key_tokens import key_tokens
-from streams.dedupe.run import Near, Run
-from streams.dedupe.sharing import Pairs, sharing
-from streams.guard import Reading, compare, read
-from streams.retrieval import vector_of
-from streams.search.exact import cosines, squared_norms
-from streams.search.hits import DECIMALS
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.policy import CosineCheck, Policy, TokenDedupe
+from palimpsest.streams.core.combine import hindrance_of
+from palimpsest.streams.core.faces import Face
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.dedupe.key_tokens import key_tokens
+from palimpsest.streams.dedupe.run import Near, Run
+from palimpsest.streams.dedupe.sharing import Pairs, sharing
+from palimpsest.streams.guard import Reading, compare, read
+from palimpsest.streams.retrieval import vector_of
+from palimpsest.streams.search.exact import cosines, squared_norms
+from palimpsest.streams.search.hits import DECIMALS
 
 CHUNK = 4096
 """Pairs whose vectors are multiplied at a time: 25 MB."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from contracts.policy import ClusterDedupe, Policy, TokenDedupe
-from streams.core.ledger import Ledger
-from streams.dedupe.by_clusters import Composes, by_clusters
-from streams.dedupe.by_tokens import Compares, by_tokens
-from streams.dedupe.run import Proposal, Run
+from palimpsest.contracts.policy import ClusterDedupe, Policy, TokenDedupe
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.dedupe.by_clusters import Composes, by_clusters
+from palimpsest.streams.dedupe.by_tokens import Compares, by_tokens
+from palimpsest.streams.dedupe.run import Proposal, Run
 
 
 class Asked(Compares, Composes, Protocol):

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NotRequired, TypedDict
 
-from contracts.events import BatchJoin
-from contracts.evidence import Evidence, Neighbour, Verdict
-from contracts.identity import event_id
-from contracts.requests import CombineRequest, SeparateRequest
-from streams.core.ledger import Entry, Memory
-from streams.core.moment import face_moment
-from streams.judge.pairs import Side
+from palimpsest.contracts.events import BatchJoin
+from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requests import CombineRequest, SeparateRequest
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.moment import face_moment
+from palimpsest.streams.judge.pairs import Side
 
 Proposal = CombineRequest | SeparateRequest
 Tell = Callable[[str, float | None], None]

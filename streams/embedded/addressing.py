@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from contracts.commands import Operation
-from contracts.errors import RefusedError
-from contracts.events import AnyEvent, Refused
-from contracts.identity import decision_id_of, event_id
-from contracts.requests import AnyRequest
-from streams.core.ledger import Entry, Memory
-from streams.core.picture import picture
-from streams.embedded.desk import Desk
+from palimpsest.contracts.commands import Operation
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import AnyEvent, Refused
+from palimpsest.contracts.identity import decision_id_of, event_id
+from palimpsest.contracts.requests import AnyRequest
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.picture import picture
+from palimpsest.streams.embedded.desk import Desk
 
 
 def words_of(request: AnyRequest, owner_id: str, target: str) -> dict[str, Any]:

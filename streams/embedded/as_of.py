@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from contracts.errors import UsageError
-from contracts.wire import Recorded
-from streams.embedded.log import Log
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.embedded.log import Log
 
 _OF_OWNER = (
     "SELECT min(position) FROM events"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from streams.embedded.inputs import Input
-from streams.embedded.owners import Owners
-from streams.intake import Prepared
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.embedded.owners import Owners
+from palimpsest.streams.intake import Prepared
 
 
 class Awaited:

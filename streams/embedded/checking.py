@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from contracts.events import PolicySet
-from contracts.wire import Recorded
-from streams.embedded.damage import DamagedEventError, content_fault
-from streams.embedded.database import DamagedError
-from streams.embedded.log import Log
+from palimpsest.contracts.events import PolicySet
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.embedded.damage import DamagedEventError, content_fault
+from palimpsest.streams.embedded.database import DamagedError
+from palimpsest.streams.embedded.log import Log
 
 NOBODY = ""
 """The owner of the store's own events."""

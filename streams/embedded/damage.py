@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from contracts.errors import StoreError
-from contracts.events import (
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import (
     Accessed,
     AnyEvent,
     Composed,
@@ -31,10 +31,10 @@ from contracts.events import (
     Separated,
     Settled,
 )
-from contracts.evidence import Evidence
-from contracts.identity import candidate_id, decision_id_of
-from contracts.wire import Recorded
-from streams.core.text import NORMALISER, text_hash
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import candidate_id, decision_id_of
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.core.text import NORMALISER, text_hash
 
 
 class DamagedEventError(StoreError):

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
-from contracts.errors import PalimpsestError, StoreError, TransientError
+from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
 
 APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
@@ -253,7 +253,7 @@ def _sealed(path: Path) -> bool:
 
 
 def _statements() -> Iterator[str]:
-    script = files("streams.embedded").joinpath("schema.sql").read_text(encoding="utf-8")
+    script = files("palimpsest.streams.embedded").joinpath("schema.sql").read_text(encoding="utf-8")
     lines = (line for line in script.splitlines() if not line.startswith("--"))
     return (part for part in "\n".join(lines).split(";") if part.strip())
 

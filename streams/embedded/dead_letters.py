@@ -10,9 +10,9 @@ from typing import Literal
 
 import orjson
 
-from contracts.errors import InvalidInputError
-from contracts.identity import digest
-from streams.embedded.database import Database, Row
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.identity import digest
+from palimpsest.streams.embedded.database import Database, Row
 
 LetterState = Literal["open", "retried"]
 Headers = tuple[tuple[str, bytes | None], ...]

@@ -8,23 +8,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from contracts.commands import Admit, Operation
-from contracts.errors import InvalidInputError, SearchError, UsageError
-from contracts.events import AnyEvent, Content, Decided, Invalid, InvalidData, Settled, Vector
-from contracts.identity import digest, invalid_id
-from contracts.model import unchecked
-from contracts.policy import Policy
-from streams.core.decide import execute
-from streams.core.ledger import Ledger
-from streams.core.text import NORMALISER
-from streams.core.touched import Touched
-from streams.core.word import policy_event
-from streams.embedded.draft import Draft
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.log import Log
-from streams.embedded.owners import Loaded, Owners
-from streams.embedder import Embedder, Embedding
-from streams.intake import Prepared, Word, said_before
+from palimpsest.contracts.commands import Admit, Operation
+from palimpsest.contracts.errors import InvalidInputError, SearchError, UsageError
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Content,
+    Decided,
+    Invalid,
+    InvalidData,
+    Settled,
+    Vector,
+)
+from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.contracts.model import unchecked
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.text import NORMALISER
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.core.word import policy_event
+from palimpsest.streams.embedded.draft import Draft
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import Loaded, Owners
+from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.intake import Prepared, Word, said_before
 
 _log = logging.getLogger(__name__)
 

@@ -8,18 +8,18 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from contracts.commands import Operation
-from contracts.errors import RefusedError, UsageError
-from contracts.events import AnyEvent, Content
-from contracts.identity import event_id
-from contracts.policy import Policy
-from contracts.requests import PolicyRequest
-from streams.core.decide import execute
-from streams.core.ledger import Ledger
-from streams.core.text import NORMALISER, text_hash
-from streams.embedded.log import Log
-from streams.embedded.owners import fold_owner
-from streams.embedded.writer import Writer
+from palimpsest.contracts.commands import Operation
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import AnyEvent, Content
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import PolicyRequest
+from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.embedded.writer import Writer
 
 Answer = dict[str, Any]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from contracts.errors import InvalidInputError
-from contracts.events import AnyEvent
-from contracts.policy import Policy
-from streams.core.touched import Touched
-from streams.embedded.inputs import Input
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.inputs import Input
 
 
 @dataclass(slots=True)

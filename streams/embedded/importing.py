@@ -6,12 +6,12 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from contracts.errors import StoreError, UsageError
-from contracts.events import AnyEvent
-from contracts.wire import decode_exported
-from streams.embedded.damage import Checker, DamagedEventError
-from streams.embedded.log import CHUNK, Lines, Log
-from streams.embedded.verifications import may_ask
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.wire import decode_exported
+from palimpsest.streams.embedded.damage import Checker, DamagedEventError
+from palimpsest.streams.embedded.log import CHUNK, Lines, Log
+from palimpsest.streams.embedded.verifications import may_ask
 
 
 def exported_events(lines: Iterable[bytes]) -> Iterator[tuple[AnyEvent, bytes]]:

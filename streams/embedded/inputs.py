@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from streams.intake import Meaning, RawRow
+from palimpsest.streams.intake import Meaning, RawRow
 
 
 @dataclass(frozen=True, slots=True)

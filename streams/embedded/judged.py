@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from contracts.commands import Combine, Compose, Settle
-from contracts.events import Composition
-from contracts.requests import CombineRequest, ComposeRequest, SettleRequest
-from streams.core.ledger import Ledger
-from streams.embedded.addressing import (
+from palimpsest.contracts.commands import Combine, Compose, Settle
+from palimpsest.contracts.events import Composition
+from palimpsest.contracts.requests import CombineRequest, ComposeRequest, SettleRequest
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.addressing import (
     memories,
     owner_of_candidate,
     owner_of_decision,
     run_or_refuse,
     words_of,
 )
-from streams.embedded.desk import Answer, Desk
+from palimpsest.streams.embedded.desk import Answer, Desk
 
 
 def combined(desk: Desk, request: CombineRequest) -> Answer:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from contracts.errors import StoreError, TransientError
+from palimpsest.contracts.errors import StoreError, TransientError
 
 LOCK_FILE = "writer.lock"
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from contracts.errors import StoreError
-from contracts.events import AnyEvent, Compacted, PolicySet
-from contracts.policy import Policy
-from contracts.wire import Envelope, Recorded, decode, encode
-from streams.core.touched import Touched
-from streams.embedded.damage import in_order
-from streams.embedded.database import DamagedError, Database, Row
-from streams.embedded.verifications import TOLD_OF, Verifications, touched_by
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import AnyEvent, Compacted, PolicySet
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.wire import Envelope, Recorded, decode, encode
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.damage import in_order
+from palimpsest.streams.embedded.database import DamagedError, Database, Row
+from palimpsest.streams.embedded.verifications import TOLD_OF, Verifications, touched_by
 
 Line = tuple[int, bytes]
 """A position and the event there, as it was written."""

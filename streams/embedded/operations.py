@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, assert_never
 
-from contracts.commands import (
+from palimpsest.contracts.commands import (
     Access,
     Compact,
     Confirm,
@@ -17,9 +17,9 @@ from contracts.commands import (
     Unmerge,
     Withdraw,
 )
-from contracts.errors import RefusedError
-from contracts.events import Joined
-from contracts.requests import (
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Joined
+from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
     CombineRequest,
@@ -40,15 +40,15 @@ from contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
-from streams.core.expand import (
+from palimpsest.streams.core.expand import (
     reinstate_one,
     restore_commands,
     retract_commands,
     reverse_commands,
     reversed_joins,
 )
-from streams.core.ledger import Ledger
-from streams.embedded.addressing import (
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.addressing import (
     memories,
     owner_of_candidate,
     owner_of_decision,
@@ -56,9 +56,9 @@ from streams.embedded.addressing import (
     run_or_refuse,
     words_of,
 )
-from streams.embedded.desk import Answer, Desk
-from streams.embedded.judged import combined, judged
-from streams.embedded.unmerging import refusals, reinstated, unmerged
+from palimpsest.streams.embedded.desk import Answer, Desk
+from palimpsest.streams.embedded.judged import combined, judged
+from palimpsest.streams.embedded.unmerging import refusals, reinstated, unmerged
 
 BULK = 200
 """Steps of a bulk request between two commits: candidates looked at, and commands. In a memory of

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from contracts.errors import SearchError
-from contracts.policy import Policy
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.embedded.log import Log
-from streams.retrieval import ScopeIndex
+from palimpsest.contracts.errors import SearchError
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.retrieval import ScopeIndex
 
 MOST_CANDIDATES = 250_000
 """How many candidates the loaded ledgers may hold together; one owner may be larger than that."""

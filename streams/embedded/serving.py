@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from contracts.errors import (
+from palimpsest.contracts.errors import (
     InvalidInputError,
     RefusedError,
     StoreError,
     TransientError,
     UsageError,
 )
-from contracts.requests import (
+from palimpsest.contracts.requests import (
     REQUEST,
     AnyRequest,
     CombineRequest,
@@ -26,8 +26,8 @@ from contracts.requests import (
     SeparateRequest,
     SettleRequest,
 )
-from streams.embedded.desk import Answer, Desk, WriterDesk
-from streams.embedded.operations import carry_out
+from palimpsest.streams.embedded.desk import Answer, Desk, WriterDesk
+from palimpsest.streams.embedded.operations import carry_out
 
 SMALL = (SettleRequest, ComposeRequest, CombineRequest, SeparateRequest, ConfirmRequest)
 """What verifiers and batch runs bring by the hundred: each is one step on one owner's ledger."""

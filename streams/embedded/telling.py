@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from contracts.events import AnyEvent, Composition, Decided, Joined, Settled
-from contracts.evidence import Verdict
+from palimpsest.contracts.events import AnyEvent, Composition, Decided, Joined, Settled
+from palimpsest.contracts.evidence import Verdict
 
 _log = logging.getLogger(__name__)
 

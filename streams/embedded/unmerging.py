@@ -6,26 +6,26 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from contracts.commands import Admit, Redecide, Reinstate, Unmerge
-from contracts.errors import RefusedError
-from contracts.events import AnyEvent, Refused
-from contracts.evidence import Neighbour
-from contracts.identity import event_id
-from contracts.policy import Policy
-from contracts.requests import ReinstateRequest, UnmergeRequest
-from contracts.wire import Recorded
-from streams.core.expand import reinstate_commands, unmerge_commands
-from streams.core.ledger import Entry, Ledger
-from streams.embedded.addressing import (
+from palimpsest.contracts.commands import Admit, Redecide, Reinstate, Unmerge
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import AnyEvent, Refused
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.embedded.addressing import (
     memories,
     owner_of_candidate,
     owner_of_decision,
     run,
     words_of,
 )
-from streams.embedded.desk import Answer, Desk, Rehearsal
-from streams.replay.consequences import Plan, commands, plan, told
-from streams.retrieval import ScopeIndex
+from palimpsest.streams.embedded.desk import Answer, Desk, Rehearsal
+from palimpsest.streams.replay.consequences import Plan, commands, plan, told
+from palimpsest.streams.retrieval import ScopeIndex
 
 
 def unmerged(desk: Desk, request: UnmergeRequest) -> Answer:

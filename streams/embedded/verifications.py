@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from contracts.events import AnyEvent, Composed, Decided, Joined, Redecided, Settled
-from contracts.wire import Recorded
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.core.touched import Touched
-from streams.embedded.database import Database
+from palimpsest.contracts.events import AnyEvent, Composed, Decided, Joined, Redecided, Settled
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.database import Database
 
 Kind = Literal["settle", "compose"]
 

@@ -12,21 +12,21 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 
-from contracts.commands import Admit, Operation
-from contracts.events import AnyEvent, Vector
-from contracts.identity import policy_id
-from contracts.policy import Policy
-from streams.core.touched import Touched
-from streams.core.word import policy_event
-from streams.embedded.awaited import Awaited
-from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.deciding import Decider
-from streams.embedded.draft import Draft
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.log import Log
-from streams.embedded.owners import Owners
-from streams.embedded.telling import tell
-from streams.embedder import Embedder, Embedding
+from palimpsest.contracts.commands import Admit, Operation
+from palimpsest.contracts.events import AnyEvent, Vector
+from palimpsest.contracts.identity import policy_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.core.word import policy_event
+from palimpsest.streams.embedded.awaited import Awaited
+from palimpsest.streams.embedded.dead_letters import DeadLetters
+from palimpsest.streams.embedded.deciding import Decider
+from palimpsest.streams.embedded.draft import Draft
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import Owners
+from palimpsest.streams.embedded.telling import tell
+from palimpsest.streams.embedder import Embedder, Embedding
 
 Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Effect = Callable[[str], None]

@@ -1,8 +1,8 @@
 """Texts to vectors: models found, engines that run them, and the thread that they run on."""
 
-from contracts.errors import ModelError
-from streams.embedder.background import Embedder
-from streams.embedder.contract import (
+from palimpsest.contracts.errors import ModelError
+from palimpsest.streams.embedder.background import Embedder
+from palimpsest.streams.embedder.contract import (
     DEFAULT_MODEL,
     Embedding,
     Engine,
@@ -11,7 +11,7 @@ from streams.embedder.contract import (
     ModelUnusable,
     Progress,
 )
-from streams.embedder.load import load_engine
+from palimpsest.streams.embedder.load import load_engine
 
 __all__ = [
     "DEFAULT_MODEL",

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from streams.embedder.contract import Embedding, Engine
+from palimpsest.streams.embedder.contract import Embedding, Engine
 
 REMEMBERED = 4096
 """How many recent texts are remembered: about 2 kB each."""

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.embedder.contract import Engine, ModelUnusable
+from palimpsest.streams.embedder.contract import Engine, ModelUnusable
 
 TOLERANCE = 1e-4
 """The largest difference of a component, before rounding, between a text alone and in a batch."""

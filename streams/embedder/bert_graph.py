@@ -17,7 +17,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from streams.embedder.contract import ModelUnusable
+from palimpsest.streams.embedder.contract import ModelUnusable
 
 Weights = Mapping[str, NDArray[Any]]
 

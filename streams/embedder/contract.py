@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from contracts.errors import ModelError
+from palimpsest.contracts.errors import ModelError
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 """The model that the policy `standard` is calibrated for."""

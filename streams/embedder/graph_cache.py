@@ -15,9 +15,9 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from streams.embedder.bert_graph import GRAPH_VERSION, BertShape, build_bert_graph
-from streams.embedder.contract import ModelUnusable, Progress
-from streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.bert_graph import GRAPH_VERSION, BertShape, build_bert_graph
+from palimpsest.streams.embedder.contract import ModelUnusable, Progress
+from palimpsest.streams.embedder.model_folder import ModelFolder
 
 
 def default_cache_dir() -> Path:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.embedder.contract import ModelUnusable
-from streams.onnx import runtime
+from palimpsest.streams.embedder.contract import ModelUnusable
+from palimpsest.streams.onnx import runtime
 
 Ids = NDArray[np.int32]
 Vectors = NDArray[np.float32]

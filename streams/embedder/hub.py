@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from streams.embedder.contract import ModelNotFound, Progress
+from palimpsest.streams.embedder.contract import ModelNotFound, Progress
 
 _SETTINGS = [
     "config.json",

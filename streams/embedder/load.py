@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from streams.embedder.batch_check import Measurable, refuse_if_batch_dependent
-from streams.embedder.contract import DEFAULT_MODEL, Engine, Progress
-from streams.embedder.graph_cache import default_cache_dir, graph_of
-from streams.embedder.resolve import find_model
+from palimpsest.streams.embedder.batch_check import Measurable, refuse_if_batch_dependent
+from palimpsest.streams.embedder.contract import DEFAULT_MODEL, Engine, Progress
+from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
+from palimpsest.streams.embedder.resolve import find_model
 
 
 def load_engine(
@@ -42,12 +42,14 @@ def usable_cores() -> int:
 def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress) -> Measurable:
     match engine:
         case "onnx":
-            from streams.embedder.onnx_engine import OnnxEngine
+            from palimpsest.streams.embedder.onnx_engine import OnnxEngine
 
             folder = find_model(model, tell)
             return OnnxEngine(folder, graph_of(folder, cache_dir, tell), threads)
         case "sentence-transformers":
-            from streams.embedder.sentence_transformers_engine import SentenceTransformersEngine
+            from palimpsest.streams.embedder.sentence_transformers_engine import (
+                SentenceTransformersEngine,
+            )
 
             return SentenceTransformersEngine(model, tell)
         case _:

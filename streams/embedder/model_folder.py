@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from streams.embedder.contract import ModelUnusable
+from palimpsest.streams.embedder.contract import ModelUnusable
 
 _MODULES = ("Transformer", "Pooling", "Normalize")
 

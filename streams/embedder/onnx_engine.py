@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-from streams.embedder.batches import batches_by_length, padded
-from streams.embedder.contract import Embedding, ModelUnusable
-from streams.embedder.graph_run import Vectors, open_graph
-from streams.embedder.model_folder import ModelFolder
-from streams.embedder.tokens import Reader, Tokens
+from palimpsest.streams.embedder.batches import batches_by_length, padded
+from palimpsest.streams.embedder.contract import Embedding, ModelUnusable
+from palimpsest.streams.embedder.graph_run import Vectors, open_graph
+from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.tokens import Reader, Tokens
 
 
 class OnnxEngine:

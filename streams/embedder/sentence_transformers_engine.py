@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from streams.embedder.contract import (
+from palimpsest.streams.embedder.contract import (
     Embedding,
     EngineMissing,
     ModelNotFound,
     ModelUnusable,
     Progress,
 )
-from streams.embedder.resolve import locate
-from streams.embedder.tokens import Reader
+from palimpsest.streams.embedder.resolve import locate
+from palimpsest.streams.embedder.tokens import Reader
 
 
 class SentenceTransformersEngine:
@@ -61,7 +61,7 @@ def _load(model: str) -> Any:
     except ImportError as error:
         raise EngineMissing(
             "the engine sentence-transformers is not installed: "
-            "pip install 'palimpsest[sentence-transformers]' (with torch, several gigabytes)"
+            "pip install 'palimpsest-memory[sentence-transformers]' (with torch, several gigabytes)"
         ) from error
     try:
         return library.SentenceTransformer(model)

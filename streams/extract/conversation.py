@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from contracts.errors import UsageError
-from contracts.model import Timestamp
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import Timestamp
 
 TIMES = ("at", "time", "timestamp", "created_at")
 """What the time of a message is called, by whoever wrote the file."""

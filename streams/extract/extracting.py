@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from contracts.candidate import MAX_TEXT_BYTES
-from contracts.identity import session_of
-from streams.extract.conversation import Message, parts
-from streams.judge.prompts import Prompt, tool
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
+from palimpsest.contracts.identity import session_of
+from palimpsest.streams.extract.conversation import Message, parts
+from palimpsest.streams.judge.prompts import Prompt, tool
 
 if TYPE_CHECKING:
-    from streams.judge.service import Service
+    from palimpsest.streams.judge.service import Service
 
 PART_BYTES = 24_000
 """Of a conversation in one request: about eight thousand tokens, of which few become memories."""
@@ -51,7 +51,7 @@ class _Memory(BaseModel):
 @cache
 def extract_prompt() -> Prompt:
     """The prompt for longer memories, as it is shipped, with the tool that it is answered by."""
-    text = files("streams.extract").joinpath("extract.md").read_text(encoding="utf-8")
+    text = files("palimpsest.streams.extract").joinpath("extract.md").read_text(encoding="utf-8")
     entry = {
         "content": {"type": "string", "description": "The fact, in one to three sentences."},
         "message": {"type": "integer", "description": "The number of the message it rests on."},

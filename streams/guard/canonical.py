@@ -7,8 +7,8 @@ left out because it never changes the meaning.
 
 from __future__ import annotations
 
-from streams.guard.lexicon import ARTICLES, PUNCTUATION, STATIVE, STOPS
-from streams.guard.synonyms import EQUIVALENTS, PHRASES, VERBS
+from palimpsest.streams.guard.lexicon import ARTICLES, PUNCTUATION, STATIVE, STOPS
+from palimpsest.streams.guard.synonyms import EQUIVALENTS, PHRASES, VERBS
 
 LINK = "="
 """The cut between a noun and what it is or is called."""

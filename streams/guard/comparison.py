@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import Indel
 
-from contracts.evidence import Cue
-from streams.guard.order import reordered
-from streams.guard.polarity import contraries, has_antonyms, negations, spell_out
-from streams.guard.reading import Reading
+from palimpsest.contracts.evidence import Cue
+from palimpsest.streams.guard.order import reordered
+from palimpsest.streams.guard.polarity import contraries, has_antonyms, negations, spell_out
+from palimpsest.streams.guard.reading import Reading
 
 MOST_TERMS = 256
 """Texts of more terms are near-identical only with all terms in the same order.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from streams.guard.calendar import (
+from palimpsest.streams.guard.calendar import (
     DAYS,
     HALVES,
     MONTHS,
@@ -18,7 +18,7 @@ from streams.guard.calendar import (
     time_of_day,
     written_date,
 )
-from streams.guard.measures import (
+from palimpsest.streams.guard.measures import (
     CURRENCY_SIGNS,
     DIGITS,
     NUMBER_WORDS,

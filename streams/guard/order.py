@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from streams.guard.canonical import CUTS, LINK
-from streams.guard.lexicon import PREPOSITIONS, SUBJECTS, SUBORDINATORS
-from streams.guard.synonyms import VERBS
+from palimpsest.streams.guard.canonical import CUTS, LINK
+from palimpsest.streams.guard.lexicon import PREPOSITIONS, SUBJECTS, SUBORDINATORS
+from palimpsest.streams.guard.synonyms import VERBS
 
 _BINDERS = PREPOSITIONS | SUBORDINATORS | VERBS
 _NO_PARTICIPLES = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from streams.guard.lexicon import (
+from palimpsest.streams.guard.lexicon import (
     ANTONYMS,
     FALSE_CONTRARIES,
     NEGATING_PREFIXES,
@@ -13,7 +13,7 @@ from streams.guard.lexicon import (
     NEGATORS,
     PREPOSITIONS,
 )
-from streams.guard.synonyms import EQUIVALENTS
+from palimpsest.streams.guard.synonyms import EQUIVALENTS
 
 _NOT = "not"
 _OPPOSITES = frozenset(

@@ -6,10 +6,10 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from streams.guard.canonical import CUTS, stream_of
-from streams.guard.facts import mark
-from streams.guard.polarity import negations
-from streams.guard.words import expand, split, words_of
+from palimpsest.streams.guard.canonical import CUTS, stream_of
+from palimpsest.streams.guard.facts import mark
+from palimpsest.streams.guard.polarity import negations
+from palimpsest.streams.guard.words import expand, split, words_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from streams.guard.lexicon import ARTICLES, CLITICS, CONTRACTIONS, PUNCTUATION, STOPS
+from palimpsest.streams.guard.lexicon import ARTICLES, CLITICS, CONTRACTIONS, PUNCTUATION, STOPS
 
 _WORD = re.compile(
     r"""

@@ -1,9 +1,9 @@
 """What producers send, from bytes to candidates; nothing is guessed and nothing is skipped."""
 
-from streams.intake.meaning import Meaning, Prepared, prepare, said_before, understand
-from streams.intake.parsing import Word, as_structured, binary_mode, parse, parse_binary
-from streams.intake.reading import Form, RowReader
-from streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
+from palimpsest.streams.intake.meaning import Meaning, Prepared, prepare, said_before, understand
+from palimpsest.streams.intake.parsing import Word, as_structured, binary_mode, parse, parse_binary
+from palimpsest.streams.intake.reading import Form, RowReader
+from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
 
 __all__ = [
     "MAX_KEPT_BYTES",

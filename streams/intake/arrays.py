@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from streams.intake.rows import MAX_ROW_BYTES
+from palimpsest.streams.intake.rows import MAX_ROW_BYTES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import orjson
 from pydantic import ValidationError
 
-from contracts.candidate import Candidate
-from contracts.errors import InvalidInputError
-from contracts.identity import candidate_id
-from streams.core.text import text_hash
-from streams.intake.parsing import NO_RENAMES, Word, parse
-from streams.intake.rows import RawRow
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.identity import candidate_id
+from palimpsest.streams.core.text import text_hash
+from palimpsest.streams.intake.parsing import NO_RENAMES, Word, parse
+from palimpsest.streams.intake.rows import RawRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from contracts.errors import UsageError
+from palimpsest.contracts.errors import UsageError
 
 BATCH = 1000
 

@@ -11,12 +11,12 @@ from uuid import UUID, uuid5
 import orjson
 from pydantic import ValidationError
 
-from contracts.candidate import Candidate
-from contracts.commands import Access, Compact, EndSession
-from contracts.errors import InvalidInputError
-from contracts.identity import NAMESPACE, digest
-from contracts.model import Model
-from streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.commands import Access, Compact, EndSession
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.identity import NAMESPACE, digest
+from palimpsest.contracts.model import Model
+from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
 
 Word = Access | EndSession | Compact
 """What producers say beside candidates."""

@@ -12,12 +12,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from contracts.errors import UsageError
-from streams.intake.arrays import array_rows, begins_array
-from streams.intake.parquet import parquet_rows
-from streams.intake.parsing import NO_RENAMES
-from streams.intake.rows import MAX_KEPT_BYTES, RawRow, RowCounter
-from streams.intake.tables import is_table, table_rows
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.intake.arrays import array_rows, begins_array
+from palimpsest.streams.intake.parquet import parquet_rows
+from palimpsest.streams.intake.parsing import NO_RENAMES
+from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, RawRow, RowCounter
+from palimpsest.streams.intake.tables import is_table, table_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from contracts.errors import UsageError
+from palimpsest.contracts.errors import UsageError
 
 DELIMITERS = ",;\t|"
 NUMBERS = ("confidence", "importance", "intensity")

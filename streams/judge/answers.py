@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from contracts.candidate import MAX_TEXT_BYTES
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 
 REASON_CHARACTERS = 300
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from streams.judge.notes import connect, telling
-from streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.notes import connect, telling
+from palimpsest.streams.judge.settings import JudgeSettings
 
 SPENT = "the budget of this day is spent"
 """Why a verdict is `unavailable` that nobody was asked for."""

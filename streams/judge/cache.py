@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from streams.judge.cost import NOTHING, Cost
-from streams.judge.notes import connect, telling
+from palimpsest.streams.judge.cost import NOTHING, Cost
+from palimpsest.streams.judge.notes import connect, telling
 
 
 @dataclass(frozen=True, slots=True)

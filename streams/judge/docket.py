@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
-from contracts.evidence import Verdict
-from streams.judge.budget import SPENT
-from streams.judge.pairs import Composed, Pair, Side
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.judge.budget import SPENT
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
 
 _log = logging.getLogger(__name__)
 

@@ -7,19 +7,19 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from contracts import policy
-from contracts.evidence import Answer
-from streams.judge.answers import Said, about_pairs
-from streams.judge.cache import Key, Known, VerdictCache
-from streams.judge.cost import NOTHING, Cost
-from streams.judge.models import model
-from streams.judge.packing import pack
-from streams.judge.pairs import Pair
-from streams.judge.payload import pairs_payload
-from streams.judge.prompts import ANSWERS, Prompt
+from palimpsest.contracts import policy
+from palimpsest.contracts.evidence import Answer
+from palimpsest.streams.judge.answers import Said, about_pairs
+from palimpsest.streams.judge.cache import Key, Known, VerdictCache
+from palimpsest.streams.judge.cost import NOTHING, Cost
+from palimpsest.streams.judge.models import model
+from palimpsest.streams.judge.packing import pack
+from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.payload import pairs_payload
+from palimpsest.streams.judge.prompts import ANSWERS, Prompt
 
 if TYPE_CHECKING:
-    from streams.judge.service import Reply, Service
+    from palimpsest.streams.judge.service import Reply, Service
 
 SWAPPED = "~swapped"
 """Behind a prompt's id in the cache: the pair was shown the other way round."""

@@ -10,24 +10,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from contracts import policy
-from contracts.errors import UsageError
-from contracts.evidence import Verdict
-from streams.judge.answers import composed
-from streams.judge.budget import Budget
-from streams.judge.cache import Key, Known, VerdictCache
-from streams.judge.cost import NOTHING, Cost
-from streams.judge.hearing import Heard, Hearing, agreed, no_answer, remember
-from streams.judge.models import model
-from streams.judge.notes import FILE
-from streams.judge.packing import entries_of, fits
-from streams.judge.pairs import Composed, Pair, Side
-from streams.judge.payload import sources_payload
-from streams.judge.prompts import Name, Prompt, prompt
-from streams.judge.settings import JudgeSettings
+from palimpsest.contracts import policy
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.judge.answers import composed
+from palimpsest.streams.judge.budget import Budget
+from palimpsest.streams.judge.cache import Key, Known, VerdictCache
+from palimpsest.streams.judge.cost import NOTHING, Cost
+from palimpsest.streams.judge.hearing import Heard, Hearing, agreed, no_answer, remember
+from palimpsest.streams.judge.models import model
+from palimpsest.streams.judge.notes import FILE
+from palimpsest.streams.judge.packing import entries_of, fits
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.payload import sources_payload
+from palimpsest.streams.judge.prompts import Name, Prompt, prompt
+from palimpsest.streams.judge.settings import JudgeSettings
 
 if TYPE_CHECKING:
-    from streams.judge.service import Reply, Service
+    from palimpsest.streams.judge.service import Reply, Service
 
 __all__ = ["Composed", "Judge", "Pair", "Side"]
 
@@ -101,10 +101,10 @@ class Judge:
 
     def _made_service(self) -> Service:
         try:
-            from streams.judge.service import Service
+            from palimpsest.streams.judge.service import Service
         except ModuleNotFoundError:
             raise UsageError(
-                "the judge needs more packages: pip install 'palimpsest[judge]'"
+                "the judge needs more packages: pip install 'palimpsest-memory[judge]'"
             ) from None
         return Service(self._settings, self.budget)
 

@@ -80,5 +80,5 @@ def model(name: str) -> Model:
 
 @cache
 def _known() -> dict[str, Model]:
-    text = files("streams.judge").joinpath("models.toml").read_text(encoding="utf-8")
+    text = files("palimpsest.streams.judge").joinpath("models.toml").read_text(encoding="utf-8")
     return {name: Model.model_validate(table) for name, table in tomllib.loads(text).items()}

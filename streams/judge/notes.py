@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from contracts.errors import StoreError, TransientError
+from palimpsest.contracts.errors import StoreError, TransientError
 
 FILE = "judge.sqlite"
 """Its name beside a store's log."""

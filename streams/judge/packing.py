@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from contracts import policy
-from contracts.candidate import MAX_TEXT_BYTES
-from streams.judge.models import Model
-from streams.judge.pairs import Pair, Side
-from streams.judge.payload import BYTES_A_TOKEN, NO_PAIRS, pair_tokens, tokens
-from streams.judge.prompts import Prompt
+from palimpsest.contracts import policy
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
+from palimpsest.streams.judge.models import Model
+from palimpsest.streams.judge.pairs import Pair, Side
+from palimpsest.streams.judge.payload import BYTES_A_TOKEN, NO_PAIRS, pair_tokens, tokens
+from palimpsest.streams.judge.prompts import Prompt
 
 THINKING_TOKENS = 4_000
 """What a model may think before it answers, at least: it counts as a part of the answer."""

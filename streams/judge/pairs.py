@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
-from contracts.evidence import Verdict
+from palimpsest.contracts.evidence import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from streams.judge.pairs import Pair, Side
-from streams.judge.prompts import Prompt, Schema
+from palimpsest.streams.judge.pairs import Pair, Side
+from palimpsest.streams.judge.prompts import Prompt, Schema
 
 NO_PAIRS = '{"pairs": []}'
 MOST_PAIRS = 500

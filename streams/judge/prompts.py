@@ -43,7 +43,7 @@ class Prompt:
 @cache
 def prompt(name: Name) -> Prompt:
     """The prompt of that name, as it is shipped."""
-    path = files("streams.judge").joinpath("prompts", f"{name}.md")
+    path = files("palimpsest.streams.judge").joinpath("prompts", f"{name}.md")
     tool = _compose() if name == "compose" else _answer(ANSWERS[name])
     return Prompt(name, path.read_text(encoding="utf-8"), tool)
 

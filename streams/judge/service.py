@@ -18,15 +18,15 @@ from anthropic import (
 )
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from contracts.errors import UsageError
-from streams.judge.bucket import TokenBucket
-from streams.judge.budget import SPENT, Budget, Reserved
-from streams.judge.cost import Cost
-from streams.judge.models import Model, Usage, model
-from streams.judge.packing import ANSWER_TOKENS, answer_limit
-from streams.judge.payload import request, tokens
-from streams.judge.prompts import Prompt
-from streams.judge.settings import JudgeSettings
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.judge.bucket import TokenBucket
+from palimpsest.streams.judge.budget import SPENT, Budget, Reserved
+from palimpsest.streams.judge.cost import Cost
+from palimpsest.streams.judge.models import Model, Usage, model
+from palimpsest.streams.judge.packing import ANSWER_TOKENS, answer_limit
+from palimpsest.streams.judge.payload import request, tokens
+from palimpsest.streams.judge.prompts import Prompt
+from palimpsest.streams.judge.settings import JudgeSettings
 
 _log = logging.getLogger(__name__)
 

@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from contracts import policy
-from contracts.evidence import Answer, Verdict
-from contracts.identity import event_id
-from contracts.questions import (
+from palimpsest.contracts import policy
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.questions import (
     AnyQuestion,
     AskedNeighbour,
     AskedText,
     ComposeQuestion,
     SettleQuestion,
 )
-from contracts.requests import ComposeRequest, SettleRequest
-from streams.judge.docket import Asked, Docket
-from streams.judge.pairs import Composed, Pair, Side
-from streams.judge.sharing import Sharing
+from palimpsest.contracts.requests import ComposeRequest, SettleRequest
+from palimpsest.streams.judge.docket import Asked, Docket
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.sharing import Sharing
 
 JudgeOf = Callable[[policy.Judge], Asked]
 """The judge that asks by a policy's rules."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from contracts.errors import TransientError
-from contracts.evidence import Verdict
-from contracts.questions import AnyQuestion
-from contracts.requests import ComposeRequest, SettleRequest
-from streams.judge.verifier import Verifier, request_id
+from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.questions import AnyQuestion
+from palimpsest.contracts.requests import ComposeRequest, SettleRequest
+from palimpsest.streams.judge.verifier import Verifier, request_id
 
 IN_HAND = 512
 """Questions that are asked about at once, at most: so many pairs may be packed together."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from contracts.errors import UsageError
-from contracts.policy import Policy
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.policy import Policy
 
 
 def preset_names() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from contracts.commands import (
+from palimpsest.contracts.commands import (
     Compose,
     Merge,
     Operation,
@@ -15,7 +15,7 @@ from contracts.commands import (
     Unmerge,
     Withdraw,
 )
-from contracts.events import (
+from palimpsest.contracts.events import (
     Composed,
     Joined,
     Redecided,
@@ -24,7 +24,7 @@ from contracts.events import (
     Reversed,
     Separated,
 )
-from streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import Ledger
 
 
 def merged_again(event: Joined) -> Merge:

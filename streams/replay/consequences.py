@@ -10,16 +10,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from contracts.commands import Redecide, Unmerge
-from contracts.events import AnyEvent, Decided, FirstDecision, Redecided, Settled, Settlement
-from contracts.evidence import Evidence
-from contracts.identity import event_id
-from contracts.policy import Policy
-from contracts.requests import UnmergeRequest
-from streams.core.expand import in_one
-from streams.core.ledger import Edge, Entry, Ledger
-from streams.core.redecide import arrival_join
-from streams.replay.without import Search, Without
+from palimpsest.contracts.commands import Redecide, Unmerge
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    FirstDecision,
+    Redecided,
+    Settled,
+    Settlement,
+)
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import UnmergeRequest
+from palimpsest.streams.core.expand import in_one
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.redecide import arrival_join
+from palimpsest.streams.replay.without import Search, Without
 
 
 @dataclass(frozen=True, slots=True)

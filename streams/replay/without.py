@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from contracts.candidate import Candidate
-from contracts.commands import (
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.commands import (
     Admit,
     Operation,
     Settle,
 )
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     Composed,
     Confirmed,
@@ -33,18 +33,18 @@ from contracts.events import (
     Settled,
     SettledData,
 )
-from contracts.evidence import Neighbour, Verdict
-from contracts.identity import event_id
-from contracts.model import unchecked
-from contracts.policy import Policy
-from streams.core.combine import hindrance_of
-from streams.core.decide import decide, execute
-from streams.core.evolve import evolve
-from streams.core.ledger import Entry, Ledger
-from streams.core.redecide import arrival_join, redecide
-from streams.core.refusal import Refusal
-from streams.core.settle import Freed, due, obstacle, settle_due
-from streams.replay.again import merged_again, redecided_again, said_again
+from palimpsest.contracts.evidence import Neighbour, Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.model import unchecked
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.combine import hindrance_of
+from palimpsest.streams.core.decide import decide, execute
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.redecide import arrival_join, redecide
+from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.settle import Freed, due, obstacle, settle_due
+from palimpsest.streams.replay.again import merged_again, redecided_again, said_again
 
 Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
 """A newcomer's neighbours in a ledger under a policy."""

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.exact import cosines, squared_norm
-from streams.search.hits import DECIMALS, Hit, ranked
-from streams.search.pairs import HALF_STEP
-from streams.search.rows import Rows
+from palimpsest.streams.search.exact import cosines, squared_norm
+from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
+from palimpsest.streams.search.pairs import HALF_STEP
+from palimpsest.streams.search.rows import Rows
 
 _ROUNDING: Final = 2.0**-23
 """Twice what one float32 product or sum is off, to be safe."""

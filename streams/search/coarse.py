@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.kernels import ZERO, scaled_products
-from streams.search.pairs import Pairs, within
-from streams.search.queries import LARGEST_CODE as LARGEST_QUERY_CODE
-from streams.search.queries import CoarseQueries
+from palimpsest.streams.search.kernels import ZERO, scaled_products
+from palimpsest.streams.search.pairs import Pairs, within
+from palimpsest.streams.search.queries import LARGEST_CODE as LARGEST_QUERY_CODE
+from palimpsest.streams.search.queries import CoarseQueries
 
 LARGEST_CODE: Final = 127
 

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.hits import DECIMALS
+from palimpsest.streams.search.hits import DECIMALS
 
 LARGEST_SQUARED_NORM: Final = 32.0
 """Below it a float64 sum of float16 products is exact. Embeddings are of unit length."""

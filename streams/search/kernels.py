@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from streams.onnx import runtime
+from palimpsest.streams.onnx import runtime
 
 ZERO: Final = 64
 """What a query's code 0 is written as: codes -63..63 become 1..127.

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.hits import DECIMALS
+from palimpsest.streams.search.hits import DECIMALS
 
 HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
 """How far under a floor a score can be and still round up to it, and a little more."""

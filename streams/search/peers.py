@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.exact import cosines
-from streams.search.hits import DECIMALS, Hit
-from streams.search.pairs import HALF_STEP
-from streams.search.queries import Queries
+from palimpsest.streams.search.exact import cosines
+from palimpsest.streams.search.hits import DECIMALS, Hit
+from palimpsest.streams.search.pairs import HALF_STEP
+from palimpsest.streams.search.queries import Queries
 
 CROWD: Final = 64
 """Who has more peers than this is not told them: a fresh search costs less than a list of all."""

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.exact import squared_norms
-from streams.search.kernels import ZERO
+from palimpsest.streams.search.exact import squared_norms
+from palimpsest.streams.search.kernels import ZERO
 
 LARGEST_CODE: Final = 63
 

@@ -5,9 +5,9 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.coarse import CoarseRows
-from streams.search.exact import squared_norm
-from streams.search.kernels import widened
+from palimpsest.streams.search.coarse import CoarseRows
+from palimpsest.streams.search.exact import squared_norm
+from palimpsest.streams.search.kernels import widened
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 

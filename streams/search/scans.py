@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.coarse import near_by_codes
-from streams.search.exact import cosines
-from streams.search.pairs import Pairs, within
-from streams.search.queries import Queries
-from streams.search.rows import Rows
+from palimpsest.streams.search.coarse import near_by_codes
+from palimpsest.streams.search.exact import cosines
+from palimpsest.streams.search.pairs import Pairs, within
+from palimpsest.streams.search.queries import Queries
+from palimpsest.streams.search.rows import Rows
 
 Floors = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.hits import DECIMALS, Hit, ranked
+from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
 
 HALF_STEP: Final = 0.5 * 10**-DECIMALS * 1.001
 """How far under a floor a Jaccard can be and still round up to it, and a little more."""

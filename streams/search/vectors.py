@@ -6,13 +6,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.search.close import among, nearest, scored
-from streams.search.exact import squared_norm
-from streams.search.hits import DECIMALS, Hit, ranked
-from streams.search.pairs import HALF_STEP, Pairs, bars, joined, reaching
-from streams.search.queries import Queries
-from streams.search.rows import Rows
-from streams.search.scans import scan, score
+from palimpsest.streams.search.close import among, nearest, scored
+from palimpsest.streams.search.exact import squared_norm
+from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
+from palimpsest.streams.search.pairs import HALF_STEP, Pairs, bars, joined, reaching
+from palimpsest.streams.search.queries import Queries
+from palimpsest.streams.search.rows import Rows
+from palimpsest.streams.search.scans import scan, score
 
 SEGMENT_ROWS: Final = 2048
 """Codes of 2,048 rows are multiplied as fast as those of 1,024 and 4,096 (100,000 rows, AVX2)."""

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from contracts.policy import Policy
 from palimpsest import Palimpsest, store
+from palimpsest.contracts.policy import Policy
 from palimpsest.demo_judge import JudgeServer
-from streams.judge.settings import JudgeSettings
-from streams.policies import load_policy
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.policies import load_policy
 from tests.batches.speaker import Installation, Speaker
 from tests.cluster.cluster import Cluster
 from tests.judge.conftest import server

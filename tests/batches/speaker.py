@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.identity import decision_id_of
-from contracts.policy import Policy
 from palimpsest import Palimpsest
-from streams.embedded.verifications import Waiting
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.embedded.verifications import Waiting
 from tests.cluster.cluster import eventually, said
 from tests.reliability.processes import Child
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import RefusedError, TransientError
-from contracts.requests import AnyRequest
 from palimpsest import Palimpsest, store
+from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.demo_judge import Fault, JudgeServer
-from streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone, unseeing
 from tests.batches.speaker import Speaker
 from tests.stub_engine import load_stub

@@ -10,15 +10,15 @@ from uuid import uuid4
 import pytest
 from typer.testing import CliRunner
 
-from contracts.errors import RefusedError
-from contracts.events import Rank, Reversed
-from contracts.evidence import Answer, Verdict
-from contracts.requests import SettleRequest
 from palimpsest.cli import app
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Rank, Reversed
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.requests import SettleRequest
 from palimpsest.demo_judge import Fault, JudgeServer
 from palimpsest.reviewing import unreviewed
-from streams.judge.pairs import Pair
-from streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone
 from tests.batches.speaker import Installation, Speaker
 from tests.core.spec import ASK, given, judge, say
@@ -206,7 +206,7 @@ def test_where_nobody_answers_the_status_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-    monkeypatch.setattr("streams.judge.judge.Judge.review", nobody)
+    monkeypatch.setattr("palimpsest.streams.judge.judge.Judge.review", nobody)
     ada.under(STORE_TIME)
     older, newer = ada.say(*OTHER)
     settle(ada, newer, older, "unavailable")

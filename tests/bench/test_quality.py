@@ -27,9 +27,9 @@ from bench.quality import (
     see,
 )
 from bench.vectors import KeptVectors
-from streams.embedder import Embedding
-from streams.guard import compare, read
-from streams.policies import load_policy, parse_policy
+from palimpsest.streams.embedder import Embedding
+from palimpsest.streams.guard import compare, read
+from palimpsest.streams.policies import load_policy, parse_policy
 
 POLICY = parse_policy(
     """

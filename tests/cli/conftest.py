@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from contracts.identity import digest
 from palimpsest import store
 from palimpsest.cli import app
-from streams import embedder
+from palimpsest.contracts.identity import digest
+from palimpsest.streams import embedder
 from tests.stub_engine import load_stub
 
 

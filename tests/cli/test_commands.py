@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import InvalidInputError
-from contracts.identity import digest, invalid_id
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.output import Output
 from palimpsest.paths import LOG_FILE
-from streams.embedded.dead_letters import Arrived, DeadLetters
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.dead_letters import Arrived, DeadLetters
+from palimpsest.streams.embedded.log import Log
 from tests.cli.conftest import CommandLine, row
 
 PARIS = "Ada lives in Paris near the canal"

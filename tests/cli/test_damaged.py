@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from palimpsest.paths import LOG_FILE
-from streams import embedder
-from streams.embedder import ModelUnusable
+from palimpsest.streams import embedder
+from palimpsest.streams.embedder import ModelUnusable
 from tests.cli.conftest import CommandLine, row
 
 PARIS = "She lives in Paris."

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from contracts.errors import StoreError
+from palimpsest.contracts.errors import StoreError
 from palimpsest.logs import AGAIN_SECONDS, FORM, Once, PrivateFormatter, log_to_standard_error
 
 SECRET = "Ada has a big dog."
@@ -88,7 +88,9 @@ def test_what_a_library_repeats_is_told_once_in_a_while_with_how_often_it_came()
     assert not once.filter(said("aiokafka.conn", "no node %s", 8))
 
 
-@pytest.mark.parametrize("name", ["streams.cluster.station", "palimpsest.following", "aiokafkas"])
+@pytest.mark.parametrize(
+    "name", ["palimpsest.streams.cluster.station", "palimpsest.following", "aiokafkas"]
+)
 def test_of_ours_and_others_nothing_is_left_out(name: str) -> None:
     once = Once(lambda: 0.0)
     assert all(once.filter(said(name, "ready: partitions %s", 1)) for _ in range(9))

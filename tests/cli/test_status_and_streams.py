@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import TransientError
+from palimpsest.contracts.errors import TransientError
 from palimpsest.output import plain, visible
 from palimpsest.store import Palimpsest
 from tests.cli.conftest import CommandLine, row

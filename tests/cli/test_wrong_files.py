@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import WrongFileError
 from palimpsest import Palimpsest
+from palimpsest.contracts.errors import WrongFileError
 from palimpsest.ingesting import FIRST_ROWS, IngestProgress
 from palimpsest.output import Output
+from palimpsest.streams.intake import RawRow
 from palimpsest.wrong_files import advice
-from streams.intake import RawRow
 from tests.cli.conftest import CommandLine, row
 
 NOISE = random.Random(5).randbytes(200_000)

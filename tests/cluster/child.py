@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import streams.embedder
 from palimpsest.following import Follower
 from palimpsest.logs import log_to_standard_error
-from projections import projector
-from streams.cluster import assigned, catching_up, following, watch, worker
-from streams.cluster.connection import Connection
-from streams.cluster.topics import Topics
-from streams.embedded import operations
-from streams.embedder import Embedder, Embedding
-from streams.policies import load_policy
+from palimpsest.projections import projector
+from palimpsest.streams import embedder
+from palimpsest.streams.cluster import assigned, catching_up, following, watch, worker
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded import operations
+from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.policies import load_policy
 from tests.reliability.child import Plan, effect_of, main, take
 from tests.reliability.child import live as type_commands
 from tests.stub_engine import StubEngine, load_stub
@@ -36,7 +36,7 @@ def live(plan: Plan) -> int:
     """
     if "bootstrap" not in plan:
         loading = told_to_end if plan.get("told_while_loading") else load_stub
-        vars(streams.embedder)["load_engine"] = loading
+        vars(embedder)["load_engine"] = loading
         return type_commands(plan)
     for stream in (1, 2):
         take(stream, f"{plan['out']}.0.{stream}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -78,7 +78,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         effect=effect_of(plan),
     )
     log_to_standard_error()
-    logging.getLogger("streams").setLevel(logging.DEBUG)
+    logging.getLogger("palimpsest.streams").setLevel(logging.DEBUG)
     try:
         worker.run(settings, log_level=None)
     except SystemExit as ended:

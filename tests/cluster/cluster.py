@@ -15,17 +15,17 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
-from contracts.requests import AnyRequest
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from projections.analysts import query
-from streams.cluster.client import Client
-from streams.cluster.connection import Connection
-from streams.cluster.following import reader
-from streams.cluster.missed import worker_group
-from streams.cluster.setup import create
-from streams.cluster.topics import Topics
-from streams.embedded.inputs import Input
-from streams.embedded.log import Log
+from palimpsest.projections.analysts import query
+from palimpsest.streams.cluster.client import Client
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import reader
+from palimpsest.streams.cluster.missed import worker_group
+from palimpsest.streams.cluster.setup import create
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.embedded.log import Log
 from tests.reliability.processes import Child, Forge
 
 PATIENCE = 60.0

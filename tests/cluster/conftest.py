@@ -12,9 +12,9 @@ import pytest
 
 from infra.broker import distribution_with_archive
 from infra.distribution import NotAvailableError
-from streams.cluster.connection import Connection
-from streams.cluster.setup import create
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.setup import create
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PATIENCE, Cluster
 from tests.cluster.shared import no_cluster
 from tests.reliability.processes import Forge

@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 from aiokafka import AIOKafkaProducer
 
-from streams.cluster.connection import Connection
-from streams.cluster.partitions import partition_of
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.topics import Topics
 from tests.reliability.rows import rows
 
 CHUNK = 12

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from contracts.errors import InvalidInputError, RefusedError
-from contracts.events import Decided, Invalid
-from contracts.identity import decision_id_of, digest, invalid_id
-from contracts.requests import AnyRequest
-from contracts.wire import decode
+from palimpsest.contracts.errors import InvalidInputError, RefusedError
+from palimpsest.contracts.events import Decided, Invalid
+from palimpsest.contracts.identity import decision_id_of, digest, invalid_id
+from palimpsest.contracts.requests import AnyRequest
+from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from projections.analysts import query
-from streams.cluster.client import as_record
-from streams.cluster.importing import import_lines
-from streams.cluster.questions import TopicQuestions
-from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.inputs import Input
-from streams.embedded.log import Log
-from streams.embedded.owners import fold_owner
-from streams.judge.docket import Asked
-from streams.judge.verifying import Tally
+from palimpsest.projections.analysts import query
+from palimpsest.streams.cluster.client import as_record
+from palimpsest.streams.cluster.importing import import_lines
+from palimpsest.streams.cluster.questions import TopicQuestions
+from palimpsest.streams.embedded.dead_letters import DeadLetters
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.judge.docket import Asked
+from palimpsest.streams.judge.verifying import Tally
 from tests.cluster.cluster import Cluster, eventually, has_followed, is_shown, said
 from tests.conformance.runtime import verified
 from tests.reliability.processes import Forge

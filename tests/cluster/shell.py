@@ -10,7 +10,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from palimpsest.cli import app
-from streams.cluster.connection import Connection
+from palimpsest.streams.cluster.connection import Connection
 from tests.cluster.cluster import environment, eventually
 from tests.reliability.processes import Child, Forge
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import orjson
 
-from contracts.events import Decided
-from streams.cluster.assigned import Delivery
-from streams.cluster.connection import Connection
-from streams.cluster.metrics import Metrics
-from streams.cluster.partitions import partition_of
-from streams.cluster.records import Record
-from streams.cluster.station import Station
-from streams.cluster.topics import Topics
-from streams.embedder import Embedder
-from streams.policies import load_policy
+from palimpsest.contracts.events import Decided
+from palimpsest.streams.cluster.assigned import Delivery
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.records import Record
+from palimpsest.streams.cluster.station import Station
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.verifier import Record as Read
 from tests.cluster.verifier import events_of, read_topic

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import TransientError
-from streams.cluster.assigned import AssignedPartition, Delivery
-from streams.cluster.connection import Connection
-from streams.cluster.missed import Missed
-from streams.cluster.records import Record
-from streams.cluster.thread import OneThread
+from palimpsest.contracts.errors import TransientError
+from palimpsest.streams.cluster.assigned import AssignedPartition, Delivery
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.missed import Missed
+from palimpsest.streams.cluster.records import Record
+from palimpsest.streams.cluster.thread import OneThread
 
 
 class Writer:

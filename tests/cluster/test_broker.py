@@ -17,10 +17,10 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from infra.broker import Broker, BrokerError
 from infra.distribution import NotAvailableError, fill, find_java, locked, obtain
-from streams.cluster.connection import Connection
-from streams.cluster.metadata import read_metadata
-from streams.cluster.setup import create
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import read_metadata
+from palimpsest.streams.cluster.setup import create
+from palimpsest.streams.cluster.topics import Topics
 
 ROOT = Path(__file__).parents[2]
 DECISIONS = TopicPartition(Topics().name("decisions"), 0)

@@ -12,16 +12,16 @@ from urllib.request import urlopen
 
 import pytest
 
-from contracts.events import PolicySet
-from contracts.wire import decode
 from infra.broker import free_port
 from palimpsest import cluster_desk, store
 from palimpsest.commands import invocation
 from palimpsest.commands.cluster import worker_folder
+from palimpsest.contracts.events import PolicySet
+from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE
-from streams.cluster.connection import Connection
-from streams.cluster.copy import Copy, Followed
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.copy import Copy, Followed
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import ended, eventually, is_ready, said
 from tests.cluster.shell import Shell, rows
 from tests.cluster.verifier import read_topic
@@ -308,4 +308,4 @@ def test_without_the_extra_it_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(cluster_desk, "find_spec", lambda _name: None)
     missing = shell.error(2, "ingest", "-", stdin=rows("Ada sings."))
-    assert "palimpsest[cluster]" in missing["detail"]
+    assert "palimpsest-memory[cluster]" in missing["detail"]

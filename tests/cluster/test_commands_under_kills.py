@@ -12,10 +12,10 @@ import orjson
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from contracts.events import Invalid, Retracted
-from contracts.identity import digest, invalid_id
-from contracts.requests import MergeRequest, RetractRequest, Selection
-from streams.cluster.topics import LARGEST
+from palimpsest.contracts.events import Invalid, Retracted
+from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.contracts.requests import MergeRequest, RetractRequest, Selection
+from palimpsest.streams.cluster.topics import LARGEST
 from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
 from tests.cluster.test_ending import end
 from tests.cluster.verifier import check_followed, events_of, read_topic

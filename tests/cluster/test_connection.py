@@ -10,8 +10,8 @@ import pytest
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 from pydantic import ValidationError
 
-from contracts.errors import UsageError
-from streams.cluster.connection import Connection
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.cluster.connection import Connection
 
 PASSWORD = "correct horse"
 SASL: dict[str, Any] = {

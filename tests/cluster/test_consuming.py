@@ -12,11 +12,11 @@ from aiokafka.client import AIOKafkaClient
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.consumer.subscription_state import SubscriptionState
 
-from streams.cluster import worker
-from streams.cluster.connection import Connection
-from streams.cluster.topics import Topics
-from streams.embedder import Embedder
-from streams.policies import load_policy
+from palimpsest.streams.cluster import worker
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from tests.stub_engine import StubEngine
 
 NOWHERE = "nowhere:1"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from streams.cluster.metadata import read_metadata
-from streams.cluster.topics import Kind
+from palimpsest.streams.cluster.metadata import read_metadata
+from palimpsest.streams.cluster.topics import Kind
 from tests.cluster.cluster import Cluster, ended, eventually, said
 from tests.cluster.verifier import check_topics, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows

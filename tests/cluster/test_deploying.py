@@ -22,7 +22,7 @@ from infra.distribution import kafka_version
 from palimpsest.cli import app
 from palimpsest.commands.shell import WRONG_USAGE
 from palimpsest.settings import Settings
-from streams.cluster.connection import Connection
+from palimpsest.streams.cluster.connection import Connection
 
 ROOT = Path(__file__).parents[2]
 INFRA = ROOT / "infra"

@@ -12,10 +12,13 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import RefusedError, StoreError, TransientError
-from contracts.evidence import Evidence, Verdict
-from contracts.identity import event_id
-from contracts.requests import (
+from infra.broker import free_port
+from palimpsest import Palimpsest, cluster_desk, store
+from palimpsest.cluster_desk import ClusterDesk, events_of
+from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
+from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
     CombineRequest,
@@ -37,20 +40,17 @@ from contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
-from infra.broker import free_port
-from palimpsest import Palimpsest, cluster_desk, store
-from palimpsest.cluster_desk import ClusterDesk, events_of
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
-from streams.cluster import client
-from streams.cluster.client import Asked
-from streams.cluster.connection import Connection
-from streams.cluster.partitions import partition_of
-from streams.cluster.topics import Topics
-from streams.embedded.inputs import Input
-from streams.embedded.log import Log
-from streams.policies import load_policy
+from palimpsest.streams.cluster import client
+from palimpsest.streams.cluster.client import Asked
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.policies import load_policy
 from tests.stub_engine import load_stub
 
 STORE_TIME = load_policy("store-time")

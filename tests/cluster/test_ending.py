@@ -16,8 +16,8 @@ from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
 from infra.broker import Broker
-from streams.cluster.connection import Connection
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.child import SESSION_SECONDS
 from tests.cluster.cluster import (
     PARTITIONS,

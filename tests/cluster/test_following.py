@@ -12,23 +12,23 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from contracts.errors import TransientError
-from contracts.wire import decode
+from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.wire import decode
 from palimpsest.following import Follower, Replica
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from projections.analysts import query
-from projections.files import remove
-from projections.verify import verify
-from streams.cluster import follower_pages
-from streams.cluster import following as following_topics
-from streams.cluster.connection import Connection
-from streams.cluster.follower_pages import FollowerWatch
-from streams.cluster.following import Offsets, Records, TopicPartition, follow, reader
-from streams.cluster.partitions import partition_of
-from streams.cluster.stopping import StoppedError
-from streams.cluster.topics import Topics
-from streams.embedded.lock import WriterLock
-from streams.embedded.log import Log
+from palimpsest.projections.analysts import query
+from palimpsest.projections.files import remove
+from palimpsest.projections.verify import verify
+from palimpsest.streams.cluster import follower_pages
+from palimpsest.streams.cluster import following as following_topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.follower_pages import FollowerWatch
+from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, reader
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.stopping import StoppedError
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedded.log import Log
 from tests.cluster.cluster import PATIENCE, environment, said
 from tests.cluster.verifier import check_store, events_of
 from tests.reliability.processes import Forge

@@ -15,11 +15,11 @@ import pytest
 from aiokafka import TopicPartition
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from streams.cluster.connection import Connection
-from streams.cluster.following import ends_of, reader
-from streams.cluster.publishing import PartitionProducer
-from streams.cluster.station import Station
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import ends_of, reader
+from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.station import Station
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.load import publish
 from tests.cluster.stations import HOME, bring, decided, new_station, row

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import StoreError
-from contracts.wire import decode
-from streams.cluster.connection import Connection
-from streams.cluster.copy import Copy, Followed
-from streams.cluster.following import Offsets, Records, TopicPartition, follow
-from streams.cluster.missed import starts
-from streams.cluster.publishing import PartitionProducer
-from streams.cluster.records import Done
-from streams.cluster.topics import Topics
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.wire import decode
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.copy import Copy, Followed
+from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow
+from palimpsest.streams.cluster.missed import starts
+from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.records import Done
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
 from tests.cluster.test_copies import make_anew

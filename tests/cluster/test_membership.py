@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from aiokafka.errors import ProducerFenced
 
-from streams.cluster import worker
-from streams.cluster.assigned import Delivery
-from streams.cluster.connection import Connection
-from streams.cluster.publishing import PartitionProducer
-from streams.cluster.records import Outgoing, Record
-from streams.cluster.topics import Topics
-from streams.embedder import Embedder
-from streams.policies import load_policy
+from palimpsest.streams.cluster import worker
+from palimpsest.streams.cluster.assigned import Delivery
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.records import Outgoing, Record
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
 from tests.cluster.stations import HOME, new_station, row
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled

@@ -9,13 +9,13 @@ from typing import get_args
 
 import pytest
 
-from contracts.events import AnyEvent
-from streams.cluster import metrics as metrics_module
-from streams.cluster.figures import Figure, Name
-from streams.cluster.follower_pages import FOLLOWED
-from streams.cluster.metrics import FIGURES, CountedEmbedder, Metrics
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.streams.cluster import metrics as metrics_module
+from palimpsest.streams.cluster.figures import Figure, Name
+from palimpsest.streams.cluster.follower_pages import FOLLOWED
+from palimpsest.streams.cluster.metrics import FIGURES, CountedEmbedder, Metrics
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
 from tests.core.spec import ASK, given, judge, merge, retract, say, unmerge
 from tests.stub_engine import StubEngine
 

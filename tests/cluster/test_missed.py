@@ -12,11 +12,11 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 
-from streams.cluster import station as station_module
-from streams.cluster import topics as topics_module
-from streams.cluster.connection import Connection
-from streams.cluster.partitions import partition_of
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster import station as station_module
+from palimpsest.streams.cluster import topics as topics_module
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
 from tests.cluster.stations import HOME, bring, decided, new_station, row

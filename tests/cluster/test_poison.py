@@ -7,15 +7,15 @@ from typing import Any
 import orjson
 import pytest
 
-from contracts.events import Decided, Invalid
-from contracts.identity import candidate_id, decision_id_of, digest, invalid_id
-from contracts.wire import decode
+from palimpsest.contracts.events import Decided, Invalid
+from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, invalid_id
+from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE
-from streams.cluster.partitions import partition_of
-from streams.cluster.records import ROOM
-from streams.cluster.topics import LARGEST as LARGEST_WRITTEN
-from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.log import Log
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.records import ROOM
+from palimpsest.streams.cluster.topics import LARGEST as LARGEST_WRITTEN
+from palimpsest.streams.embedded.dead_letters import DeadLetters
+from palimpsest.streams.embedded.log import Log
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
 from tests.cluster.verifier import Record, check_followed, read_topic

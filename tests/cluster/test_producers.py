@@ -20,8 +20,8 @@ from confluent_kafka import Producer
 from examples.producers import with_aiokafka, with_confluent
 from infra.distribution import NotAvailableError, cache_folder, locked, obtain_tools
 from palimpsest import Palimpsest
-from streams.cluster.connection import Connection
-from streams.cluster.topics import Kind, Topics
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import Kind, Topics
 from tests.cluster.cluster import Cluster, eventually
 from tests.cluster.shared import no_cluster
 from tests.cluster.test_topics import ask_admin

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from aiokafka.errors import UnsupportedSaslMechanismError
 
-from contracts.errors import TransientError
 from infra.broker import free_port
 from palimpsest import store
-from streams.cluster.connection import Connection
-from streams.cluster.metadata import BrokersAwayError, read_metadata
-from streams.cluster.refusal import meaning
+from palimpsest.contracts.errors import TransientError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import BrokersAwayError, read_metadata
+from palimpsest.streams.cluster.refusal import meaning
 from tests.cluster.cluster import eventually
 from tests.cluster.secured import KEY_PASSWORD, PASSWORD, SCRAM, USER, Listeners
 from tests.cluster.shell import Shell, rows

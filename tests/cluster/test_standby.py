@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
-from streams.cluster import standby
-from streams.cluster.catching_up import CopyFolder
-from streams.cluster.connection import Connection
-from streams.cluster.station import Station
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster import standby
+from palimpsest.streams.cluster.catching_up import CopyFolder
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.station import Station
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.load import publish
 from tests.cluster.stations import HOME, bring, decided, new_station, row
@@ -77,7 +77,7 @@ def test_a_partition_that_was_stood_by_for_is_taken_over_with_nothing_to_catch_u
                 await holds(second, events_in(first))
             await one.close()
             caplog.clear()
-            with caplog.at_level(logging.INFO, "streams.cluster.station"):
+            with caplog.at_level(logging.INFO, "palimpsest.streams.cluster.station"):
                 assert await two.assign(range(PARTITIONS))
             assert await bring(two, connection, topics, [28, 29]) == [28, 29]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from aiokafka.admin import NewPartitions
 
-from contracts.errors import StoreError
 from palimpsest.commands import reaching
+from palimpsest.contracts.errors import StoreError
 from palimpsest.settings import read_settings
-from streams.cluster import topics as topics_module
-from streams.cluster.connection import Connection
-from streams.cluster.metadata import BrokersAwayError
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster import topics as topics_module
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import BrokersAwayError
+from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import environment
 from tests.cluster.stations import new_station
 from tests.cluster.test_topics import ask_admin, counts

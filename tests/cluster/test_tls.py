@@ -15,8 +15,8 @@ import pytest
 import uvloop
 from pydantic import SecretStr
 
-from contracts.errors import UsageError
-from streams.cluster.tls import tls_context
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.cluster.tls import tls_context
 from tests.cluster.secured import certificate
 from tests.cluster.shared import no_cluster
 

@@ -9,13 +9,13 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from contracts.asyncapi import asyncapi
-from contracts.errors import StoreError, TransientError
 from infra.broker import free_port
-from streams.cluster.connection import Connection
-from streams.cluster.metadata import Found, Metadata, read_metadata
-from streams.cluster.setup import Finding, _settings, check, compare, create
-from streams.cluster.topics import Topics, read_topics, topic_id
+from palimpsest.contracts.asyncapi import asyncapi
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.metadata import Found, Metadata, read_metadata
+from palimpsest.streams.cluster.setup import Finding, _settings, check, compare, create
+from palimpsest.streams.cluster.topics import Topics, read_topics, topic_id
 from tests.reliability.processes import until
 
 Ask = Callable[[AIOKafkaAdminClient], Awaitable[object]]

@@ -16,9 +16,9 @@ from infra.broker import free_port
 from palimpsest.cli import app
 from palimpsest.commands import reaching
 from palimpsest.settings import read_settings
-from streams.cluster import metadata
-from streams.cluster.connection import Connection
-from streams.cluster.topics import Topics
+from palimpsest.streams.cluster import metadata
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import Topics
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setattr(reaching, "find_spec", lambda _name: None)
     ran = palimpsest("topics", "check", "--bootstrap", "127.0.0.1:1")
     assert ran.status == 2
-    assert "palimpsest[cluster]" in ran.err
+    assert "palimpsest-memory[cluster]" in ran.err
 
 
 def test_where_nobody_listens_it_says_so(palimpsest: Callable[..., Ran]) -> None:

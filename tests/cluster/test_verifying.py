@@ -11,17 +11,17 @@ from collections.abc import Sequence
 import pytest
 from typer.testing import CliRunner
 
-from contracts.events import AnyEvent, Decided, Refused, Settled
-from contracts.questions import QUESTION, SettleQuestion
 from palimpsest.cli import app
+from palimpsest.contracts.events import AnyEvent, Decided, Refused, Settled
+from palimpsest.contracts.questions import QUESTION, SettleQuestion
 from palimpsest.demo_judge import JudgeServer
-from streams.cluster.client import Client
-from streams.cluster.partitions import partition_of
-from streams.cluster.questions import MOST_BYTES, TopicQuestions, question_record
-from streams.cluster.records import Outgoing
-from streams.judge.docket import Docket, Manner
-from streams.judge.verifier import Verifier
-from streams.judge.verifying import Answered, Tally, Verifying
+from palimpsest.streams.cluster.client import Client
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.questions import MOST_BYTES, TopicQuestions, question_record
+from palimpsest.streams.cluster.records import Outgoing
+from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.verifier import Verifier
+from palimpsest.streams.judge.verifying import Answered, Tally, Verifying
 from tests.cluster.cluster import Cluster, environment, eventually, said
 from tests.cluster.verifier import events_of, read_topic
 from tests.judge.stand_in import StandIn

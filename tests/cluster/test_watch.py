@@ -10,12 +10,12 @@ import pytest
 from aiokafka.errors import GroupAuthorizationFailedError
 from faust.types import TP
 
-from contracts.errors import PalimpsestError, StoreError, TransientError
-from streams.cluster import watch as watch_module
-from streams.cluster.consuming import Member
-from streams.cluster.metrics import Flood, Metrics
-from streams.cluster.waiting import Waiting
-from streams.cluster.watch import LOOK_SECONDS, STUCK_SECONDS, Watch
+from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
+from palimpsest.streams.cluster import watch as watch_module
+from palimpsest.streams.cluster.consuming import Member
+from palimpsest.streams.cluster.metrics import Flood, Metrics
+from palimpsest.streams.cluster.waiting import Waiting
+from palimpsest.streams.cluster.watch import LOOK_SECONDS, STUCK_SECONDS, Watch
 
 AT = TP("memory.candidates", 0)
 LOOKS = int(STUCK_SECONDS / LOOK_SECONDS)

@@ -15,15 +15,15 @@ from typing import Any, TypeAlias
 import orjson
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
-from contracts.events import AnyEvent, Decided, Invalid, PolicySet
-from contracts.identity import candidate_id, decision_id_of, digest, invalid_id
-from contracts.wire import decode
+from palimpsest.contracts.events import AnyEvent, Decided, Invalid, PolicySet
+from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, invalid_id
+from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
-from projections.verify import verify
-from streams.cluster.connection import Connection
-from streams.cluster.partitions import partition_of
-from streams.cluster.topics import Kind, Topics
-from streams.embedded.log import Log
+from palimpsest.projections.verify import verify
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.topics import Kind, Topics
+from palimpsest.streams.embedded.log import Log
 from tests.cluster.cluster import PATIENCE, Cluster
 from tests.conformance.runtime import decided
 from tests.streams.embedded.runtime import Runtime

@@ -8,17 +8,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from contracts.requests import AnyRequest
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
-from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.importing import import_lines
-from streams.embedded.log import Log
-from streams.embedder import Embedder
-from streams.judge.docket import Asked
-from streams.judge.verifying import Tally
-from streams.policies import load_policy
+from palimpsest.streams.embedded.dead_letters import DeadLetters
+from palimpsest.streams.embedded.importing import import_lines
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.judge.docket import Asked
+from palimpsest.streams.judge.verifying import Tally
+from palimpsest.streams.policies import load_policy
 from tests.conformance.runtime import verified
 from tests.streams.embedded.runtime import inputs
 from tests.stub_engine import StubEngine
@@ -64,7 +64,7 @@ class EmbeddedRuntime:
         return [line for _, line in self._desk.log.lines()]
 
     def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
-        from projections.analysts import query
+        from palimpsest.projections.analysts import query
 
         self._desk.refresh()
         return [*query(self._desk.projections, MEMORIES, [owner_id])]

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from contracts.events import AnyEvent
-from contracts.requests import AnyRequest
-from streams.judge.docket import Asked, Docket, Manner
-from streams.judge.verifier import Verifier
-from streams.judge.verifying import Questions, Tally, Verifying
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.requests import AnyRequest
+from palimpsest.streams.judge.docket import Asked, Docket, Manner
+from palimpsest.streams.judge.verifier import Verifier
+from palimpsest.streams.judge.verifying import Questions, Tally, Verifying
 
 
 class Runtime(Protocol):

@@ -9,9 +9,17 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from contracts.errors import RefusedError
-from contracts.events import AnyEvent, Decided, Invalid, PolicySet, Refused, Reversed, Settled
-from contracts.requests import (
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Decided,
+    Invalid,
+    PolicySet,
+    Refused,
+    Reversed,
+    Settled,
+)
+from palimpsest.contracts.requests import (
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -25,11 +33,11 @@ from contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
-from contracts.wire import decode, encode
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.core.picture import picture
-from streams.policies import load_policy
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.picture import picture
+from palimpsest.streams.policies import load_policy
 from tests.conformance.runtime import Runtime, decided
 from tests.conformance.streamed import OWNERS, STREAM, Streamed
 from tests.judge.stand_in import StandIn

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contracts.compatibility import incompatibilities
+from palimpsest.contracts.compatibility import incompatibilities
 
 Schema = dict[str, Any]
 

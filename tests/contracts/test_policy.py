@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from contracts.policy import ADDED, CosineCheck, Judge, Policy
-from streams.policies import load_policy
+from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, Policy
+from palimpsest.streams.policies import load_policy
 from tests.core.spec import PLAIN
 
 STANDARD = load_policy("standard")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from contracts.requests import REQUEST, AccessRequest
+from palimpsest.contracts.requests import REQUEST, AccessRequest
 
 ID = "0b6a0f6e-4b0e-4d0e-9a63-70616c696d70"
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from contracts.compatibility import incompatibilities
-from contracts.errors import InvalidInputError
-from contracts.events import AnyEvent, Event
-from contracts.requests import REQUEST, AnyRequest
-from contracts.schema import documents, event_file, written
-from contracts.wire import encode
-from streams.intake import parse
-from streams.policies import load_policy, preset_names
+from palimpsest.contracts.compatibility import incompatibilities
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.events import AnyEvent, Event
+from palimpsest.contracts.requests import REQUEST, AnyRequest
+from palimpsest.contracts.schema import documents, event_file, written
+from palimpsest.contracts.wire import encode
+from palimpsest.streams.intake import parse
+from palimpsest.streams.policies import load_policy, preset_names
 from tests.contracts.examples import events, models
 
 FROZEN = Path(__file__).parents[2] / "contracts" / "schemas"

@@ -10,9 +10,9 @@ import orjson
 import pytest
 from hypothesis import given
 
-from contracts.errors import StoreError
-from contracts.events import AnyEvent, Retracted
-from contracts.wire import UPCASTERS, decode, encode, envelope_of
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import AnyEvent, Retracted
+from palimpsest.contracts.wire import UPCASTERS, decode, encode, envelope_of
 from tests.contracts.examples import events
 
 TYPE = re.compile(r"palimpsest\.[a-z_]+\.v\d+")

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Self
 from uuid import uuid5
 
-from contracts.candidate import Candidate
-from contracts.commands import (
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.commands import (
     Access,
     Admit,
     Combine,
@@ -31,7 +31,7 @@ from contracts.commands import (
     Settle,
     Unmerge,
 )
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     BatchJoin,
     Composition,
@@ -53,14 +53,22 @@ from contracts.events import (
     Settled,
     Vector,
 )
-from contracts.evidence import Answer, Evidence, Neighbour, Verdict
-from contracts.identity import NAMESPACE, candidate_id, digest
-from contracts.policy import CosineCheck, Judge, Policy, RecentCheck, SessionCheck, TokenCheck, Zone
-from streams.core.decide import execute
-from streams.core.evolve import evolve
-from streams.core.ledger import Edge, Ledger, Memory, Statement
-from streams.core.separations import separation
-from streams.core.text import NORMALISER, text_hash
+from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
+from palimpsest.contracts.identity import NAMESPACE, candidate_id, digest
+from palimpsest.contracts.policy import (
+    CosineCheck,
+    Judge,
+    Policy,
+    RecentCheck,
+    SessionCheck,
+    TokenCheck,
+    Zone,
+)
+from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Edge, Ledger, Memory, Statement
+from palimpsest.streams.core.separations import separation
+from palimpsest.streams.core.text import NORMALISER, text_hash
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.events import Decided
-from contracts.policy import CosineCheck, Policy, RecentCheck, SessionCheck, TokenCheck, Zone
+from palimpsest.contracts.events import Decided
+from palimpsest.contracts.policy import (
+    CosineCheck,
+    Policy,
+    RecentCheck,
+    SessionCheck,
+    TokenCheck,
+    Zone,
+)
 from tests.core.spec import (
     ASK,
     KEEP,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.events import Rank
+from palimpsest.contracts.events import Rank
 from tests.core.spec import (
     ASK,
     KEEP,

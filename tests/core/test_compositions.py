@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts.events import Decided, Settled
+from palimpsest.contracts.events import Decided, Settled
 from tests.core.spec import (
     ASK,
     KEEP,

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     Compacted,
     Embedded,
@@ -16,11 +16,11 @@ from contracts.events import (
     OnSessionData,
     PolicySet,
 )
-from contracts.wire import decode, encode
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.core.touched import Touched
-from streams.core.word import policy_event
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.core.word import policy_event
 from tests.core.spec import (
     ASK,
     BEGIN,

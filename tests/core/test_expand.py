@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contracts.commands import Unmerge
-from contracts.events import Reversed
-from contracts.requests import (
+from palimpsest.contracts.commands import Unmerge
+from palimpsest.contracts.events import Reversed
+from palimpsest.contracts.requests import (
     JoinSelection,
     ReinstateManyRequest,
     RestoreRequest,
@@ -13,7 +13,7 @@ from contracts.requests import (
     Selection,
     UnmergeRequest,
 )
-from streams.core.expand import (
+from palimpsest.streams.core.expand import (
     restore_commands,
     retract_commands,
     reverse_commands,

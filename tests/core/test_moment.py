@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from streams.core.moment import by_moment, moment
+from palimpsest.streams.core.moment import by_moment, moment
 from tests.core.spec import BEGIN, History, given, say
 
 RECORDED = BEGIN + timedelta(seconds=1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.commands import Reinstate, Unmerge
-from contracts.events import Rank
+from palimpsest.contracts.commands import Reinstate, Unmerge
+from palimpsest.contracts.events import Rank
 from tests.core.spec import (
     ASK,
     KEEP,

@@ -6,9 +6,9 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from contracts.questions import QUESTION, AskedText, ComposeQuestion, SettleQuestion
-from contracts.schema import documents
-from streams.core.questions import compose_question, settle_question
+from palimpsest.contracts.questions import QUESTION, AskedText, ComposeQuestion, SettleQuestion
+from palimpsest.contracts.schema import documents
+from palimpsest.streams.core.questions import compose_question, settle_question
 from tests.core.spec import (
     ASK,
     KEEP,

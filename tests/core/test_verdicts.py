@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.commands import Settle
-from contracts.events import Settled
-from contracts.evidence import Answer
-from contracts.policy import CosineCheck, Zone
-from contracts.wire import decode, encode
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
+from palimpsest.contracts.commands import Settle
+from palimpsest.contracts.events import Settled
+from palimpsest.contracts.evidence import Answer
+from palimpsest.contracts.policy import CosineCheck, Zone
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
 from tests.core.spec import (
     ASK,
     KEEP,

@@ -9,15 +9,15 @@ from weakref import WeakKeyDictionary
 
 import orjson
 
-from contracts.events import AnyEvent
-from contracts.evidence import Verdict
-from contracts.policy import Policy
-from contracts.requests import AnyRequest, PolicyRequest, SettleRequest, UnmergeRequest
-from contracts.wire import decode
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.core.picture import MemoryPicture, picture
-from streams.policies import load_policy
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import AnyRequest, PolicyRequest, SettleRequest, UnmergeRequest
+from palimpsest.contracts.wire import decode
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.picture import MemoryPicture, picture
+from palimpsest.streams.policies import load_policy
 from tests.conformance.runtime import Runtime
 
 IN_FORCE: WeakKeyDictionary[Runtime, str] = WeakKeyDictionary()

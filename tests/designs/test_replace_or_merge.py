@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.errors import UsageError
-from contracts.events import Decided, Settled
-from streams.judge.prompts import prompt
-from streams.policies import load_policy, parse_policy
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import Decided, Settled
+from palimpsest.streams.judge.prompts import prompt
+from palimpsest.streams.policies import load_policy, parse_policy
 from tests.designs.owners import Owner
 from tests.stub_engine import vector_of
 
@@ -198,7 +198,7 @@ def shown() -> str:
     """The preset as the file that people copy."""
     from importlib.resources import files
 
-    return files("streams.policies").joinpath("replace-or-merge.toml").read_text()
+    return files("palimpsest.streams.policies").joinpath("replace-or-merge.toml").read_text()
 
 
 def test_thresholds_are_configurable(owner: Owner) -> None:

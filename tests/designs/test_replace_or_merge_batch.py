@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from palimpsest import Palimpsest
 from palimpsest.cli import app
 from palimpsest.demo_judge import Fault, JudgeServer
-from streams.judge.settings import JudgeSettings
-from streams.policies import load_policy
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.policies import load_policy
 from tests.batches.speaker import Installation, Speaker
 from tests.cluster.cluster import eventually
 from tests.designs.test_replace_or_merge import AT_90, AT_95, BASE, BELOW, OLD

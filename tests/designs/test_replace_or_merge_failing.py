@@ -11,13 +11,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from contracts.errors import StoreError
-from contracts.events import Decided
-from contracts.evidence import Answer
-from contracts.policy import Policy
-from streams.cluster.worker import CRASHED
-from streams.core.text import text_hash
-from streams.policies import load_policy
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import Decided
+from palimpsest.contracts.evidence import Answer
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.cluster.worker import CRASHED
+from palimpsest.streams.core.text import text_hash
+from palimpsest.streams.policies import load_policy
 from tests.cluster.runtime import ClusterRuntime
 from tests.conformance.runtime import Runtime
 from tests.designs.conftest import RUNTIMES, running
@@ -63,14 +63,16 @@ def logged(runtime: Runtime, caplog: pytest.LogCaptureFixture) -> Logged:
 
     No level has a line that quotes a text.
     """
-    caplog.set_level(logging.DEBUG, "streams")
+    caplog.set_level(logging.DEBUG, "palimpsest.streams")
     before = len(runtime.said()) if isinstance(runtime, ClusterRuntime) else 0
 
     def lines(level: str) -> list[str]:
         if isinstance(runtime, ClusterRuntime):
             said = LINE.findall(runtime.said()[before:])
         else:
-            ours = (record for record in caplog.records if record.name.startswith("streams."))
+            ours = (
+                record for record in caplog.records if record.name.startswith("palimpsest.streams.")
+            )
             said = [(record.levelname, record.getMessage()) for record in ours]
         assert not any("alice" in message.casefold() for _, message in said)
         return [message for of, message in said if of == level]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from contracts.events import Decided, Settled
-from contracts.evidence import Cue
-from contracts.policy import CosineCheck, Policy, TokenDedupe
-from streams.policies import load_policy, preset_names
+from palimpsest.contracts.events import Decided, Settled
+from palimpsest.contracts.evidence import Cue
+from palimpsest.contracts.policy import CosineCheck, Policy, TokenDedupe
+from palimpsest.streams.policies import load_policy, preset_names
 from tests.designs.owners import Owner
 from tests.stub_engine import vector_of
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from contracts.identity import session_of
-from contracts.requests import Selection
+from palimpsest.contracts.identity import session_of
+from palimpsest.contracts.requests import Selection
 from palimpsest.demo_judge import JudgeServer
-from streams.dedupe.key_tokens import STOPWORDS, key_tokens
-from streams.dedupe.sharing import sharing
-from streams.judge.settings import JudgeSettings
+from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens
+from palimpsest.streams.dedupe.sharing import sharing
+from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME
 from tests.batches.speaker import Speaker
 

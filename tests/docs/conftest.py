@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest import store
 from palimpsest.demo_judge import JudgeServer
-from streams.embedder import load_engine
+from palimpsest.streams.embedder import load_engine
 
 _loaded = cache(load_engine)
 

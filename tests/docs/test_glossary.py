@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
-from contracts.errors import InvalidReason
-from contracts.events import AnyEvent, Decision
-from contracts.evidence import Cue
+from palimpsest.contracts.errors import InvalidReason
+from palimpsest.contracts.events import AnyEvent, Decision
+from palimpsest.contracts.evidence import Cue
 from tests.docs.pages import text_of
 
 GLOSSARY = text_of("docs/glossary.md")

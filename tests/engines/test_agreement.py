@@ -10,10 +10,10 @@ import orjson
 import pytest
 from numpy.typing import NDArray
 
-from streams.embedder import load_engine
-from streams.embedder.batch_check import Measurable
-from streams.embedder.onnx_engine import OnnxEngine
-from streams.embedder.sentence_transformers_engine import SentenceTransformersEngine
+from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.embedder.batch_check import Measurable
+from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.sentence_transformers_engine import SentenceTransformersEngine
 
 # torch and transformers warn about themselves.
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from contracts.errors import UsageError
-from contracts.identity import session_of
 from palimpsest import Palimpsest, store
 from palimpsest.cli import app
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.identity import session_of
 from palimpsest.demo_judge import Fault, JudgeServer
-from streams.extract.conversation import Message, parts, read_conversation
-from streams.extract.extracting import extract_prompt
+from palimpsest.streams.extract.conversation import Message, parts, read_conversation
+from palimpsest.streams.extract.extracting import extract_prompt
 from tests.judge.hostile import HOSTILE
 from tests.stub_engine import load_stub
 

@@ -15,10 +15,10 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from contracts.evidence import Verdict
-from contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
 from palimpsest import Palimpsest, PalimpsestError, RefusedError, UsageError
-from streams.policies import load_policy
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
+from palimpsest.streams.policies import load_policy
 
 A = "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
 B = "7d3c9c63-0c1e-5d55-8f06-5f7b64a1c2f0"

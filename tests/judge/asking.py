@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from contracts import policy
-from contracts.evidence import Verdict
+from palimpsest.contracts import policy
+from palimpsest.contracts.evidence import Verdict
 from palimpsest.demo_judge import JudgeServer
-from streams.judge.judge import Composed, Judge, Pair, Side
-from streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.judge import Composed, Judge, Pair, Side
+from palimpsest.streams.judge.settings import JudgeSettings
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 RETRIES = 2

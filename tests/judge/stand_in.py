@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from contracts.evidence import Answer, Verdict
-from streams.judge.pairs import Composed, Pair, Side
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import StoreError, UsageError
+from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.demo_judge import Fault
-from streams.judge.bucket import TokenBucket
-from streams.judge.budget import Budget, Spent
-from streams.judge.cache import Key, Known, VerdictCache
-from streams.judge.models import Usage, model
-from streams.judge.payload import pairs_payload, tokens
-from streams.judge.prompts import prompt
-from streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.bucket import TokenBucket
+from palimpsest.streams.judge.budget import Budget, Spent
+from palimpsest.streams.judge.cache import Key, Known, VerdictCache
+from palimpsest.streams.judge.models import Usage, model
+from palimpsest.streams.judge.payload import pairs_payload, tokens
+from palimpsest.streams.judge.prompts import prompt
+from palimpsest.streams.judge.settings import JudgeSettings
 from tests.judge.asking import Asking, pair
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

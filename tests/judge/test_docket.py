@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from contracts.errors import UsageError
-from contracts.evidence import Verdict
-from streams.judge.budget import SPENT
-from streams.judge.docket import Docket, Manner
-from streams.judge.pairs import Pair
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.judge.budget import SPENT
+from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.pairs import Pair
 from tests.judge.stand_in import StandIn, pair, side
 
 Result = TypeVar("Result")
@@ -140,7 +140,7 @@ def test_pauses_grow_to_half_a_minute_and_are_drawn_at_random(
         drawn.append((low, high))
         return 0.75
 
-    monkeypatch.setattr("streams.judge.docket.random.uniform", draw)
+    monkeypatch.setattr("palimpsest.streams.judge.docket.random.uniform", draw)
 
     async def story() -> list[float]:
         loop, paused = asyncio.get_running_loop(), []

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from contracts.errors import UsageError
+from palimpsest.contracts.errors import UsageError
 from palimpsest.demo_judge import Fault
 from tests.judge.asking import RETRIES, Asking, pair, side
 
@@ -81,7 +81,7 @@ def test_a_slow_answer_is_given_up(asking: Asking) -> None:
     asking.set(timeout=0.05, retries=0)
     asking.settings = asking.settings.model_copy(update={"patience": 10.0})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streams.judge.service.SECONDS_A_PAIR", 0.0)
+        patch.setattr("palimpsest.streams.judge.service.SECONDS_A_PAIR", 0.0)
         assert asking.answers(SAME) == ["unavailable"]
 
 
@@ -90,7 +90,7 @@ def test_a_trickle_that_does_not_end_is_given_up(asking: Asking) -> None:
     asking.server.always = Fault(dribble=0.01)
     asking.set(timeout=5.0, patience=1.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streams.judge.service.SECONDS_A_PAIR", 0.0)
+        patch.setattr("palimpsest.streams.judge.service.SECONDS_A_PAIR", 0.0)
         (verdict,) = asking.compare(SAME)
     assert (verdict.answer, verdict.reasoning) == ("unavailable", "no answer in time")
     assert asking.server.calls == 1
@@ -99,7 +99,7 @@ def test_a_trickle_that_does_not_end_is_given_up(asking: Asking) -> None:
 def test_a_long_wait_that_the_service_asks_for_is_not_waited_out(asking: Asking) -> None:
     asking.server.always = Fault(429, headers={"retry-after": "3600"})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streams.judge.service.SECONDS_A_PAIR", 0.0)
+        patch.setattr("palimpsest.streams.judge.service.SECONDS_A_PAIR", 0.0)
         assert asking.set(patience=0.2).answers(SAME) == ["unavailable"]
 
 
@@ -363,7 +363,7 @@ def test_no_error_quotes_a_memory(asking: Asking, caplog: pytest.LogCaptureFixtu
     with pytest.raises(UsageError) as raised:
         asking.compare(*pairs)
     assert secret not in str(raised.value)
-    ours = [record for record in caplog.records if record.name.startswith("streams")]
+    ours = [record for record in caplog.records if record.name.startswith("palimpsest.streams")]
     assert ours
     assert not any(secret in record.getMessage() for record in ours)
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import StoreError, UsageError
-from contracts.policy import Judge as Rules
-from streams.judge import judge
-from streams.judge.judge import Judge
-from streams.judge.notes import FILE
-from streams.judge.settings import JudgeSettings
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.streams.judge import judge
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.notes import FILE
+from palimpsest.streams.judge.settings import JudgeSettings
 
 OPEN: set[int] = set()
 

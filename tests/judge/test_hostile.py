@@ -9,15 +9,15 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from contracts.events import Decided, Settled
-from contracts.policy import CosineCheck, Zone
-from contracts.policy import Judge as Rules
 from palimpsest import demo_rules
+from palimpsest.contracts.events import Decided, Settled
+from palimpsest.contracts.policy import CosineCheck, Zone
+from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.demo_judge import JudgeServer
-from streams.judge.judge import Composed, Judge, Pair
-from streams.judge.payload import pairs_payload, request, sources_payload
-from streams.judge.prompts import Name, prompt
-from streams.policies import load_policy
+from palimpsest.streams.judge.judge import Composed, Judge, Pair
+from palimpsest.streams.judge.payload import pairs_payload, request, sources_payload
+from palimpsest.streams.judge.prompts import Name, prompt
+from palimpsest.streams.policies import load_policy
 from tests.judge.asking import Asking, pair, side
 from tests.judge.hostile import HOSTILE
 from tests.judge.test_verifying import Store

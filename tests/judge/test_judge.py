@@ -8,15 +8,15 @@ from typing import Any
 import orjson
 import pytest
 
-from contracts import policy
-from contracts.candidate import MAX_TEXT_BYTES
+from palimpsest.contracts import policy
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.demo_judge import Fault
-from streams.judge.bucket import TokenBucket
-from streams.judge.judge import Judge
-from streams.judge.models import Usage, model
-from streams.judge.packing import ANSWER_TOKENS, THINKING_TOKENS, answer_limit
-from streams.judge.payload import BYTES_A_TOKEN
-from streams.judge.prompts import prompt
+from palimpsest.streams.judge.bucket import TokenBucket
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.models import Usage, model
+from palimpsest.streams.judge.packing import ANSWER_TOKENS, THINKING_TOKENS, answer_limit
+from palimpsest.streams.judge.payload import BYTES_A_TOKEN
+from palimpsest.streams.judge.prompts import prompt
 from tests.judge.asking import Asking, pair, side
 
 SAME = pair("Ada has a big dog.", "ada has a big dog", "s")
@@ -383,7 +383,7 @@ def test_each_request_takes_a_token_before_it_is_sent(
             sent_before.append((self.rate, asking.server.calls))
             await super().take()
 
-    monkeypatch.setattr("streams.judge.service.TokenBucket", Counted)
+    monkeypatch.setattr("palimpsest.streams.judge.service.TokenBucket", Counted)
     asking.ruled(most=1).set(calls_per_second=7.0, concurrency=1).compare(SAME, APART)
     assert sent_before == [(7.0, 0), (7.0, 1)]
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts import policy
-from streams.judge.cost import Cost
-from streams.judge.models import UNKNOWN, Model, Usage, model
-from streams.judge.packing import ANSWER_TOKENS, THINKING_TOKENS, answer_limit, pack
-from streams.judge.payload import pairs_payload, tokens
-from streams.judge.prompts import ANSWERS, Name, Prompt, prompt
+from palimpsest.contracts import policy
+from palimpsest.streams.judge.cost import Cost
+from palimpsest.streams.judge.models import UNKNOWN, Model, Usage, model
+from palimpsest.streams.judge.packing import ANSWER_TOKENS, THINKING_TOKENS, answer_limit, pack
+from palimpsest.streams.judge.payload import pairs_payload, tokens
+from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
 from tests.judge.asking import pair
 
 SAME = prompt("compare-same")

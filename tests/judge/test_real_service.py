@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from contracts import policy
-from streams.judge.judge import Composed, Judge
-from streams.judge.settings import JudgeSettings
+from palimpsest.contracts import policy
+from palimpsest.streams.judge.judge import Composed, Judge
+from palimpsest.streams.judge.settings import JudgeSettings
 from tests.judge.asking import pair, side
 
 pytestmark = pytest.mark.skipif(

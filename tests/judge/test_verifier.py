@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from contracts.evidence import Answer
-from contracts.policy import Judge
-from contracts.questions import (
+from palimpsest.contracts.evidence import Answer
+from palimpsest.contracts.policy import Judge
+from palimpsest.contracts.questions import (
     QUESTION,
     AnyQuestion,
     AskedNeighbour,
@@ -18,10 +18,10 @@ from contracts.questions import (
     ComposeQuestion,
     SettleQuestion,
 )
-from contracts.requests import ComposeRequest, SettleRequest
-from streams.judge.docket import Docket, Manner
-from streams.judge.pairs import Pair
-from streams.judge.verifier import Verifier, request_id
+from palimpsest.contracts.requests import ComposeRequest, SettleRequest
+from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.verifier import Verifier, request_id
 from tests.judge.stand_in import AT, StandIn
 
 NEWCOMER = "11111111-1111-5111-8111-111111111111"

@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import RefusedError, TransientError
-from contracts.events import Refused, Settled
-from contracts.policy import CosineCheck, Policy, Zone
-from contracts.policy import Judge as Rules
-from contracts.requests import (
+from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.contracts.events import Refused, Settled
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.contracts.requests import (
     AnyRequest,
     MergeRequest,
     RestoreRequest,
@@ -29,17 +29,17 @@ from palimpsest.demo_judge import JudgeServer
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
-from streams.core.questions import settle_question
-from streams.embedded.inputs import Outcome
-from streams.embedded.log import Log
-from streams.embedded.owners import fold_owner
-from streams.embedder import Embedder
-from streams.judge.docket import Docket, Manner
-from streams.judge.judge import Judge
-from streams.judge.settings import JudgeSettings
-from streams.judge.verifier import Verifier
-from streams.judge.verifying import Answered, Taken, Tally, Verifying
-from streams.policies import load_policy
+from palimpsest.streams.core.questions import settle_question
+from palimpsest.streams.embedded.inputs import Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.verifier import Verifier
+from palimpsest.streams.judge.verifying import Answered, Taken, Tally, Verifying
+from palimpsest.streams.policies import load_policy
 from tests.judge.stand_in import StandIn
 from tests.streams.embedded.runtime import inputs
 from tests.stub_engine import StubEngine

@@ -13,8 +13,8 @@ from uuid import uuid5
 
 from hypothesis import assume
 
-from contracts.commands import Admit, Merge, Reinstate, Separate, Settle, Unmerge
-from contracts.events import (
+from palimpsest.contracts.commands import Admit, Merge, Reinstate, Separate, Settle, Unmerge
+from palimpsest.contracts.events import (
     AnyEvent,
     Decided,
     Joined,
@@ -24,19 +24,19 @@ from contracts.events import (
     Settled,
     Vector,
 )
-from contracts.evidence import Neighbour
-from contracts.identity import NAMESPACE, candidate_id
-from contracts.policy import Policy
-from contracts.requests import ReinstateRequest, UnmergeRequest
-from contracts.wire import decode, encode
-from streams.core import looking
-from streams.core.evolve import evolve
-from streams.core.expand import reinstate_commands, unmerge_commands
-from streams.core.faces import fold_face
-from streams.core.ledger import Entry, Ledger
-from streams.core.separations import separated_pair, separated_pairs, separation
-from streams.core.walk import holds
-from streams.retrieval import ScopeIndex
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.identity import NAMESPACE, candidate_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.core import looking
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
+from palimpsest.streams.core.faces import fold_face
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.separations import separated_pair, separated_pairs, separation
+from palimpsest.streams.core.walk import holds
+from palimpsest.streams.retrieval import ScopeIndex
 from tests.laws.histories import Act, Say, Told, tell
 from tests.laws.world import (
     DIMENSION,

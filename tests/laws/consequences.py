@@ -11,14 +11,14 @@ from uuid import uuid5
 
 from hypothesis import assume
 
-from contracts.commands import Admit, Merge, Reinstate, Settle, Unmerge
-from contracts.events import AnyEvent, Composition, Decided, Refused, Settled
-from contracts.evidence import Answer, Neighbour, Verdict
-from contracts.identity import NAMESPACE
-from contracts.policy import Policy
-from contracts.requests import UnmergeRequest
-from streams.core.ledger import Ledger
-from streams.replay.consequences import Plan, commands, plan
+from palimpsest.contracts.commands import Admit, Merge, Reinstate, Settle, Unmerge
+from palimpsest.contracts.events import AnyEvent, Composition, Decided, Refused, Settled
+from palimpsest.contracts.evidence import Answer, Neighbour, Verdict
+from palimpsest.contracts.identity import NAMESPACE
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import UnmergeRequest
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.replay.consequences import Plan, commands, plan
 from tests.laws.checks import (
     EXACT,
     _overrules,

@@ -15,7 +15,7 @@ from typing import Literal, TypedDict, assert_never
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from contracts.commands import (
+from palimpsest.contracts.commands import (
     Access,
     Admit,
     Combine,
@@ -31,13 +31,13 @@ from contracts.commands import (
     Unmerge,
     Withdraw,
 )
-from contracts.events import AnyEvent, BatchJoin, Composition, Rank
-from contracts.evidence import Answer, Evidence, Verdict
-from contracts.policy import Judge as Judging
-from contracts.policy import Policy
-from contracts.requests import ReinstateRequest, UnmergeRequest
-from streams.core.expand import reinstate_commands, unmerge_commands
-from streams.core.ledger import Edge, Entry
+from palimpsest.contracts.events import AnyEvent, BatchJoin, Composition, Rank
+from palimpsest.contracts.evidence import Answer, Evidence, Verdict
+from palimpsest.contracts.policy import Judge as Judging
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
+from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
+from palimpsest.streams.core.ledger import Edge, Entry
 from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
 
 COSINES = [1 - step / WIDTH for step in range(9)]

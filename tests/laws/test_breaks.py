@@ -12,21 +12,31 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from contracts.commands import Admit, Unmerge
-from contracts.events import AnyEvent, Decided, Reinstated, Reversed
-from contracts.evidence import Neighbour
-from contracts.identity import NAMESPACE
-from contracts.policy import Policy
-from contracts.wire import decode
-from streams.ahead import Ahead
-from streams.core import admit, combine, evolve, faces, graph, indexes, looking, operate, settle
-from streams.core import decide as deciding
-from streams.core import walk as walking
-from streams.core.faces import Face
-from streams.core.ledger import Answer, Edge, Entry, Ledger, Memory, Scope
-from streams.core.refusal import Refusal
-from streams.core.touched import Touched
-from streams.core.walk import Due, walk
+from palimpsest.contracts.commands import Admit, Unmerge
+from palimpsest.contracts.events import AnyEvent, Decided, Reinstated, Reversed
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.identity import NAMESPACE
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.wire import decode
+from palimpsest.streams.ahead import Ahead
+from palimpsest.streams.core import (
+    admit,
+    combine,
+    evolve,
+    faces,
+    graph,
+    indexes,
+    looking,
+    operate,
+    settle,
+)
+from palimpsest.streams.core import decide as deciding
+from palimpsest.streams.core import walk as walking
+from palimpsest.streams.core.faces import Face
+from palimpsest.streams.core.ledger import Answer, Edge, Entry, Ledger, Memory, Scope
+from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.core.walk import Due, walk
 from tests.laws import checks, world
 from tests.laws.histories import ASKING, arrivals, losses, policies, questions, stories, waiting
 

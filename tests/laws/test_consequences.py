@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from contracts.commands import Unmerge
-from contracts.events import Redecided
-from contracts.evidence import Answer
-from contracts.policy import Policy
-from streams.core import evolve, operate
-from streams.core.ledger import Ledger
-from streams.core.touched import Touched
-from streams.replay.without import Without
+from palimpsest.contracts.commands import Unmerge
+from palimpsest.contracts.events import Redecided
+from palimpsest.contracts.evidence import Answer
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core import evolve, operate
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.replay.without import Without
 from tests.laws import consequences
 from tests.laws.histories import (
     COSINES,

@@ -13,7 +13,7 @@ from collections import Counter
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from contracts.policy import Policy
+from palimpsest.contracts.policy import Policy
 from tests.laws import checks
 from tests.laws.histories import ASKING, Act, losses, policies, questions, stories, waiting
 

@@ -16,19 +16,19 @@ from uuid import uuid5
 
 import numpy as np
 
-from contracts.candidate import Candidate
-from contracts.commands import Admit, Operation
-from contracts.events import AnyEvent, Content, Vector
-from contracts.evidence import Neighbour
-from contracts.identity import NAMESPACE, candidate_id, digest
-from contracts.policy import Policy
-from streams.core.decide import execute
-from streams.core.evolve import evolve
-from streams.core.ledger import Entry, Ledger, Memory
-from streams.core.text import NORMALISER, text_hash
-from streams.guard import tokens
-from streams.retrieval import vector_of
-from streams.search import cosine
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.commands import Admit, Operation
+from palimpsest.contracts.events import AnyEvent, Content, Vector
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.identity import NAMESPACE, candidate_id, digest
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.guard import tokens
+from palimpsest.streams.retrieval import vector_of
+from palimpsest.streams.search import cosine
 
 POINTS = 12
 WIDTH = 16

@@ -11,8 +11,8 @@ from uuid import UUID
 
 import numpy as np
 
-from contracts.candidate import Candidate
-from contracts.commands import (
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.commands import (
     Access,
     Admit,
     Confirm,
@@ -26,7 +26,7 @@ from contracts.commands import (
     Settle,
     Unmerge,
 )
-from contracts.events import (
+from palimpsest.contracts.events import (
     AnyEvent,
     Composition,
     Content,
@@ -36,16 +36,16 @@ from contracts.events import (
     PolicySetData,
     Vector,
 )
-from contracts.evidence import Answer, Neighbour, Verdict
-from contracts.identity import candidate_id, digest, invalid_id
-from contracts.policy import Policy
-from contracts.wire import Recorded
-from projections.changes import Changes
-from projections.rows import Rows
-from streams.core.decide import execute
-from streams.core.ledger import Ledger
-from streams.core.text import NORMALISER, text_hash
-from streams.core.touched import Touched
+from palimpsest.contracts.evidence import Answer, Neighbour, Verdict
+from palimpsest.contracts.identity import candidate_id, digest, invalid_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.wire import Recorded
+from palimpsest.projections.changes import Changes
+from palimpsest.projections.rows import Rows
+from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.core.touched import Touched
 
 STANDARD = Policy.model_validate(
     {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from projections.analysts import STAMPED, query
-from projections.projector import Projector
+from palimpsest.projections.analysts import STAMPED, query
+from palimpsest.projections.projector import Projector
 from tests.projections.histories import History
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from contracts.commands import (
+from palimpsest.contracts.commands import (
     Combine,
     Compose,
     Confirm,
@@ -22,15 +22,15 @@ from contracts.commands import (
     Unmerge,
     Withdraw,
 )
-from contracts.events import Composition
-from contracts.evidence import Answer, Evidence, Neighbour, Verdict
-from projections.analysts import query
-from projections.projector import Projector
-from projections.segments import MANIFEST, listed
-from projections.tables import LAYOUT
-from projections.timeline import Timeline
-from projections.verify import verify
-from streams.core.separations import said_of
+from palimpsest.contracts.events import Composition
+from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
+from palimpsest.projections.analysts import query
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.segments import MANIFEST, listed
+from palimpsest.projections.tables import LAYOUT
+from palimpsest.projections.timeline import Timeline
+from palimpsest.projections.verify import verify
+from palimpsest.streams.core.separations import said_of
 from tests.projections.histories import STANDARD, History, content_of
 from tests.projections.test_oracle import wrong
 

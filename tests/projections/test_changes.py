@@ -6,14 +6,14 @@ import base64
 
 import numpy as np
 
-from contracts.commands import Retract
-from contracts.events import Vector
-from projections.changes import MANY_MEMBERS, Changes
-from projections.folding import folded, owner_rows
-from projections.rows import Gone, MemoryState, Rows
-from projections.vectors import Decoded
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
+from palimpsest.contracts.commands import Retract
+from palimpsest.contracts.events import Vector
+from palimpsest.projections.changes import MANY_MEMBERS, Changes
+from palimpsest.projections.folding import folded, owner_rows
+from palimpsest.projections.rows import Gone, MemoryState, Rows
+from palimpsest.projections.vectors import Decoded
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import History
 
 

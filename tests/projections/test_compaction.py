@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from projections.compaction import compact, retire
-from projections.segments import Segment, SegmentWriter, chain, listed
-from projections.source import no_effect
+from palimpsest.projections.compaction import compact, retire
+from palimpsest.projections.segments import Segment, SegmentWriter, chain, listed
+from palimpsest.projections.source import no_effect
 
 
 def test_what_was_merged_leaves_when_its_time_is_up(tmp_path: Path) -> None:

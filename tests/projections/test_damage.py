@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from projections.lance import LanceStore
-from projections.lance_files import STATE
-from projections.projector import Projector
-from projections.segments import MANIFEST, Segment, _described, listed
-from projections.verify import verify
+from palimpsest.projections.lance import LanceStore
+from palimpsest.projections.lance_files import STATE
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.segments import MANIFEST, Segment, _described, listed
+from palimpsest.projections.verify import verify
 from tests.projections.histories import History, MemoryLog
 
 Damage = Callable[[Path], Any]

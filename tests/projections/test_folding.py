@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from projections import folding
+from palimpsest.projections import folding
 from tests.projections.histories import History
 
 

@@ -16,21 +16,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from contracts.commands import Merge, Retract
-from contracts.errors import StoreError
-from contracts.events import AnyEvent, Embedded, EmbeddedData, PolicySet, PolicySetData, Vector
-from projections import lance
-from projections.compare import Comparison, compare_lance
-from projections.folding import folded
-from projections.lance import LanceStore, read_state
-from projections.lance_files import STATE
-from projections.models import Models
-from projections.projector import Projector
-from projections.recall import recall, recall_as_of
-from projections.vectors import Decoded, numbers_of, of_dimension
-from projections.verify import verify
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
+from palimpsest.contracts.commands import Merge, Retract
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Embedded,
+    EmbeddedData,
+    PolicySet,
+    PolicySetData,
+    Vector,
+)
+from palimpsest.projections import lance
+from palimpsest.projections.compare import Comparison, compare_lance
+from palimpsest.projections.folding import folded
+from palimpsest.projections.lance import LanceStore, read_state
+from palimpsest.projections.lance_files import STATE
+from palimpsest.projections.models import Models
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.recall import recall, recall_as_of
+from palimpsest.projections.vectors import Decoded, numbers_of, of_dimension
+from palimpsest.projections.verify import verify
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import STANDARD, START, History, MemoryLog, vector_of
 
 SIZES = {"test": 12, "other": 4, "third": 7}
@@ -211,7 +218,7 @@ def test_no_split_into_batches_changes_a_row(
     ends = data.draw(st.sets(st.sampled_from(positions), min_size=2, max_size=4), "batches end at")
     above = tmp_path_factory.mktemp("split")
     whole = built(above / "whole", log, [])
-    with patch("projections.folding.ROWS_AT_ONCE", 1):
+    with patch("palimpsest.projections.folding.ROWS_AT_ONCE", 1):
         parts = built(above / "parts" / "lancedb", log, sorted(ends))
     found = Comparison()
     compare_lance(whole, parts.parent, found)

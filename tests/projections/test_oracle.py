@@ -16,17 +16,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from contracts.events import AnyEvent, PolicySet, PolicySetData
-from contracts.identity import NAMESPACE
-from contracts.policy import Policy
-from contracts.wire import encode
-from projections import changes
-from projections.analysts import queries
-from projections.lance import FOLDER, read_state
-from projections.projector import Projector
-from projections.views import Place, views
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
+from palimpsest.contracts.events import AnyEvent, PolicySet, PolicySetData
+from palimpsest.contracts.identity import NAMESPACE
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.wire import encode
+from palimpsest.projections import changes
+from palimpsest.projections.analysts import queries
+from palimpsest.projections.lance import FOLDER, read_state
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.views import Place, views
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
 from tests.laws.checks import accepted, unmerged
 from tests.laws.consequences import carry_out
 from tests.laws.histories import (

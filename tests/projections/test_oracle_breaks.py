@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from contracts.events import Joined, Redecided, Settled
-from projections import audit, changes, facts, lance, lance_tables, tables, totals, views
-from projections.rows import CandidateState, Fact, Gone, MemoryState, Rows
-from streams.core import evolve, faces, graph
-from streams.core.ledger import Edge, Entry, Memory
-from streams.core.touched import Touched
+from palimpsest.contracts.events import Joined, Redecided, Settled
+from palimpsest.projections import audit, changes, facts, lance, lance_tables, tables, totals, views
+from palimpsest.projections.rows import CandidateState, Fact, Gone, MemoryState, Rows
+from palimpsest.streams.core import evolve, faces, graph
+from palimpsest.streams.core.ledger import Edge, Entry, Memory
+from palimpsest.streams.core.touched import Touched
 from tests.projections.histories import MemoryLog
 from tests.projections.oracle import Tables
 from tests.projections.oracle_tables import differences

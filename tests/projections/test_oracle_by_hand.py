@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from contracts.commands import Access, Admit, Operation, Retract, Settle, Unmerge
-from contracts.events import AnyEvent, Composition
-from contracts.evidence import Answer, Verdict
-from streams.core.decide import execute
-from streams.core.ledger import Ledger
+from palimpsest.contracts.commands import Access, Admit, Operation, Retract, Settle, Unmerge
+from palimpsest.contracts.events import AnyEvent, Composition
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import STANDARD, History, content_of, vector_of
 from tests.projections.oracle import Row, Tables, numbers
 from tests.projections.oracle_tables import differences, tables

@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import pytest
 
-from projections.overlap import overlapped
+from palimpsest.projections.overlap import overlapped
 
 
 def test_items_are_written_in_order_beside_the_one_who_makes_them() -> None:

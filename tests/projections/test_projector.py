@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import StoreError, UsageError
-from contracts.wire import Recorded
-from projections import compaction, lance
-from projections.analysts import queries
-from projections.duck import DuckStore
-from projections.folding import folded
-from projections.projector import Projector
-from projections.segments import chain, listed
-from projections.verify import verify
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.wire import Recorded
+from palimpsest.projections import compaction, lance
+from palimpsest.projections.analysts import queries
+from palimpsest.projections.duck import DuckStore
+from palimpsest.projections.folding import folded
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.segments import chain, listed
+from palimpsest.projections.verify import verify
 from tests.projections.histories import History, MemoryLog
 
 VIEWS = (
@@ -51,7 +51,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that otherwise happens after many commits happens after a few."""
     monkeypatch.setattr(compaction, "FEWEST", 3)
     monkeypatch.setattr(compaction, "GRACE_SECONDS", 0.0)
-    monkeypatch.setattr("projections.duck.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("palimpsest.projections.duck.GRACE_SECONDS", 0.0)
     monkeypatch.setattr(lance, "FRAGMENTED", 3)
     monkeypatch.setattr(lance, "INDEXED_FROM", 20)
 
@@ -259,7 +259,7 @@ def test_a_failure_is_raised_and_the_next_start_repairs(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("projections.lance.replace_json", full)
+        patch.setattr("palimpsest.projections.lance.replace_json", full)
         projector.submit(history.take())
         with pytest.raises(StoreError, match="No space left"):
             projector.flush()

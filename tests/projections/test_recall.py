@@ -9,14 +9,14 @@ import numpy as np
 import orjson
 import pytest
 
-from contracts.commands import Access, Merge, Restore, Retract, Settle, Unmerge
-from contracts.errors import StoreError
-from contracts.events import Composition
-from contracts.evidence import Verdict
-from projections.analysts import query
-from projections.projector import Projector
-from projections.recall import Query, recall, recall_as_of
-from projections.vectors import decoded
+from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Settle, Unmerge
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import Composition
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections.analysts import query
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.recall import Query, recall, recall_as_of
+from palimpsest.projections.vectors import decoded
 from tests.projections.histories import DIMENSION, History, content_of, vector_of
 
 

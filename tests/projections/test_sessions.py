@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from contracts.commands import Compact, Merge, Retract
-from contracts.events import Compacted
-from projections.projector import Projector
-from projections.recall import recall, recall_as_of
-from projections.sessions import own_memories, own_of
-from streams.core.ledger import Ledger
+from palimpsest.contracts.commands import Compact, Merge, Retract
+from palimpsest.contracts.events import Compacted
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.recall import recall, recall_as_of
+from palimpsest.projections.sessions import own_memories, own_of
+from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import DIMENSION, History
 
 QUERY = np.ones(DIMENSION, np.float32)

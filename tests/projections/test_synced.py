@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from projections.files import replace_json
-from projections.segments import FOLDER, SegmentWriter
+from palimpsest.projections.files import replace_json
+from palimpsest.projections.segments import FOLDER, SegmentWriter
 
 
 class Disk:

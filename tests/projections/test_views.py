@@ -10,14 +10,14 @@ import duckdb
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
-from contracts.errors import StoreError, UsageError
-from contracts.evidence import Verdict
-from projections import analysts
-from projections.analysts import ensure_views, query, views_file
-from projections.projector import Projector
-from projections.segments import FOLDER, listed
-from projections.views import Place, views
+from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections import analysts
+from palimpsest.projections.analysts import ensure_views, query, views_file
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.segments import FOLDER, listed
+from palimpsest.projections.views import Place, views
 from tests.projections.histories import History
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
-from contracts.events import AnyEvent
-from contracts.wire import decode, encode
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.core.separations import said_of
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.separations import said_of
 
 FOLDER = Path(__file__).parent
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from contracts.wire import decode, encode
-from streams.core.evolve import evolve
-from streams.core.touched import Touched
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.touched import Touched
 from tests.recorded.replay import FOLDER, replayed, said
 
 LOGS = sorted(FOLDER.glob("*.jsonl"))

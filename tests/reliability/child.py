@@ -23,10 +23,10 @@ from typing import Any
 from typer.main import get_command
 
 from palimpsest import cli, desk, store, store_questions
+from palimpsest.projections import compaction, duck, lance, projector
+from palimpsest.streams.embedded import operations, pipeline
+from palimpsest.streams.judge import cache
 from palimpsest.writing import WritingSession
-from projections import compaction, duck, lance, projector
-from streams.embedded import operations, pipeline
-from streams.judge import cache
 from tests.light import lighten
 from tests.stub_engine import load_stub
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contracts.events import Decided, Invalid, Redecided
-from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.log import Log
+from palimpsest.contracts.events import Decided, Invalid, Redecided
+from palimpsest.streams.embedded.dead_letters import DeadLetters
+from palimpsest.streams.embedded.log import Log
 from tests.streams.embedded.runtime import memories
 
 PATIENCE = 100.0

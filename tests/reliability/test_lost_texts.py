@@ -8,15 +8,15 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.evidence import Evidence
-from contracts.requests import CombineRequest
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.requests import CombineRequest
 from palimpsest.demo_judge import JudgeServer
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from streams.embedded.log import Log
-from streams.embedded.owners import fold_owner
-from streams.embedder import Embedder
-from streams.policies import load_policy
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from tests.reliability.processes import Forge
 from tests.streams.embedded.runtime import inputs
 from tests.stub_engine import StubEngine

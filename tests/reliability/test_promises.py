@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.log import Log
 from tests.reliability.processes import Forge, outcome
 from tests.reliability.rows import ROWS, Row, rows, write
 from tests.streams.embedded.runtime import memories

@@ -13,24 +13,24 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from contracts.errors import InvalidInputError
-from contracts.events import PolicySet
-from contracts.identity import digest
-from contracts.requests import Selection
 from palimpsest import desk as desks
 from palimpsest import writing
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.events import PolicySet
+from palimpsest.contracts.identity import digest
+from palimpsest.contracts.requests import Selection
 from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
 from palimpsest.store import Palimpsest
+from palimpsest.streams.embedded.dead_letters import Arrived, DeadLetters, Headers
+from palimpsest.streams.embedded.inbox import Inbox
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from palimpsest.writing import WritingSession
-from streams.embedded.dead_letters import Arrived, DeadLetters, Headers
-from streams.embedded.inbox import Inbox
-from streams.embedded.inputs import Input
-from streams.embedded.lock import WriterLock
-from streams.embedded.log import Log
-from streams.embedder import Embedder
-from streams.policies import load_policy
 from tests.reliability.rows import rows
 from tests.stub_engine import StubEngine
 

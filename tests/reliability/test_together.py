@@ -13,9 +13,9 @@ import duckdb
 import orjson
 import pytest
 
-from contracts.errors import StoreError
-from streams.embedded.inbox import Inbox
-from streams.embedded.log import Log
+from palimpsest.contracts.errors import StoreError
+from palimpsest.streams.embedded.inbox import Inbox
+from palimpsest.streams.embedded.log import Log
 from tests.reliability.processes import Child, Forge, outcome, until
 from tests.reliability.rows import rows, write
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from contracts.events import Decided, Settled
+from palimpsest.contracts.events import Decided, Settled
 from palimpsest.demo_judge import JudgeServer
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.log import Log
 from tests.reliability.processes import Forge
 from tests.reliability.rows import write
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contracts.evidence import STRONG_CUES, Cue
-from streams.guard import Comparison, compare, read
+from palimpsest.contracts.evidence import STRONG_CUES, Cue
+from palimpsest.streams.guard import Comparison, compare, read
 
 FOUND = [
     (Cue.NUMBER, "Keeps 3 hens in the garden.", "Keeps 4 hens in the garden."),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streams.guard import compare, read
-from streams.guard.comparison import MOST_TERMS
+from palimpsest.streams.guard import compare, read
+from palimpsest.streams.guard.comparison import MOST_TERMS
 
 SAME = [
     ("Plays the cello.", "plays cello"),

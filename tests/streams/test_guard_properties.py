@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from contracts.evidence import Cue
-from streams.guard import compare, read, tokens
+from palimpsest.contracts.evidence import Cue
+from palimpsest.streams.guard import compare, read, tokens
 
 WORDS = st.sampled_from(
     "ana saw not the red 3 three dogs in of , . march 2019 unhappy happy v1.2.3 km and is while"

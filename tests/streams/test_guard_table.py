@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from contracts.commands import Admit, Operation
-from contracts.evidence import Cue
-from contracts.policy import Policy
-from streams.guard import compare, read
-from streams.policies import load_policy, preset_names
+from palimpsest.contracts.commands import Admit, Operation
+from palimpsest.contracts.evidence import Cue
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.guard import compare, read
+from palimpsest.streams.policies import load_policy, preset_names
 from tests.core.spec import History, Step, judge, say, separate
 
 PAGE = Path(__file__).parents[2] / "docs" / "guard.md"

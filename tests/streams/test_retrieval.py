@@ -8,13 +8,13 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.events import Decided
-from contracts.policy import CosineCheck, Policy, SessionCheck, Zone
-from contracts.requests import RetractRequest, Selection
-from streams.embedded.desk import WriterDesk
-from streams.embedded.inputs import Outcome
-from streams.embedded.operations import carry_out
-from streams.policies import load_policy
+from palimpsest.contracts.events import Decided
+from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, Zone
+from palimpsest.contracts.requests import RetractRequest, Selection
+from palimpsest.streams.embedded.desk import WriterDesk
+from palimpsest.streams.embedded.inputs import Outcome
+from palimpsest.streams.embedded.operations import carry_out
+from palimpsest.streams.policies import load_policy
 from tests.streams.embedded.runtime import Row, Runtime, inputs
 
 WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()

@@ -13,12 +13,12 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import RefusedError
-from contracts.evidence import Answer, Verdict
-from contracts.policy import Policy
-from contracts.requests import SettleRequest
 from palimpsest import Palimpsest
-from streams.policies import load_policy
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import SettleRequest
+from palimpsest.streams.policies import load_policy
 
 DOGS = ("Ada has a big dog.", "Ada has a large dog.", "Ada has two large dogs.")
 WALKS = (

@@ -10,10 +10,10 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from contracts.errors import TransientError
-from streams.cluster.answers import answer_record, merged, progress_record
-from streams.cluster.client import ANSWER_SECONDS, Client
-from streams.cluster.records import Outgoing
+from palimpsest.contracts.errors import TransientError
+from palimpsest.streams.cluster.answers import answer_record, merged, progress_record
+from palimpsest.streams.cluster.client import ANSWER_SECONDS, Client
+from palimpsest.streams.cluster.records import Outgoing
 
 ANSWER = {"done": {"retracted": ["a"], "refused": [], "owners": 1}}
 Word = tuple[int, Outgoing]

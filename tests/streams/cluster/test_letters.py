@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from streams.cluster.records import LETTER, Record, letter_of, letter_record
-from streams.embedded.inputs import Outcome
+from palimpsest.streams.cluster.records import LETTER, Record, letter_of, letter_record
+from palimpsest.streams.embedded.inputs import Outcome
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 REJECTED = Outcome("invalid", decision_id="ours", reason="not_json", detail="no JSON")

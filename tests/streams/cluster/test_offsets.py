@@ -12,20 +12,20 @@ import orjson
 import pytest
 from aiokafka import ConsumerRecord
 
-from contracts.errors import StoreError
-from contracts.events import Decided
-from streams.cluster import publishing, questions
-from streams.cluster.connection import Connection
-from streams.cluster.copies import open_copy, take_over
-from streams.cluster.copy import Followed, PublishedLog
-from streams.cluster.metrics import Metrics
-from streams.cluster.partition import PartitionWriter
-from streams.cluster.publishing import UNKNOWN, PartitionProducer
-from streams.cluster.records import Done, Outgoing, Record, done_with
-from streams.cluster.topics import Topics
-from streams.embedded.log import Lines
-from streams.embedder import Embedder
-from streams.policies import load_policy
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import Decided
+from palimpsest.streams.cluster import publishing, questions
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.copies import open_copy, take_over
+from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.partition import PartitionWriter
+from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
+from palimpsest.streams.cluster.records import Done, Outgoing, Record, done_with
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded.log import Lines
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from tests.streams.embedded.runtime import AT, Runtime
 from tests.stub_engine import StubEngine
 

@@ -11,17 +11,17 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from contracts.errors import TransientError
-from contracts.events import Reversed
-from contracts.questions import QUESTION, AnyQuestion, ComposeQuestion
-from contracts.requests import UnmergeRequest
-from streams.cluster.copy import Followed, PublishedLog
-from streams.cluster.metrics import Metrics
-from streams.cluster.partition import PartitionWriter
-from streams.cluster.records import Done, Outgoing, Record
-from streams.cluster.topics import Topics
-from streams.embedded.log import Lines
-from streams.embedded.writer import Writer
+from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.events import Reversed
+from palimpsest.contracts.questions import QUESTION, AnyQuestion, ComposeQuestion
+from palimpsest.contracts.requests import UnmergeRequest
+from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.partition import PartitionWriter
+from palimpsest.streams.cluster.records import Done, Outgoing, Record
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded.log import Lines
+from palimpsest.streams.embedded.writer import Writer
 from tests.laws.checks import nobody, texts_to_compose
 from tests.laws.histories import ASKING, COMPOSED, Act, Told, losses
 from tests.laws.world import BEGIN

@@ -7,10 +7,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from streams.cluster.client import as_record
-from streams.cluster.records import Record, read
-from streams.embedded.inputs import Input
-from streams.intake import RowReader, understand
+from palimpsest.streams.cluster.client import as_record
+from palimpsest.streams.cluster.records import Record, read
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.intake import RowReader, understand
 
 ROW = {"owner_id": "ada", "text": "Ada has a dog"}
 

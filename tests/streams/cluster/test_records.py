@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import orjson
 
-from streams.cluster.records import Record, read
-from streams.intake import Prepared
+from palimpsest.streams.cluster.records import Record, read
+from palimpsest.streams.intake import Prepared
 
 TOPIC = "memory.candidates"
 

@@ -11,8 +11,8 @@ import orjson
 import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
-from contracts.events import AnyEvent, Retracted
-from contracts.requests import (
+from palimpsest.contracts.events import AnyEvent, Retracted
+from palimpsest.contracts.requests import (
     AnyRequest,
     JoinSelection,
     RetractRequest,
@@ -20,19 +20,19 @@ from contracts.requests import (
     Selection,
     SeparateRequest,
 )
-from streams.cluster import answers
-from streams.cluster.answers import SO_FAR, answer_record
-from streams.cluster.copy import Followed, PublishedLog
-from streams.cluster.desk import Interrupted
-from streams.cluster.metrics import Metrics
-from streams.cluster.partition import PartitionWriter
-from streams.cluster.records import Done, Outgoing, Record
-from streams.cluster.topics import Topics
-from streams.embedded import operations, serving
-from streams.embedded.log import Lines
-from streams.embedded.pipeline import decide_all
-from streams.embedder import Embedder
-from streams.policies import load_policy
+from palimpsest.streams.cluster import answers
+from palimpsest.streams.cluster.answers import SO_FAR, answer_record
+from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.desk import Interrupted
+from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.partition import PartitionWriter
+from palimpsest.streams.cluster.records import Done, Outgoing, Record
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedded import operations, serving
+from palimpsest.streams.embedded.log import Lines
+from palimpsest.streams.embedded.pipeline import decide_all
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from tests.reliability.rows import rows
 from tests.streams.embedded.runtime import AT, inputs
 from tests.stub_engine import StubEngine

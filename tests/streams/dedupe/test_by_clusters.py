@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from contracts.commands import Combine
-from contracts.events import Composition
-from contracts.evidence import Answer, Evidence, Verdict
-from contracts.policy import Policy
-from contracts.requests import CombineRequest
-from streams.dedupe import Run, proposals
-from streams.judge.pairs import Composed, Pair, Side
-from streams.policies import load_policy
+from palimpsest.contracts.commands import Combine
+from palimpsest.contracts.events import Composition
+from palimpsest.contracts.evidence import Answer, Evidence, Verdict
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import CombineRequest
+from palimpsest.streams.dedupe import Run, proposals
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.policies import load_policy
 from tests.core.spec import History, content, given
 from tests.streams.dedupe.test_by_tokens import STILL, at, at_cosine
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from contracts.commands import Admit
-from contracts.evidence import Answer, Verdict
-from contracts.policy import CosineCheck, Policy, Zone
-from contracts.requests import CombineRequest, SeparateRequest
-from streams.dedupe import Run, proposals
-from streams.dedupe.near import cosine_of
-from streams.dedupe.run import Proposal
-from streams.judge.pairs import Composed, Pair, Side
-from streams.policies import load_policy
+from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
+from palimpsest.contracts.requests import CombineRequest, SeparateRequest
+from palimpsest.streams.dedupe import Run, proposals
+from palimpsest.streams.dedupe.near import cosine_of
+from palimpsest.streams.dedupe.run import Proposal
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.policies import load_policy
 from tests.core.spec import History, Step, content, given, merge, policy, retract, say, separate
 
 STORE_TIME = load_policy("store-time")

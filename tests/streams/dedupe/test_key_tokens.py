@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.dedupe.key_tokens import STOPWORDS, key_tokens
-from streams.dedupe.sharing import sharing
+from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens
+from palimpsest.streams.dedupe.sharing import sharing
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from aiokafka import ConsumerRecord
 
-from projections.projector import Report
-from projections.rows import Rows
-from streams.cluster.following import Offsets, Record, TopicPartition
-from streams.cluster.topics import Topics
+from palimpsest.projections.projector import Report
+from palimpsest.projections.rows import Rows
+from palimpsest.streams.cluster.following import Offsets, Record, TopicPartition
+from palimpsest.streams.cluster.topics import Topics
 
 
 class Unprojected:

@@ -10,20 +10,20 @@ from typing import Any, Self
 
 import orjson
 
-from contracts.events import AnyEvent
-from contracts.policy import Policy
-from streams.core.ledger import Ledger
-from streams.core.picture import picture
-from streams.core.touched import Touched
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.log import Log
-from streams.embedded.owners import fold_owner
-from streams.embedded.pipeline import Rows, decide_all, run
-from streams.embedded.writer import Effect, Writer, no_effect
-from streams.embedder import Embedder
-from streams.embedder.contract import Engine
-from streams.intake import RawRow, RowCounter, understand
-from streams.policies import load_policy
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.picture import picture
+from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.embedded.pipeline import Rows, decide_all, run
+from palimpsest.streams.embedded.writer import Effect, Writer, no_effect
+from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder.contract import Engine
+from palimpsest.streams.intake import RawRow, RowCounter, understand
+from palimpsest.streams.policies import load_policy
 from tests.stub_engine import StubEngine
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

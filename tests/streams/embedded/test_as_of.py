@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from contracts.errors import UsageError
-from contracts.events import Accessed, OnCandidateData
-from contracts.identity import candidate_id, event_id
-from streams.embedded.as_of import position_as_of
-from streams.embedded.log import Log
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import Accessed, OnCandidateData
+from palimpsest.contracts.identity import candidate_id, event_id
+from palimpsest.streams.embedded.as_of import position_as_of
+from palimpsest.streams.embedded.log import Log
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 EAST = timezone(timedelta(hours=5))

@@ -9,15 +9,15 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import RefusedError
-from contracts.events import Decided, Redecided, Reversed, Settled
-from contracts.evidence import Verdict
-from contracts.requests import SettleRequest, UnmergeRequest
-from contracts.wire import decode
-from streams.embedded.desk import Rehearsal, WriterDesk
-from streams.embedded.operations import carry_out
-from streams.embedded.verifications import Verifications
-from streams.policies import load_policy
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Decided, Redecided, Reversed, Settled
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import SettleRequest, UnmergeRequest
+from palimpsest.contracts.wire import decode
+from palimpsest.streams.embedded.desk import Rehearsal, WriterDesk
+from palimpsest.streams.embedded.operations import carry_out
+from palimpsest.streams.embedded.verifications import Verifications
+from palimpsest.streams.policies import load_policy
 from tests.streams.embedded.runtime import AT, Runtime, pictures
 
 WORDS = "echo kitten three four five six seven eight nine ten alpha bravo delta hotel".split()
@@ -136,7 +136,7 @@ def test_a_fallback_that_joined_under_an_older_rule_stays(
     assert later.decision == "pending"
     assert later.candidate_id is not None
     with monkeypatch.context() as before:
-        before.setattr("streams.core.settle._fallback", lambda *_: "supersede")
+        before.setattr("palimpsest.streams.core.settle._fallback", lambda *_: "supersede")
         nobody = Verdict(neighbour_id=asked_about(runtime, later), answer="unavailable")
         settle = SettleRequest(
             request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(nobody,)

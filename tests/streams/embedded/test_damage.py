@@ -10,18 +10,18 @@ import orjson
 import pytest
 from hypothesis import given
 
-from contracts.commands import Merge, Reinstate, Unmerge
-from contracts.errors import StoreError
-from contracts.events import AnyEvent
-from contracts.policy import Policy
-from contracts.wire import Recorded, decode, encode
-from streams.core.evolve import evolve
-from streams.core.ledger import Ledger
-from streams.embedded.checking import check_log
-from streams.embedded.damage import Checker, DamagedEventError, in_order
-from streams.embedded.importing import import_lines
-from streams.embedded.log import Log
-from streams.embedded.owners import Owners, fold_owner
+from palimpsest.contracts.commands import Merge, Reinstate, Unmerge
+from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.wire import Recorded, decode, encode
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.checking import check_log
+from palimpsest.streams.embedded.damage import Checker, DamagedEventError, in_order
+from palimpsest.streams.embedded.importing import import_lines
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.owners import Owners, fold_owner
 from tests.laws.histories import Act, losses, policies, stories, tell
 from tests.projections.histories import History
 from tests.recorded.replay import FOLDER

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from streams.embedded.database import Database
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.database import Database
+from palimpsest.streams.embedded.log import Log
 
 FULL = 2
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import InvalidInputError
-from contracts.identity import digest, invalid_id
-from streams.embedded.dead_letters import CHUNK, Arrived, DeadLetter, DeadLetters
-from streams.embedded.log import Log
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.streams.embedded.dead_letters import CHUNK, Arrived, DeadLetter, DeadLetters
+from palimpsest.streams.embedded.log import Log
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 ERROR = InvalidInputError("not_json", "unexpected end of data (at character 3)")

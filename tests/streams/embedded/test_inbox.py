@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.embedded.inbox import Inbox, Item
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.inbox import Inbox, Item
+from palimpsest.streams.embedded.log import Log
 
 ROOT = Path(__file__).parents[3]
 
@@ -107,8 +107,8 @@ def test_answers_that_nobody_fetched_are_forgotten(log: Log, inbox: Inbox) -> No
 ASKING = """
 import sys, time
 from pathlib import Path
-from streams.embedded.inbox import Inbox
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.inbox import Inbox
+from palimpsest.streams.embedded.log import Log
 with Log.open(Path(sys.argv[1])) as log:
     inbox = Inbox(log)
     for number in range(10):

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import StoreError, TransientError
-from streams.embedded.lock import LOCK_FILE, WriterLock
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.streams.embedded.lock import LOCK_FILE, WriterLock
 
 ROOT = Path(__file__).parents[3]
 HOLDING = """
 import sys
 from pathlib import Path
-from streams.embedded.lock import WriterLock
+from palimpsest.streams.embedded.lock import WriterLock
 with WriterLock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

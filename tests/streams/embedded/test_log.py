@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import StoreError, UsageError
-from contracts.events import (
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.events import (
     AnyEvent,
     Compacted,
     OnSessionData,
@@ -24,11 +24,11 @@ from contracts.events import (
     Refused,
     RefusedData,
 )
-from contracts.identity import candidate_id, event_id
-from contracts.wire import encode
-from streams.embedded import database
-from streams.embedded.importing import import_lines
-from streams.embedded.log import CHUNK, Log
+from palimpsest.contracts.identity import candidate_id, event_id
+from palimpsest.contracts.wire import encode
+from palimpsest.streams.embedded import database
+from palimpsest.streams.embedded.importing import import_lines
+from palimpsest.streams.embedded.log import CHUNK, Log
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -395,7 +395,7 @@ def test_an_import_is_all_or_nothing(log: Log, line: bytes, told: str) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from streams.embedded.log import Log
+from palimpsest.streams.embedded.log import Log
 from tests.streams.embedded.test_log import refused
 with Log.create(Path(sys.argv[1])) as log:
     for number in range(40):

@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import RefusedError
-from contracts.events import Joined, Refused, Reversed, Settled
-from contracts.evidence import Evidence, Verdict
-from contracts.requests import (
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Joined, Refused, Reversed, Settled
+from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
     CombineRequest,
@@ -32,11 +32,11 @@ from contracts.requests import (
     SettleRequest,
     UnmergeRequest,
 )
-from streams.embedded import operations
-from streams.embedded.desk import Answer, Rehearsal, WriterDesk
-from streams.embedded.inputs import Outcome
-from streams.embedded.operations import carry_out
-from streams.policies import load_policy
+from palimpsest.streams.embedded import operations
+from palimpsest.streams.embedded.desk import Answer, Rehearsal, WriterDesk
+from palimpsest.streams.embedded.inputs import Outcome
+from palimpsest.streams.embedded.operations import carry_out
+from palimpsest.streams.policies import load_policy
 from tests.reliability.rows import rows
 from tests.streams.embedded.runtime import AT, Runtime, memories
 

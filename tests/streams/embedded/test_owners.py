@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.core.ledger import Entry
+from palimpsest.streams.core.ledger import Entry
 from tests.streams.embedded.runtime import Runtime
 
 

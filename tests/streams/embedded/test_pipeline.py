@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.embedded import pipeline
-from streams.embedded.inputs import Input
-from streams.embedded.pipeline import Rows
+from palimpsest.streams.embedded import pipeline
+from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.embedded.pipeline import Rows
 from tests.streams.embedded.runtime import Runtime, inputs
 
 

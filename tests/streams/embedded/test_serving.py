@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from contracts.errors import InvalidInputError, StoreError
-from contracts.events import Settled
-from contracts.evidence import Verdict
-from contracts.requests import (
+from palimpsest.contracts.errors import InvalidInputError, StoreError
+from palimpsest.contracts.events import Settled
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import (
     AnyRequest,
     JoinSelection,
     MergeRequest,
@@ -24,12 +24,12 @@ from contracts.requests import (
     SettleRequest,
     UnmergeRequest,
 )
-from contracts.wire import decode
-from streams.embedded import serving
-from streams.embedded.desk import Answer, WriterDesk
-from streams.embedded.operations import carry_out
-from streams.embedded.serving import MOST_TOGETHER, Asked, serve, serve_all, understood
-from streams.policies import load_policy
+from palimpsest.contracts.wire import decode
+from palimpsest.streams.embedded import serving
+from palimpsest.streams.embedded.desk import Answer, WriterDesk
+from palimpsest.streams.embedded.operations import carry_out
+from palimpsest.streams.embedded.serving import MOST_TOGETHER, Asked, serve, serve_all, understood
+from palimpsest.streams.policies import load_policy
 from tests.streams.embedded.runtime import Runtime
 
 BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 7)]

@@ -14,24 +14,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from contracts.errors import RefusedError, StoreError
-from contracts.events import Refused, Reversed
-from contracts.evidence import Verdict
-from contracts.policy import CosineCheck, Policy, Zone
-from contracts.requests import SettleRequest
-from contracts.wire import decode
 from palimpsest import following
+from palimpsest.contracts.errors import RefusedError, StoreError
+from palimpsest.contracts.events import Refused, Reversed
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
+from palimpsest.contracts.requests import SettleRequest
+from palimpsest.contracts.wire import decode
 from palimpsest.following import Replica
-from streams.cluster.copy import Copy
-from streams.cluster.topics import Topics
-from streams.core.ledger import Ledger
-from streams.embedded.desk import WriterDesk
-from streams.embedded.importing import import_lines
-from streams.embedded.log import Log
-from streams.embedded.operations import carry_out
-from streams.embedded.verifications import Waiting
-from streams.embedded.writer import Writer
-from streams.policies import load_policy
+from palimpsest.streams.cluster.copy import Copy
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.desk import WriterDesk
+from palimpsest.streams.embedded.importing import import_lines
+from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.embedded.operations import carry_out
+from palimpsest.streams.embedded.verifications import Waiting
+from palimpsest.streams.embedded.writer import Writer
+from palimpsest.streams.policies import load_policy
 from tests.laws.checks import nobody, texts_to_compose
 from tests.laws.histories import (
     ASKING,

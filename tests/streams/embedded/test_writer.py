@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from contracts.errors import StoreError, UsageError
-from contracts.events import Decided, Invalid, PolicySet
-from contracts.identity import digest, invalid_id
-from contracts.policy import Judge
-from contracts.wire import decode
+from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.events import Decided, Invalid, PolicySet
+from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.contracts.policy import Judge
+from palimpsest.contracts.wire import decode
 from palimpsest.ingesting import Summary
-from streams.embedded import pipeline
-from streams.embedded.dead_letters import DeadLetters
-from streams.embedded.inputs import Input, Outcome
-from streams.embedded.owners import Owners
-from streams.embedder import Embedding
-from streams.intake import understand
-from streams.policies import load_policy
+from palimpsest.streams.embedded import pipeline
+from palimpsest.streams.embedded.dead_letters import DeadLetters
+from palimpsest.streams.embedded.inputs import Input, Outcome
+from palimpsest.streams.embedded.owners import Owners
+from palimpsest.streams.embedder import Embedding
+from palimpsest.streams.intake import understand
+from palimpsest.streams.policies import load_policy
 from tests.reliability.rows import BROKEN, lines, rows
 from tests.streams.embedded.runtime import Row, Runtime, inputs, memories
 from tests.stub_engine import StubEngine

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from contracts.events import AnyEvent
-from contracts.policy import Policy
-from streams.embedded.writer import Writer
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.embedded.writer import Writer
 from tests.laws.world import Command, World
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from streams.embedder import DEFAULT_MODEL
-from streams.embedder.graph_cache import graph_of
-from streams.embedder.model_folder import ModelFolder
-from streams.embedder.onnx_engine import OnnxEngine
-from streams.embedder.resolve import find_model
+from palimpsest.streams.embedder import DEFAULT_MODEL
+from palimpsest.streams.embedder.graph_cache import graph_of
+from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.resolve import find_model
 
 Told = list[tuple[str, float | None]]
 

@@ -8,7 +8,7 @@ from threading import Event, current_thread
 import numpy as np
 import pytest
 
-from streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedder, Embedding
 
 
 class Recording:

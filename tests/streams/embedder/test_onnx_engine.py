@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from streams.embedder.batch_check import refuse_if_batch_dependent
-from streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.batch_check import refuse_if_batch_dependent
+from palimpsest.streams.embedder.onnx_engine import OnnxEngine
 
 BERLIN = "She lives in Berlin."
 MOVED = "Her home is in Berlin."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tokenizers import Tokenizer
 
-from streams.embedder.model_folder import ModelFolder
-from streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, Reader
+from palimpsest.streams.embedder.model_folder import ModelFolder
+from palimpsest.streams.embedder.tokens import MAX_UNKNOWN, MAX_WORD, Reader
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.errors import UsageError
-from streams.intake import Form, Prepared, RawRow, RowReader, arrays, understand
+from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.intake import Form, Prepared, RawRow, RowReader, arrays, understand
 
 ROWS: list[dict[str, Any]] = [
     {"owner_id": "ada", "text": "Ada lives in Paris, near the canal"},

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contracts.candidate import Candidate
-from contracts.errors import InvalidInputError
-from contracts.events import Content, Decided, DecidedData
-from contracts.evidence import Evidence
-from contracts.identity import candidate_id, decision_id_of
-from contracts.wire import decode, encode
-from streams.intake import Prepared, RawRow, Word, prepare, understand
+from palimpsest.contracts.candidate import Candidate
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.events import Content, Decided, DecidedData
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import candidate_id, decision_id_of
+from palimpsest.contracts.wire import decode, encode
+from palimpsest.streams.intake import Prepared, RawRow, Word, prepare, understand
 from tests.streams.intake.test_parsing import ROW, candidate, row
 
 

@@ -8,11 +8,11 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from contracts.candidate import MAX_METADATA_DEPTH, MAX_TEXT_BYTES, Candidate
-from contracts.commands import Access, Compact, EndSession
-from contracts.errors import InvalidInputError, InvalidReason
-from contracts.identity import candidate_id, session_of
-from streams.intake import (
+from palimpsest.contracts.candidate import MAX_METADATA_DEPTH, MAX_TEXT_BYTES, Candidate
+from palimpsest.contracts.commands import Access, Compact, EndSession
+from palimpsest.contracts.errors import InvalidInputError, InvalidReason
+from palimpsest.contracts.identity import candidate_id, session_of
+from palimpsest.streams.intake import (
     MAX_KEPT_BYTES,
     MAX_ROW_BYTES,
     Word,

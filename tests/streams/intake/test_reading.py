@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from contracts.errors import InvalidInputError, UsageError
-from streams.intake import (
+from palimpsest.contracts.errors import InvalidInputError, UsageError
+from palimpsest.streams.intake import (
     MAX_KEPT_BYTES,
     MAX_ROW_BYTES,
     Prepared,

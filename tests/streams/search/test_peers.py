@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streams.search import Hit, cosine, peers
-from streams.search.peers import CROWD
+from palimpsest.streams.search import Hit, cosine, peers
+from palimpsest.streams.search.peers import CROWD
 
 DIMENSION = 6
 numbers = st.lists(

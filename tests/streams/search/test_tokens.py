@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.search import Hit, TokenIndex
-from streams.search import tokens as search
+from palimpsest.streams.search import Hit, TokenIndex
+from palimpsest.streams.search import tokens as search
 
 WORDS = [f"word{i}" for i in range(14)]
 token_sets = st.frozensets(st.sampled_from(WORDS), max_size=12)

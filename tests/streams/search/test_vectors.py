@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from streams.search import Hit, VectorIndex, cosine, kernels, scans, vectors
-from streams.search.queries import Queries
-from streams.search.rows import Rows
+from palimpsest.streams.search import Hit, VectorIndex, cosine, kernels, scans, vectors
+from palimpsest.streams.search.queries import Queries
+from palimpsest.streams.search.rows import Rows
 
 Vectors = NDArray[np.float16]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -35,11 +36,23 @@ def write_log(desk: FrontDesk, out: IO[bytes], progress: Callable[[int], None] |
     return count
 
 
+def make_folder(folder: Path) -> None:
+    """Make a store's folder where it is not there; StoreError where it cannot be."""
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file, and a store is a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error
+
+
 def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None) -> int:
-    """Fill a new store's log with the lines of a file."""
+    """Fill a new store's log with the lines of a file; a file that is no log leaves no store."""
     if not file.is_file():
         raise UsageError(f"there is no file {file}")
     new = not (folder / LOG_FILE).exists()
+    first = not folder.exists()
+    make_folder(folder)
     try:
         with file.open("rb") as lines, Log.create(folder / LOG_FILE) as log:
             count = import_lines(log, _lines(lines), progress)
@@ -48,9 +61,17 @@ def import_log(folder: Path, file: Path, progress: Callable[[int], None] | None)
     except BaseException as error:
         if new:  # or a store would be left that has nothing in it
             (folder / LOG_FILE).unlink(missing_ok=True)
+            if first:
+                _remove(folder)
         if isinstance(error, OSError):
             raise UsageError(f"{file} cannot be read: {error.strerror}") from error
         raise
+
+
+def _remove(folder: Path) -> None:
+    """Take an empty folder away again; it stays where another process has put something in it."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def require_events(count: int, file: Path) -> None:

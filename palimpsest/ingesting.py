@@ -137,26 +137,41 @@ def _shown(values: object) -> bytes:
         return f"<{type(values).__name__}>".encode()
 
 
-def ingest_files(
-    desk: FrontDesk,
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Files whose first rows were looked at; `remarks` say which are most likely the wrong ones."""
+
+    reader: RowReader
+    source: str | None
+    renames: dict[str, str]
+    remarks: list[str]
+
+
+def look_at(
     files: Sequence[str],
     *,
     source: str | None,
     mapping: Mapping[str, str] | None,
     form: Form | None,
     keep_going: KeepGoing,
-    progress: Callable[[IngestProgress], None] | None,
-) -> Summary:
-    """Decide on the rows of files, and tell `progress` after each window.
+) -> Looked:
+    """Look at the first rows of files: nothing is written, and no store is needed.
 
-    Before anything is written, WrongFileError for a file whose first rows are all wrong, unless
-    `keep_going` says otherwise when it is told why.
+    WrongFileError for a file whose first rows are all wrong, unless `keep_going` says otherwise
+    when it is told why.
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
     renames = dict(mapping or {})
     reader = RowReader(files, reading=uuid4().hex, form=form, renames=renames)
-    remarks = _looked_at(reader, renames, keep_going)
+    return Looked(reader, source, renames, _looked_at(reader, renames, keep_going))
+
+
+def decide_on(
+    desk: FrontDesk, looked: Looked, progress: Callable[[IngestProgress], None] | None
+) -> Summary:
+    """Decide on the rows of files that were looked at, and tell `progress` after each window."""
+    reader, source, renames = looked.reader, looked.source, looked.renames
     ends: deque[tuple[int, int]] = deque()
 
     def read() -> Iterator[Input]:
@@ -175,7 +190,7 @@ def ingest_files(
             progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
 
     summary = _summed_up(desk.stream(read(), renames), told)
-    summary.remarks = remarks
+    summary.remarks = looked.remarks
     return summary
 
 
@@ -187,14 +202,23 @@ def _looked_at(reader: RowReader, renames: Mapping[str, str], keep_going: KeepGo
 
     remarks = []
     for path, first in reader.beginnings(FIRST_ROWS, is_right):
-        if not first or is_right(first[-1]):
+        if not first:
+            remarks.append(f"{path} has no rows")
             continue
-        what = f"the first {len(first)}" if len(first) == FIRST_ROWS else f"the {len(first)}"
-        remark = f"none of {what} rows of {path} is right: {advice(first, renames)}"
+        if is_right(first[-1]):
+            continue
+        remark = f"{_wrong(len(first), path)}: {advice(first, renames)}"
         remarks.append(remark)
         if len(first) == FIRST_ROWS and not _goes_on(keep_going, remark):
             raise WrongFileError(f"{remark}. Nothing was kept; --keep-going reads it all the same")
     return remarks
+
+
+def _wrong(count: int, path: str) -> str:
+    if count == 1:
+        return f"the only row of {path} is wrong"
+    what = f"the first {count}" if count == FIRST_ROWS else f"the {count}"
+    return f"none of {what} rows of {path} is right"
 
 
 def _goes_on(keep_going: KeepGoing, remark: str) -> bool:

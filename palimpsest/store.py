@@ -13,7 +13,7 @@ from palimpsest.batches import Batches, Said, fresh
 from palimpsest.calls import Id, Place, checked, require_no_inheritance
 from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.contracts.candidate import Name
-from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
+from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AccessRequest,
@@ -33,8 +33,9 @@ from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
     Summary,
-    ingest_files,
+    decide_on,
     ingest_letters,
+    look_at,
     to_inputs,
 )
 from palimpsest.paths import LOG_FILE, PROJECTIONS
@@ -100,7 +101,7 @@ class Palimpsest(Batches):
             log = log_that_follows(folder, needed=not create)
             return cls(folder, ClusterDesk(folder, log, wanted, embedder, cluster))
         if create:
-            _make(folder)
+            exchange.make_folder(folder)
         log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
         return cls(folder, FrontDesk(folder, log, wanted, embedder))
 
@@ -138,15 +139,14 @@ class Palimpsest(Batches):
         where the first hundred rows of a file are all wrong; `keep_going` reads it all the same.
         """
         paths = [files] if isinstance(files, str | Path) else files
-        return ingest_files(
-            self._desk,
+        looked = look_at(
             [str(path) for path in paths],
             source=source,
             mapping=mapping,
             form=form,
             keep_going=keep_going,
-            progress=progress,
         )
+        return decide_on(self._desk, looked, progress)
 
     def access(self, candidate_id: Id) -> Answer:
         """Note that the memory of a candidate was used."""
@@ -284,7 +284,6 @@ class Palimpsest(Batches):
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Make a store at `path` from exported lines; nothing is added to them."""
-        _make(Path(path))
         return exchange.import_log(Path(path), Path(file), progress)
 
     def retry_dead_letters(
@@ -295,10 +294,3 @@ class Palimpsest(Batches):
     ) -> Summary:
         """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
         return ingest_letters(self._desk, letter_ids, mapping)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error

@@ -16,6 +16,7 @@ NEEDED = ("text", "owner_id")
 _NAME = re.compile(r"[A-Za-z_][\w .-]{0,40}")
 """What may be a field's name; anything else may be a text, and is not told."""
 MOST_NAMED = 8
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def advice(rows: Sequence[RawRow], renames: Mapping[str, str]) -> str:
@@ -23,11 +24,32 @@ def advice(rows: Sequence[RawRow], renames: Mapping[str, str]) -> str:
     objects = [row for row in map(_object, rows) if row is not None]
     if len(objects) == len(rows):
         return _lacking(objects, renames) or _first_error(rows[0], renames)
+    if rows[0].raw.startswith(_UTF_16):
+        return "this looks like UTF-16: write it as UTF-8"
+    if len(objects) + sum(map(_other_encoding, rows)) == len(rows):
+        return "the texts are not in UTF-8: write the file in that"
     if _looks_like_csv(rows):
         return "this looks like CSV: --format csv reads it as that"
+    if _looks_spread(rows):
+        return "this looks like JSON over many lines: write an object a line, or one array of them"
     if objects:
         return f"only {len(objects)} of them are JSON objects: {{…}}"
     return "none of them is a JSON object: {…}"
+
+
+def _other_encoding(row: RawRow) -> bool:
+    """Whether this may be an object whose bytes are no UTF-8."""
+    try:
+        row.raw.decode()
+    except UnicodeDecodeError:
+        return row.raw.startswith(b"{")
+    return False
+
+
+def _looks_spread(rows: Sequence[RawRow]) -> bool:
+    """Whether an object begins in the first line and does not end there."""
+    first = rows[0].raw.strip()
+    return first.startswith(b"{") and not first.endswith(b"}") and _object(rows[0]) is None
 
 
 def _object(row: RawRow) -> dict[str, Any] | None:

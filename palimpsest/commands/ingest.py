@@ -66,20 +66,21 @@ def ingest(
     The same file twice changes nothing. Rows that cannot be read are
     kept as dead letters; the exit status is then 1.
     """
+    from palimpsest.ingesting import decide_on, look_at
+
     call = invocation(context)
-    mapping = mapping_of(renames)
+    looked = look_at(  # before there is a store: a wrong file leaves none behind
+        files,
+        source=source,
+        mapping=mapping_of(renames),
+        form=form.value if form else None,
+        keep_going=keep_going or _asking(call.output),
+    )
     with call.store(create=True) as store, call.output.progress() as tell:
         if dedupe_first:
             before = store.dedupe(judge=call.settings.judge, progress=tell)
             call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
-        summary = store.ingest(
-            files,
-            source=source,
-            mapping=mapping,
-            form=form.value if form else None,
-            keep_going=keep_going or _asking(call.output),
-            progress=_progress(tell),
-        )
+        summary = decide_on(store.desk, looked, _progress(tell))
     sum_up(call.output, summary)
 
 
@@ -87,6 +88,7 @@ def _asking(output: Output) -> KeepGoing:
     """A person is asked about a file that is most likely the wrong one; no other goes on."""
 
     def asked(remark: str) -> bool:
+        """Ask; a no ends the command."""
         output.problem(remark)
         typer.confirm("Read it all the same?", abort=True, err=True)
         return True
@@ -125,6 +127,7 @@ def mapping_of(renames: list[str] | None) -> dict[str, str]:
 
 def _progress(tell: Tell) -> Callable[[IngestProgress], None]:
     def told(progress: IngestProgress) -> None:
+        """Show how many rows are decided on, by what became of them."""
         total = progress.bytes_total
         share = progress.bytes_read / total if total else None
         kinds = progress.decisions

@@ -97,8 +97,15 @@ def _object_of(raw: bytes) -> Row:
     except orjson.JSONDecodeError as error:
         raise _unreadable(raw, error.msg, error.pos) from None
     if not isinstance(row, dict):
-        raise InvalidInputError("not_an_object", "a row must be a JSON object: {…}")
+        raise InvalidInputError("not_an_object", _no_object(row))
     return row
+
+
+def _no_object(row: object) -> str:
+    what = "a row must be a JSON object: {…}"
+    if not isinstance(row, list):
+        return what
+    return f"{what}, and this is a list, as is a CSV's line with more cells than its first line"
 
 
 def _too_long(length: int) -> str:

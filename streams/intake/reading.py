@@ -69,6 +69,7 @@ class RowReader:
         """Each input with its first rows, up to one that is right and at most so many.
 
         What is read of a pipe for this is kept and comes first when the rows are iterated over.
+        UsageError where not even a row of the first input can be read.
         """
         for number, path in enumerate(self._paths):
             rows = self._rows_of(path)
@@ -79,6 +80,8 @@ class RowReader:
                     if is_right(row):
                         break
             except UsageError as error:  # told where the rows are read, after those before
+                if number == 0 and not first:
+                    raise
                 rows = _raising(error)
             if _size(path) is None:
                 self._begun[number] = chain(first, rows)

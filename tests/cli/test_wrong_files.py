@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -59,6 +60,41 @@ def test_a_person_is_asked(
     assert (palimpsest.json("status")["invalid"] > 0) == (rows > 0)
 
 
+def test_a_wrong_file_makes_no_store(palimpsest: CommandLine, noise: str) -> None:
+    folder = palimpsest.folder
+    (folder / "cut.jsonl.gz").write_bytes(gzip.compress(NOISE)[:1000])
+    for words, status in [
+        ((noise,), 1),
+        ((str(folder),), 2),
+        (("not-there.jsonl",), 2),
+        ((str(folder / "cut.jsonl.gz"),), 2),
+    ]:
+        assert palimpsest("ingest", *words).status == status
+        assert not palimpsest.store.exists()
+    assert palimpsest("ingest", "-", stdin=NOISE).status == 1
+    assert palimpsest("log", "import", noise).status == 4
+    assert palimpsest("log", "import", "not-there.jsonl").status == 2
+    assert not palimpsest.store.exists()
+
+
+def test_a_file_without_rows_is_told(palimpsest: CommandLine) -> None:
+    empty = palimpsest.file([], "empty.jsonl")
+    ran = palimpsest("--json", "ingest", empty, palimpsest.file([row("Ada paints")]))
+    assert (ran.status, ran.document["remarks"]) == (0, [f"{empty} has no rows"])
+
+
+def test_one_wrong_row_is_told_in_the_singular(palimpsest: CommandLine) -> None:
+    ran = palimpsest("--json", "ingest", palimpsest.file(["no json"]))
+    assert "the only row of" in ran.document["remarks"][0]
+
+
+def test_a_table_s_line_with_too_many_cells_says_so(palimpsest: CommandLine) -> None:
+    Path("rows.csv").write_text("owner_id,text\nada,one,two\n")
+    [wrong] = palimpsest.json("ingest", "rows.csv", status=1)["invalid_rows"]
+    assert wrong["reason"] == "not_an_object"
+    assert "more cells than its first line" in wrong["detail"]
+
+
 def test_one_right_row_among_the_first_is_enough(palimpsest: CommandLine) -> None:
     rows = ["no json"] * (FIRST_ROWS - 1) + [row("Ada paints")] + ["no json"] * FIRST_ROWS
     assert palimpsest.ingest(*rows, status=1)["rows"] == 2 * FIRST_ROWS
@@ -96,6 +132,10 @@ def test_what_it_may_be_is_told_without_a_word_of_it() -> None:
     assert "none of them is a JSON object" in told(b"\xff\x00", b"7")
     assert "none of them is a JSON object" in told(SECRET.encode(), b"one, two, three")
     assert "only 1 of them" in told({"text": SECRET}, SECRET)
+    assert "UTF-16" in told(f'{{"text": "{SECRET}"}}'.encode("utf-16"))
+    assert "not in UTF-8" in told({"text": SECRET}, b'{"text": "\xe9"}')
+    assert "over many lines" in told(b"{", b'"owner_id": "ada",', b'"text": "x"', b"}")
+    assert "over many lines" in told(b'{"owner_id": "ada",', b'"text": "x"}')
     assert "`text`" in told({SECRET: 1, "owner_id": "ada"})
     assert "`owner_id`" not in told({"user": "ada", "note": SECRET}, user="owner_id")
     assert "owner_id: " in told({"owner_id": 5, "text": SECRET})

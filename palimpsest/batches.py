@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Annotated, Any, TypedDict, TypeVar, Unpack
 from uuid import uuid4
+
+from pydantic import Field
 
 from palimpsest import queueing
 from palimpsest.calls import Id, checked
@@ -26,7 +28,7 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.deduping import dedupe
 from palimpsest.judging import OnDemand
-from palimpsest.reader import Reader
+from palimpsest.reader import MOST, Reader
 from palimpsest.reviewing import review
 from palimpsest.streams.dedupe import Tell
 from palimpsest.streams.embedded.desk import Answer
@@ -141,12 +143,15 @@ class Batches(Reader):
     def _do(self, request: AnyRequest, dry_run: bool) -> Answer:
         return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
 
-    def next_review(self, *, owner_id: Name | None = None) -> dict[str, Any] | None:
+    def next_review(
+        self, *, owner_id: Name | None = None, skip: Annotated[int, Field(ge=0, le=MOST)] = 0
+    ) -> dict[str, Any] | None:
         """What a person is asked next, about anybody's memories or one owner's; None for nothing.
 
-        A pair of texts, and what was decided about it.
+        A pair of texts, and what was decided about it; `skip` leaves out the first so many, which
+        the person cannot tell.
         """
-        return queueing.next_question(self._desk, owner_id=owner_id)
+        return queueing.next_question(self._desk, owner_id=owner_id, skip=skip)
 
     def review_same(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 from palimpsest.contracts.errors import RefusedError
@@ -29,23 +31,28 @@ def next_question(
     decision_id: str | None = None,
     existing_id: str | None = None,
     owner_id: str | None = None,
+    skip: int = 0,
 ) -> dict[str, Any] | None:
     """The question that is asked first, of all or about a decision, a pair or an owner, or None.
 
     Pending pairs come first, then joins that contradict a chosen face, then joins that nobody saw;
     of each the least alike. What was answered is not asked again, though its candidate may still
-    wait for another pair.
+    wait for another pair. `skip` leaves out the first so many.
     """
     desk.refresh()
+    waiting = _waiting(desk, [decision_id, existing_id, owner_id])
+    return next(islice(waiting, skip, None), None)
+
+
+def _waiting(desk: FrontDesk, about: Sequence[str | None]) -> Iterator[dict[str, Any]]:
     ledgers: dict[str, Ledger] = {}
-    for row in query(desk.projections, _NEXT, [decision_id, existing_id, owner_id]):
+    for row in query(desk.projections, _NEXT, about):
         owner = row["owner_id"]
         if owner not in ledgers:
             ledgers[owner] = fold_owner(desk.log, owner)
         pair = [ledgers[owner].entries[row[one]] for one in ("candidate_id", "existing_id")]
         if separation(ledgers[owner], pair[0], pair[1]) is None:
-            return row
-    return None
+            yield row
 
 
 def question_about(desk: FrontDesk, decision_id: str, existing_id: str) -> dict[str, Any]:

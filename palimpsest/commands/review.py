@@ -59,12 +59,18 @@ def _reviewed(answer: Mapping[str, Any]) -> RenderableType:
 
 
 @app.command("next", epilog="Example: palimpsest review next")
-def next_question(context: typer.Context, owner: OneOwner = None) -> None:
+def next_question(
+    context: typer.Context,
+    owner: OneOwner = None,
+    skip: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Leave out the first N: you cannot tell.")
+    ] = 0,
+) -> None:
     """Show what waits for a person: first what is pending, then joins that nobody reviewed."""
     call = invocation(context)
     with call.store() as store:
         call.require_owner(store, owner)
-        row = store.next_review(owner_id=owner)
+        row = store.next_review(owner_id=owner, skip=skip)
     call.output.answer(row, lambda: fields(row) if row else shown("nothing waits", "dim"))
     if row is not None:
         pair = f"{row['decision_id']} {row['existing_id']}"

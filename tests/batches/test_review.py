@@ -335,6 +335,15 @@ def test_a_join_is_confirmed_or_taken_out(ada: Speaker) -> None:
         ada.store.review_same(*pair(row))
 
 
+def test_what_a_person_cannot_tell_is_skipped(ada: Speaker) -> None:
+    ada.under(STORE_TIME)
+    ada.say(*OTHER, OTHER[0].replace("brass", "tin"))
+    waiting = [ada.store.next_review(owner_id=ada.name, skip=n) for n in range(4)]
+    assert waiting[0] == next_question(ada)
+    assert [row is None for row in waiting] == [False, False, False, True]
+    assert len({pair(row) for row in waiting if row}) == 3
+
+
 @embedded_alone
 def test_of_one_owner_alone(ada: Speaker, asking: JudgeSettings) -> None:
     ada.under(STORE_TIME)

@@ -26,13 +26,15 @@ Id = Annotated[str, Field(min_length=1)]
 """The id of a candidate, a decision or a memory."""
 
 
-def _no_nul(place: str | Path) -> str | Path:
+def _path(place: str | Path) -> str | Path:
     if "\x00" in str(place):
         raise ValueError("should be a path, without a NUL character")
+    if not str(place).strip():
+        raise ValueError("is blank: `.` is this folder")
     return place
 
 
-Place = Annotated[str | Path, AfterValidator(_no_nul)]
+Place = Annotated[str | Path, AfterValidator(_path)]
 """A file or a folder."""
 
 
@@ -191,12 +193,19 @@ _arguments = cache(_Arguments)
 """Made when a method is first called."""
 
 
+_FIELD = {"extra_forbidden": "has no field", "missing": "lacks the field"}
+
+
 def _plainly(error: ValidationError) -> str:
     """What is wrong with each argument, without what was given: it may be a text."""
     found: dict[str, list[str]] = {}
     for one in error.errors(include_input=False, include_context=False, include_url=False):
         messages = found.setdefault(str(one["loc"][0]), [])
         message = one["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        if one["type"] in _FIELD and len(one["loc"]) > 1:  # of a selection or a request
+            if messages:
+                continue  # one at a time: the others are no alternatives
+            message = f"{_FIELD[one['type']]} {str(one['loc'][-1])[:40]!r}"
         if message not in messages:
             messages.append(message)
     return "; ".join(f"`{name}` {', or '.join(said)}" for name, said in found.items())

@@ -10,14 +10,17 @@ from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.desk import FrontDesk
 from palimpsest.projections.analysts import query
 
-Kind = Literal["candidate", "decision", "memory"]
+Kind = Literal["candidate", "decision", "letter", "memory"]
 
 SHORTEST = 8
 MOST_LISTED = 10
+_TOO_SHORT = re.compile(rf"(?i)[0-9a-f]{{4,{SHORTEST - 1}}}")
 _BEGINNING = re.compile(rf"(?i)[0-9a-f][0-9a-f-]{{{SHORTEST - 1},34}}")
 _FOUND = {
     "candidate": "SELECT DISTINCT candidate_id AS id FROM candidates WHERE starts_with(id, ?)",
     "decision": "SELECT DISTINCT decision_id AS id FROM decisions WHERE starts_with(id, ?)",
+    "letter": "SELECT DISTINCT decision_id AS id FROM decisions"
+    " WHERE decision = 'invalid' AND starts_with(id, ?)",
 }
 
 
@@ -32,9 +35,12 @@ class Named(NamedTuple):
 def full_id(desk: FrontDesk, typed: str, *kinds: Kind) -> str:
     """The one id of these kinds that begins so; what is no beginning, or of none, as it is.
 
-    A memory's id is that of its earliest candidate. UsageError lists the ids that begin so where
-    they are several.
+    A memory's id is that of its earliest candidate, a dead letter's that of its decision.
+    UsageError lists the ids that begin so where they are several, and asks for more of one that is
+    too short.
     """
+    if _TOO_SHORT.fullmatch(typed):
+        raise UsageError(f"{typed} is too short: give {SHORTEST} characters of an id, or more")
     if not _BEGINNING.fullmatch(typed):
         return typed
     desk.refresh()

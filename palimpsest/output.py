@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 """Seconds after which a command that still runs shows its progress."""
 WIDE = 160
-"""Columns of a table that goes to a file or another program."""
+"""Columns of a table's cell, at most: beyond them its text goes on below."""
+UNBROKEN = 1 << 20
+"""Columns of a file or another program: no line of text is broken there."""
 _JOINERS = "\u200c\u200d"
 """Format characters that scripts and emoji need, and that only join or part what is beside them."""
 
@@ -160,7 +162,7 @@ def _silent(_what: str, _share: float | None) -> None:
 def _console(*, stderr: bool) -> Console:
     console = Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
     if not console.is_terminal:
-        console.width = WIDE
+        console.width = UNBROKEN
     return console
 
 

@@ -21,7 +21,7 @@ from palimpsest.streams.embedded.dead_letters import LetterState
 MOST_RECALLED = 100_000
 """Memories of one answer, at most."""
 MOST = 2**63 - 1
-"""The largest number that DuckDB can limit a query by."""
+"""The largest number that DuckDB can limit a query by, and that can be counted to."""
 
 
 def _known(decision: str) -> str:
@@ -62,6 +62,7 @@ class Reader:
             self._door.close()
 
     def __enter__(self) -> Self:
+        self.turn.require()
         return self
 
     def __exit__(

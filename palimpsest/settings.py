@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -19,6 +19,12 @@ from palimpsest.streams.judge.settings import JudgeSettings
 
 SETTINGS_FILE = "palimpsest.toml"
 DEFAULT_STORE = Path(".palimpsest")
+
+
+def _no_blank(store: object) -> object:
+    if isinstance(store, str) and not store.strip():
+        raise ValueError("is blank: `.` is this folder")
+    return store
 
 
 class Settings(BaseSettings):
@@ -36,12 +42,13 @@ class Settings(BaseSettings):
         env_prefix="PALIMPSEST_",
         env_nested_delimiter="_",
         env_nested_max_split=1,
+        env_ignore_empty=True,
         toml_file=SETTINGS_FILE,
         extra="forbid",
         frozen=True,
     )
 
-    store: Path = DEFAULT_STORE
+    store: Annotated[Path, BeforeValidator(_no_blank)] = DEFAULT_STORE
     policy: str | None = None
     engine: Literal["onnx", "sentence-transformers"] | None = None
     model: str | None = None

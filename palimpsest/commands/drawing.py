@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from palimpsest.output import plain, visible
+from palimpsest.output import WIDE, plain, visible
 
 SHOWN_BYTES = 4096
 """Of a dead letter; `--raw` gives all."""
@@ -32,6 +32,8 @@ def shown(value: object, style: str = "") -> Text:
 def fields(answer: Mapping[str, Any]) -> RenderableType:
     """Names and values, one a line."""
     grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(max_width=WIDE)
     for name, value in answer.items():
         inner = plain(value)
         told = json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict | list) else value
@@ -137,7 +139,7 @@ def query_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for name in rows[0]:
         numbers = all(isinstance(row[name], int | float) for row in rows)
-        table.add_column(shown(name), justify="right" if numbers else "left", overflow="fold")
+        table.add_column(shown(name), justify="right" if numbers else "left", max_width=WIDE)
     for row in rows:
         table.add_row(*(shown(value) for value in row.values()))
     return table

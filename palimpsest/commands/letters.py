@@ -39,9 +39,11 @@ def show(
     raw: Annotated[bool, typer.Option("--raw", help="The bytes alone, as they came.")] = False,
 ) -> None:
     """Show a dead letter with its bytes; with --json in base64, and as text where it is one."""
+    from palimpsest.naming import full_id
+
     call = invocation(context)
     with call.store() as store:
-        about, original = store.dead_letter(letter)
+        about, original = store.dead_letter(full_id(store.desk, letter, "letter"))
     if raw:
         typer.get_binary_stream("stdout").write(original)
         return
@@ -60,8 +62,11 @@ def retry(
     renames: Renames = None,
 ) -> None:
     """Read dead letters again, after what was wrong here is mended; sums up as `ingest` does."""
+    from palimpsest.naming import full_id
+
     call = invocation(context)
     mapping = mapping_of(renames)
     with call.store() as store:
-        summary: Any = store.retry_dead_letters(chosen or None, mapping=mapping)
+        wanted = [full_id(store.desk, one, "letter") for one in chosen or ()]
+        summary: Any = store.retry_dead_letters(wanted or None, mapping=mapping)
     sum_up(call.output, summary)

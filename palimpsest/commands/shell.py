@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import typer
@@ -79,6 +79,8 @@ class Shell(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options of all commands, also from behind the command; none needs help."""
         first, rest = _common_first(args)
+        if "--store=" in first or ("--store", "") in pairwise(first):  # a variable without a value
+            ctx.fail("--store is blank: `.` is this folder")
         return super().parse_args(ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

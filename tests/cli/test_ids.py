@@ -52,10 +52,23 @@ def test_an_answer_to_a_review_takes_beginnings(palimpsest: CommandLine) -> None
     assert [len(one["members"]) for one in palimpsest.json(*same)["memories"]] == [2]
 
 
-@pytest.mark.parametrize("typed", ["7 chars", "1234567", "0000000", "not an id at all"])
-def test_what_is_too_short_or_none_is_not_guessed(joined: Joined, typed: str) -> None:
+@pytest.mark.parametrize("typed", ["7 chars", "00000000", "not an id at all"])
+def test_what_is_no_beginning_is_not_guessed(joined: Joined, typed: str) -> None:
     assert joined.line("show", typed).status == 3
-    assert joined.line("show", joined.a[:7]).status == 3
+
+
+@pytest.mark.parametrize("length", [4, 7])
+def test_a_beginning_that_is_too_short_is_told(joined: Joined, length: int) -> None:
+    ran = joined.line("show", joined.a[:length])
+    assert (ran.status, "8 characters" in ran.err) == (2, True)
+
+
+def test_the_beginning_of_a_dead_letters_id_will_do(palimpsest: CommandLine) -> None:
+    palimpsest.ingest(row(PARIS), "no json", status=1)
+    [letter] = palimpsest.json("dead-letters", "list")
+    shown = palimpsest.json("dead-letters", "show", letter["id"][:8])
+    assert (shown["id"], shown["text"]) == (letter["id"], "no json")
+    assert palimpsest.json("dead-letters", "retry", letter["id"][:8], status=1)["rows"] == 1
 
 
 def test_a_beginning_of_several_is_listed(joined: Joined, monkeypatch: pytest.MonkeyPatch) -> None:

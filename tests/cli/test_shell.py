@@ -106,3 +106,27 @@ def test_it_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "palimpsest", "--version"]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert ran.stdout.startswith("palimpsest ")
+
+
+def test_a_blank_store_is_not_this_folder(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in (["--store", ""], ["--store="]):
+        assert palimpsest.bare(*words, "status").status == 2
+    Path("palimpsest.toml").write_text('store = " "')
+    assert palimpsest.bare("status").status == 2
+    Path("palimpsest.toml").unlink()
+    monkeypatch.setenv("PALIMPSEST_STORE", "")
+    assert ".palimpsest" in palimpsest.bare("status").err
+
+
+def test_no_line_is_broken_for_a_program(palimpsest: CommandLine) -> None:
+    """However long: what is piped is searched line by line, and commands are copied from it."""
+    long = "Ada has a boat " * 30
+    palimpsest.ingest(row(long))
+    [shown] = palimpsest.ids()
+    because = "she said so " * 30
+    palimpsest("retract", "--candidate", shown, "--because", because)
+    lines = palimpsest("show", shown).out.splitlines()
+    assert any(long.strip() in line for line in lines)
+    assert any(because.strip() in line for line in lines)

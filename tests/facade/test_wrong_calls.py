@@ -61,7 +61,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "progress": nothing,
     },
     "merge": {"a": A, "b": B, "face": A, **SAID},
-    "next_review": {"owner_id": "ada"},
+    "next_review": {"owner_id": "ada", "skip": 1},
     "open": {
         "path": "another",
         "create": True,
@@ -199,6 +199,8 @@ def test_after_close_every_call_says_so(memories: Palimpsest) -> None:
     memories.close()
     for name, said in refusals(memories).items():
         assert said == "this store is closed: open it again with Palimpsest.open", name
+    with pytest.raises(UsageError, match="this store is closed"), memories:
+        pass
 
 
 def in_child(doing: Callable[[], object]) -> Any:
@@ -292,6 +294,9 @@ def test_an_unknown_argument_is_not_dropped(memories: Palimpsest) -> None:
         ("submit", {"candidates": "She sails."}, "submit: `candidates` should be a mapping"),
         ("ingest", {"files": "nowhere.jsonl"}, "there is no file 'nowhere.jsonl'"),
         ("ingest", {"mapping": []}, "ingest: `mapping` should be a valid dictionary"),
+        ("reverse", {"selection": {"owner": "ada"}}, "reverse: `selection` has no field 'owner'"),
+        ("settle", {"requests": [{}]}, "settle: `requests` lacks the field 'request_id'"),
+        ("open", {"path": ""}, "open: `path` is blank"),
         ("open", {"engine": "steam"}, "open: `engine` should be 'onnx' or"),
     ],
     ids=str,
@@ -324,3 +329,9 @@ def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -
     letters = [memories.dead_letter(one["id"])[1] for one in memories.dead_letters()]
     assert letters[:2] == [b"{'owner_id': 'ada', 'text': 'x', 'y': {1}}", b"5"]
     assert memories.submit([]) == []
+
+
+def test_a_store_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "notes.jsonl").touch()
+    with pytest.raises(StoreError, match="is a file, and a store is a folder"):
+        Palimpsest.open(tmp_path / "notes.jsonl")

@@ -196,8 +196,17 @@ def test_nothing_of_a_pipe_is_lost_to_looking(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_file_that_is_cut_short_is_told_after_its_rows(tmp_path: Path) -> None:
     packed = gzip.compress(b"wrong\n" * 3)
-    path = written(tmp_path / "rows.gz", packed[:-6])
-    reader = RowReader([path])
-    assert [len(first) for _, first in reader.beginnings(9, is_right)] in ([0], [3])
+    whole = written(tmp_path / "whole.jsonl", b"wrong\n")
+    cut = written(tmp_path / "rows.gz", packed[:-6])
+    reader = RowReader([whole, cut])
+    assert [len(first) for _, first in reader.beginnings(9, is_right)] in ([1, 0], [1, 3])
+    rows = iter(reader)
+    assert next(rows).raw == b"wrong"
     with pytest.raises(UsageError, match="cut short"):
-        list(reader)
+        list(rows)
+
+
+def test_a_file_that_cannot_be_read_at_all_is_told_at_once(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.gz", b"no gzip")
+    with pytest.raises(UsageError, match="is no gzip file"):
+        list(RowReader([path]).beginnings(9, is_right))

@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from palimpsest import Palimpsest, PalimpsestError, RefusedError, UsageError
+from palimpsest import Palimpsest, PalimpsestError, RefusedError, StoreError, UsageError
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import ComposeRequest, JoinSelection, Selection, SettleRequest
 from palimpsest.streams.policies import load_policy

@@ -145,19 +145,20 @@ def _write_views(file: Path, wanted: dict[str, str]) -> None:
         for name, select in wanted.items():
             database.execute(f"CREATE VIEW {name} AS {select}")
         for name in wanted:
-            database.execute(_comments(database, name))
+            database.execute(f"COMMENT ON VIEW {name} IS {quoted(comments.VIEWS[name])}")
         stamped = f"{comments.VIEWS['log_position']}{STAMPED}{_stamp(wanted)}"
         database.execute(f"COMMENT ON VIEW log_position IS {quoted(stamped)}")
+        _comment_on_columns(database)
         database.execute("COMMIT; USE memory; CHECKPOINT store; DETACH store")
 
 
-def _comments(database: duckdb.DuckDBPyConnection, view: str) -> str:
-    """The statements that comment on a view and on each of its columns."""
-    said = [f"COMMENT ON VIEW {view} IS {quoted(comments.VIEWS[view])}"]
-    for column, *_ in database.execute(f"DESCRIBE {view}").fetchall():
-        comment = quoted(comments.comment_of(view, column))
-        said.append(f'COMMENT ON COLUMN {view}."{column}" IS {comment}')
-    return "; ".join(said)
+def _comment_on_columns(database: duckdb.DuckDBPyConnection) -> None:
+    columns = "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'store'"
+    said = (
+        f'COMMENT ON COLUMN {view}."{column}" IS {quoted(comments.comment_of(view, column))}'
+        for view, column in database.execute(columns).fetchall()
+    )
+    database.execute("; ".join(said))
 
 
 def _only_reads(text: str) -> None:

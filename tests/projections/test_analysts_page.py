@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from palimpsest.projections.analysts import STAMPED, query
+from palimpsest.projections import analysts
+from palimpsest.projections.analysts import STAMPED, ensure_views, query
 from palimpsest.projections.projector import Projector
+from tests.light import comment_on_columns
 from tests.projections.histories import History
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysts.md").read_text(encoding="utf-8")
@@ -18,6 +21,8 @@ QUERIES = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("projections")
+    with patch.object(analysts, "_comment_on_columns", comment_on_columns):
+        ensure_views(folder)
     projector = Projector(folder, History(1).steps(300).log)
     projector.start()
     projector.close()

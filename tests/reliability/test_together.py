@@ -168,7 +168,9 @@ def test_a_waiting_submitter_takes_over_from_a_writer_that_dies(
         assert [child.wait() for child in submitters] == [0, 0]
         assert ingest.wait() == -9
     summaries = [child.answer() for child in submitters]
-    assert sorted(summary["known"] for summary in summaries) == [0, 30]
+    # Each window is decided on for whoever was first with it, which may be either.
+    assert sum(summary["known"] for summary in summaries) == 30
+    assert sum(sum(summary["decisions"].values()) for summary in summaries) == 30
     checked = forge.run(store, ["verify", "--json"], ["status", "--json"])
     assert checked.answer(0)["differences"] == 0
     assert checked.answer(1)["candidates"] == 70

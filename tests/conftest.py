@@ -18,6 +18,8 @@ pytest_plugins = ("tests.cluster.shared",)
 settings.register_profile(
     "default", derandomize=True, max_examples=200, stateful_step_count=30, deadline=None
 )
+# For other Pythons (infra/pythons.py): that a law holds is shown by the profile above.
+settings.register_profile("brief", settings.get_profile("default"), max_examples=20)
 settings.register_profile(
     "campaign", max_examples=2_000, stateful_step_count=80, deadline=None, print_blob=True
 )

@@ -55,7 +55,7 @@ def decide(
     if isinstance(command, Settle):
         return settle(command, ledger, policy, now)
     result = _operate(command, ledger, policy, now)
-    return [_refused(command, result, now)] if isinstance(result, Refusal) else result
+    return [refused(command, result, now)] if isinstance(result, Refusal) else result
 
 
 def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) -> operate.Result:
@@ -92,7 +92,8 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
             assert_never(command)
 
 
-def _refused(command: Operation, refusal: Refusal, now: datetime) -> Refused:
+def refused(command: Operation, refusal: Refusal, now: datetime) -> Refused:
+    """The event of a command that could not be."""
     data = RefusedData(
         command=command.command,
         reason=refusal.reason,

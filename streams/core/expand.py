@@ -38,19 +38,23 @@ EXACT = frozenset({"hash_exact", "recent_capture"})
 def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
     """The joins that a request names; what it did before a crash is named again.
 
-    By memory: all but exact repeats, a person's first, because they may support the others.
+    By memory: all but exact repeats, a person's first, because they may support the others. Where
+    there is none, the decision that is named instead is refused and says why.
     """
     if request.decision_id is not None:
         return [_unmerge(ledger, request, request.decision_id)]
+    entry = ledger.entries.get(request.candidate_id or request.memory_id or "")
+    if entry is None:
+        return []
     if request.candidate_id is not None:
-        entry = ledger.entries.get(request.candidate_id)
-        edges = [edge for edge in entry.edges if edge.newer is entry] if entry else []
+        edges = [edge for edge in entry.edges if edge.newer is entry]
         edges = [edge for edge in edges if _open(ledger, request, edge)]
+        instead = entry.decision_id
     else:
-        root = ledger.entries.get(request.memory_id or "")
-        edges = _of_memory(ledger, request, root) if root else []
+        edges = _of_memory(ledger, request, entry)
+        instead = next((edge.id for edge in entry.memory.edges()), entry.decision_id)
     edges.sort(key=lambda edge: (not edge.by_person, -edge.place))
-    return [_unmerge(ledger, request, edge.id) for edge in edges]
+    return [_unmerge(ledger, request, one) for one in [edge.id for edge in edges] or [instead]]
 
 
 Told = TypeVar("Told", bound=OwnerCommand)

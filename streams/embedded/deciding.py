@@ -22,8 +22,10 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.decide import execute
+from palimpsest.streams.core.decide import execute, refused
+from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.text import NORMALISER
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
@@ -241,6 +243,13 @@ class Decider:
         done = execute(command, ledger, self.policy, self._clock())
         self.draft.done.extend(done)
         return [event for event, _ in done]
+
+    def refuse(self, command: Operation, refusal: Refusal) -> None:
+        """Record that a command could not be, where it was tried elsewhere."""
+        ledger = self._owners.get(command.owner_id).ledger
+        self.draft.owners.add(command.owner_id)
+        event = refused(command, refusal, ledger.at(self._clock()))
+        self.draft.done.append((event, evolve(ledger, event)))
 
     def embed(self, text: str) -> Vector:
         """The vector of a text, at once."""

@@ -16,6 +16,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import PolicyRequest
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedded.owners import fold_owner
@@ -41,6 +42,9 @@ class Desk(Protocol):
 
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold."""
+
+    def refuse(self, command: Operation, refusal: Refusal) -> None:
+        """Record that a command could not be, where a rehearsal refused it."""
 
     def checkpoint(self) -> None:
         """Make what was done so far last."""
@@ -75,6 +79,10 @@ class WriterDesk:
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold; the writer's next commit makes it last."""
         return self.writer.run(command)
+
+    def refuse(self, command: Operation, refusal: Refusal) -> None:
+        """As `run`, of a command that a rehearsal refused."""
+        self.writer.refuse(command, refusal)
 
     def checkpoint(self) -> None:
         """Commit."""
@@ -139,6 +147,9 @@ class Rehearsal:
         """Decide and fold, here only."""
         done = execute(command, self.ledger(command.owner_id), self.policy, self._clock())
         return [event for event, _ in done]
+
+    def refuse(self, command: Operation, refusal: Refusal) -> None:
+        """Nothing is recorded here."""
 
     def checkpoint(self) -> None:
         """Nothing lasts here; what was shown may go, but for the owner of whom more comes."""

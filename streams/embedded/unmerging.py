@@ -16,6 +16,7 @@ from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.embedded.addressing import (
     memories,
     owner_of_candidate,
@@ -63,10 +64,7 @@ def _as_found(desk: Desk, first: Recorded) -> Rehearsal:
 
 
 def _taken_out(desk: Desk, owner_id: str, request: UnmergeRequest) -> Answer:
-    asked_for = unmerge_commands(desk.ledger(owner_id), request)
-    if not asked_for:
-        raise RefusedError("not_a_join", "it holds no join that can be taken out")
-    answer = taken_out(desk, owner_id, asked_for)
+    answer = taken_out(desk, owner_id, unmerge_commands(desk.ledger(owner_id), request))
     if not answer["reversed"]:
         first = answer["refused"][0]
         raise RefusedError(first["reason"], first["detail"])
@@ -106,7 +104,13 @@ def reinstated(desk: Desk, request: ReinstateRequest) -> Answer:
     if len(asked_for) > 1 and not isinstance(desk, Rehearsal):
         # Some of it goes before the join itself: it is tried on what is committed.
         desk.checkpoint()
-        _put_back(Rehearsal(desk.log, desk.policy, lambda: datetime.now(UTC)), owner_id, request)
+        trial = Rehearsal(desk.log, desk.policy, lambda: datetime.now(UTC))
+        try:
+            _put_back(trial, owner_id, request)
+        except RefusedError as error:
+            itself = next(one for one in asked_for if _target(one) == request.decision_id)
+            desk.refuse(itself, Refusal(error.reason, error.detail))
+            raise
     return _put_back(desk, owner_id, request)
 
 

@@ -16,6 +16,7 @@ from palimpsest.contracts.commands import Admit, Operation
 from palimpsest.contracts.events import AnyEvent, Vector
 from palimpsest.contracts.identity import policy_id
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedded.awaited import Awaited
@@ -115,6 +116,10 @@ class Writer:
     def run(self, command: Admit | Operation) -> list[AnyEvent]:
         """Decide on a command and fold its events; `commit` makes them last."""
         return self._decider.run(command)
+
+    def refuse(self, command: Operation, refusal: Refusal) -> None:
+        """Have `refused` recorded of a command that was tried elsewhere."""
+        self._decider.refuse(command, refusal)
 
     def embed(self, text: str) -> Vector:
         """The vector of a composed text, at once."""

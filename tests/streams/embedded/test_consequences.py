@@ -10,9 +10,15 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import Decided, Redecided, Reversed, Settled
+from palimpsest.contracts.events import Decided, Redecided, Refused, Reversed, Settled
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.contracts.requests import SettleRequest, UnmergeRequest
+from palimpsest.contracts.requests import (
+    MergeRequest,
+    ReinstateRequest,
+    SeparateRequest,
+    SettleRequest,
+    UnmergeRequest,
+)
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded.desk import Rehearsal, WriterDesk
 from palimpsest.streams.embedded.operations import carry_out
@@ -224,6 +230,56 @@ def test_a_refused_request_is_refused_again_for_the_same_reason(runtime: Runtime
         with pytest.raises(RefusedError, match="reversed already"):
             carry_out(WriterDesk(runtime.writer), request)
         runtime.writer.commit()
+
+
+def test_a_reinstatement_that_cannot_be_leaves_all_as_it_is_and_its_refusal_in_the_log(
+    runtime: Runtime,
+) -> None:
+    """Also where what the un-merge brought would have gone first: it is tried, and recorded once."""
+    first, newer, _, other = say(runtime, FIRST, NEWER, BESIDE, "no way over the river")
+    unmerge(runtime, newer.decision_id, with_consequences=True)
+    a, b, c = (str(one.candidate_id) for one in (first, newer, other))
+    for said in (
+        SeparateRequest(request_id=str(uuid4()), a=a, b=c),
+        MergeRequest(request_id=str(uuid4()), a=b, b=c),
+    ):
+        carry_out(WriterDesk(runtime.writer), said)
+    runtime.writer.commit()
+    lines, before = runtime.lines(), faces(runtime)
+    request = ReinstateRequest(request_id=str(uuid4()), decision_id=newer.decision_id, actor="eve")
+    for _ in range(2):
+        with pytest.raises(RefusedError) as refused:
+            carry_out(WriterDesk(runtime.writer), request)
+        assert refused.value.reason == "separated"
+        runtime.writer.commit()
+    [event] = [decode(line) for line in runtime.lines()[len(lines) :]]
+    assert isinstance(event, Refused)
+    said_of_it = (event.data.command, event.data.reason, event.data.decision_id, event.data.actor)
+    assert said_of_it == ("reinstate", "separated", newer.decision_id, "eve")
+    assert faces(runtime) == before
+    assert runtime.ledger_matches_log()
+
+
+@pytest.mark.parametrize(
+    ("which", "reason"),
+    [
+        ({"candidate_id": 0}, "not_a_join"),
+        ({"memory_id": 0}, "same_text"),
+        ({"candidate_id": 1}, "same_text"),
+        ({"memory_id": 2}, "not_a_join"),
+    ],
+)
+def test_where_nothing_can_be_taken_out_the_refusal_says_why_and_is_in_the_log(
+    runtime: Runtime, which: dict[str, int], reason: str
+) -> None:
+    said = say(runtime, FIRST, FIRST, "no way over the river")
+    named = {key: said[number].candidate_id for key, number in which.items()}
+    with pytest.raises(RefusedError) as refused:
+        carry_out(WriterDesk(runtime.writer), UnmergeRequest(request_id=str(uuid4()), **named))
+    runtime.writer.commit()
+    event = decode(runtime.lines()[-1])
+    assert isinstance(event, Refused)
+    assert refused.value.reason == event.data.reason == reason
 
 
 def test_under_search_candidates_nothing_rests_on_a_merge(tmp_path: Path) -> None:

@@ -166,8 +166,9 @@ FROM (SELECT candidate_id, position, decision_id, decided_at,
       FROM (FROM d WHERE event IN ('decided', 'redecided')
             QUALIFY position = max(position) OVER (PARTITION BY candidate_id))) q
      JOIN c n ON n.candidate_id = q.candidate_id
-       AND list_contains(n.waits_for, q.neighbour.candidate_id)
-     JOIN c o ON o.candidate_id = q.neighbour.candidate_id
+       AND (list_contains(n.waits_for, q.neighbour.candidate_id)
+            OR n.living AND n.held = q.neighbour.candidate_id)
+     JOIN c o ON o.candidate_id = q.neighbour.candidate_id AND o.living
      LEFT JOIN ({_TEXTS}) t
        ON t.position = q.position AND t.candidate_id = q.neighbour.candidate_id
 UNION ALL

@@ -165,6 +165,7 @@ def _candidate(position: int, entry: Entry) -> CandidateState:
         living=entry.living,
         pending=entry.pending,
         waits_for=entry.open,
+        held=entry.held,
     )
 
 

@@ -99,6 +99,8 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     ("candidates", "decision_id"): "Its first decision",
     ("candidates", "decision"): "Its first decision, as the log names it",
     ("candidates", "waits_for"): "The neighbours that the judge has yet to compare, best first",
+    ("candidates", "held"): "The neighbour that it would join by the judge's answer, were it not"
+    " for a separation or a retraction",
     ("candidates", "position"): "The last event that changed this row",
     ("memories", "memory_id"): "The memory: the id of its earliest member",
     ("memories", "created_at"): "When its earliest member was recorded, in UTC",
@@ -142,7 +144,7 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
     (
         "review_queue",
         "waits_as",
-    ): "pending: a question is open; unreviewed: nobody saw the join;"
+    ): "pending: a question is open or its answer held back; unreviewed: nobody saw the join;"
     " contradicts: the join says otherwise than the face that a person chose",
     ("policy_outcomes", "reversed"): "How many of them were reversed",
     ("policy_outcomes", "confirmed"): "How many of them a review agreed with",

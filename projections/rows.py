@@ -46,6 +46,7 @@ class CandidateState(NamedTuple):
     living: bool
     pending: bool
     waits_for: tuple[str, ...]
+    held: str | None
 
 
 class DistinctState(NamedTuple):

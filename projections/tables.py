@@ -25,7 +25,7 @@ from palimpsest.projections.rows import Gone, MemoryState, Rows, as_json
 from palimpsest.projections.words import statement_rows, text_row, word_row
 from palimpsest.streams.core.compared import Spoke
 
-LAYOUT = 4
+LAYOUT = 5
 """Raised when a column changes: segments of another layout are made anew from the log."""
 
 
@@ -151,6 +151,7 @@ CANDIDATES = Table(
         _column("living", YES_NO),
         _column("pending", YES_NO),
         _column("waits_for", TEXTS),
+        _column("held", TEXT),
         _column("position", WHOLE),
     ),
 )

@@ -92,7 +92,8 @@ class Entry:
     `moment` is when it happened, where the log says so. The question: `asked` are the neighbours
     that the judge was handed, by the decision `asked_by`; `closed` says that it was settled by
     keeping, for want of an answer. `answers` are what was said of pairs, by neighbour. What
-    `streams.core.walk` makes of them is kept in `pending` and `open`, the ids still unanswered.
+    `streams.core.walk` makes of them is kept in `pending`, in `open`, the ids still unanswered, and
+    in `held`, whose answer joins but is held back.
     `apart` are the memories taken apart that it was a part of.
     """
 
@@ -115,6 +116,7 @@ class Entry:
     living: bool = True
     pending: bool = False
     open: tuple[str, ...] = ()
+    held: str | None = None
     apart: list[Apart] = field(default_factory=list)
     accesses: int = 0
     last_accessed: datetime | None = None

@@ -129,7 +129,11 @@ def _hindrance(
     for one in said:
         apart = ledger.entries.get(one.speaker)
         if one.verdict.answer == "different" and apart and apart.memory is other.memory:
-            return Refusal("separated", f"it differs from {apart.id}, {other.id}'s memory")
+            return Refusal(
+                "separated",
+                f"the same answers say {answer.verdict.answer} of {other.id} and different of"
+                f" {apart.id}, and these are one memory",
+            )
     return None
 
 
@@ -198,10 +202,14 @@ def _look_again(ledger: Ledger, entry: Entry, touched: Touched) -> None:
         entry.open = still
         touched.questions[entry.id] = bool(still)
         touched.entries[entry.id] = entry
-    if isinstance(step, Due):
+    held = step.answer.verdict.neighbour_id if isinstance(step, Due) else None
+    if held is not None:
         ledger.held[entry.id] = entry
     else:
         ledger.held.pop(entry.id, None)
+    if held != entry.held:
+        entry.held = held
+        touched.entries[entry.id] = entry
     if entry.pending != (not isinstance(step, Closed)):
         entry.pending = not entry.pending
         touched.entries[entry.id] = entry

@@ -319,6 +319,32 @@ def test_an_answer_is_about_the_pair_that_was_seen(ada: Speaker) -> None:
     assert len(answered["memories"]) == 1
 
 
+@embedded_alone
+@pytest.mark.parametrize("same", [True, False])
+def test_an_answer_that_is_held_back_waits_for_a_person(ada: Speaker, same: bool) -> None:
+    """Two answers contradict each other, as the two that they are about are one memory."""
+    ada.under(STORE_TIME)
+    a, b, c = ada.say(*OTHER, OTHER[0].replace("brass", "tin"))
+    ada.store.merge(a, b)
+    asked = [row["existing_id"] for row in ada.rows("review_queue", where=f"candidate_id = '{c}'")]
+    assert sorted(asked) == sorted((a, b))
+    best = ada.store.show_candidate(c)["evidence"]["asked"]
+    said: list[tuple[str, Answer]] = [(best[0], "different"), (best[1], "same")]
+    verdicts = tuple(Verdict(neighbour_id=one, answer=answer) for one, answer in said)
+    request = SettleRequest(request_id=str(uuid4()), candidate_id=c, verdicts=verdicts)
+    [refused] = ada.store.settle([request])
+    assert isinstance(refused, RefusedError)
+    [told] = ada.rows("candidates", "pending, waits_for, held", f"candidate_id = '{c}'")
+    assert told == {"pending": True, "waits_for": [], "held": best[1]}
+    row = next_question(ada)
+    assert (row["waits_as"], row["candidate_id"], row["existing_id"]) == ("pending", c, best[1])
+    answer = ada.store.review_same if same else ada.store.review_different
+    answer(*pair(row))
+    assert ada.store.next_review(owner_id=ada.name) is None
+    assert ada.rows("candidates", where="pending") == []
+    assert len(ada.rows("memories")) == (1 if same else 2)
+
+
 def test_a_join_is_confirmed_or_taken_out(ada: Speaker) -> None:
     ada.under(STORE_TIME)
     ada.say("Ada owns a boat", "Ada owns the boat", "Ben has a red car", "Ben has the red car")

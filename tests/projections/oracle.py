@@ -53,6 +53,7 @@ class Candidate:
     living: bool = True
     pending: bool = False
     waits_for: list[str] = field(default_factory=list)
+    held: str | None = None
     asked: list[str] = field(default_factory=list)
     closed: bool = False
     answers: list[oracle_questions.Answer] = field(default_factory=list)
@@ -250,12 +251,12 @@ class Oracle:
     def _walk(self, event: Event, owner: Owner) -> Iterator[str]:
         """Ask anew what every candidate waits for; return those that wait, or do no more."""
         for one in owner.candidates.values():
-            pending, waits_for = oracle_questions.waits(owner, one)
-            if (pending, waits_for) != (one.pending, one.waits_for):
+            pending, waits_for, held = oracle_questions.waits(owner, one)
+            if (pending, waits_for, held) != (one.pending, one.waits_for, one.held):
                 one.position = event.position
             if pending != one.pending:
                 yield one.id
-            one.pending, one.waits_for = pending, waits_for
+            one.pending, one.waits_for, one.held = pending, waits_for, held
 
     # -- the fold ------------------------------------------------------------------------------
 

@@ -195,14 +195,14 @@ def closes(event: Event) -> bool:
 # -- the walk --------------------------------------------------------------------------------------
 
 
-def waits(owner: Owner, one: Candidate) -> tuple[bool, list[str]]:
-    """Whether a candidate is pending, and about whom the judge has yet to be asked.
+def waits(owner: Owner, one: Candidate) -> tuple[bool, list[str], str | None]:
+    """Whether a candidate is pending, whom the judge has yet to compare, whose answer is held back.
 
     Best neighbour first. In one memory with it: closed. Apart, answered otherwise, or unanswered
     and retracted: on to the next. Unanswered: open. An answer that joins: it is held back.
     """
     if one.closed:
-        return False, []
+        return False, [], None
     open_: list[str] = []
     for other in (owner.candidates[neighbour] for neighbour in one.asked):
         if owner.memory_of[other.id] == owner.memory_of[one.id]:
@@ -213,8 +213,8 @@ def waits(owner: Owner, one: Candidate) -> tuple[bool, list[str]]:
         if answer is None and other.living:
             open_.append(other.id)
         if answer in JOINING:
-            return True, open_ if one.living else []
-    return bool(open_), open_ if one.living else []
+            return True, open_ if one.living else [], None if open_ else other.id
+    return bool(open_), open_ if one.living else [], None
 
 
 def _answer(owner: Owner, one: Candidate, other: Candidate) -> str | None:

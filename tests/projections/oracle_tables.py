@@ -78,6 +78,7 @@ def _candidates(said: Oracle) -> list[Row]:
             "living": one.living,
             "pending": one.pending,
             "waits_for": one.waits_for,
+            "held": one.held,
             "position": one.position,
         }
         for owner in said.owners.values()
@@ -594,8 +595,14 @@ def _waiting(said: Oracle) -> list[Row]:
         }
         for question in said.latest.values()
         for asked in question.neighbours
-        if asked["candidate_id"] in question.candidate.waits_for
+        if _waits_for(said, question.candidate, asked["candidate_id"])
     ]
+
+
+def _waits_for(said: Oracle, one: Candidate, neighbour_id: str) -> bool:
+    """Unanswered, or by an answer that cannot join two living ones."""
+    held = neighbour_id == one.held and one.living and said.candidates[neighbour_id].living
+    return held or neighbour_id in one.waits_for
 
 
 def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) -> list[Row]:

@@ -250,7 +250,7 @@ def _candidates(a: str, x: str, b: str, c: str, ids: dict[str, str]) -> list[Row
         "owner_id": "ada", "namespace": "default", "source": "test", "session_id": None,
         "category": None, "kind": "fact", "confidence": None, "importance": None,
         "intensity": None, "topics": [], "metadata": None, "occurred_at": None, "living": True,
-        "pending": False, "waits_for": [],
+        "pending": False, "waits_for": [], "held": None,
     }  # fmt: skip
 
     def row(one: str, number: int, text: str, name: str, position: int) -> Row:

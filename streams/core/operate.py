@@ -29,7 +29,7 @@ from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.graph import path, smaller_side
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
-from palimpsest.streams.core.separations import said_of, separated_pairs
+from palimpsest.streams.core.separations import said_of, separated_pairs, separation
 
 Result = list[AnyEvent] | Refusal
 Pair = tuple[Entry, Entry]
@@ -231,9 +231,15 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
     if isinstance(pair, Refusal):
         return pair
     older, newer = pair
-    said = said_of(ledger, older.id, newer.id)
-    if said is None or not said.separated:
+    said = separation(ledger, older, newer)
+    if said is None:
         return Refusal("not_separated", "nobody said of these two that they are not the same")
+    if said is not said_of(ledger, older.id, newer.id):
+        return Refusal(
+            "not_a_statement",
+            f"request {said.event_id} took their memory apart: reinstate what it took out, or merge"
+            " the two",
+        )
     if said.event_id not in ledger.separations:
         return Refusal(
             "not_a_statement",

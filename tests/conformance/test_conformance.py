@@ -19,7 +19,10 @@ from palimpsest.contracts.events import (
     Reversed,
     Settled,
 )
+from palimpsest.contracts.evidence import Answer, Evidence, Verdict
 from palimpsest.contracts.requests import (
+    CombineRequest,
+    ComposeRequest,
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -30,6 +33,7 @@ from palimpsest.contracts.requests import (
     ReverseRequest,
     Selection,
     SeparateRequest,
+    SettleRequest,
     UnmergeRequest,
     WithdrawRequest,
 )
@@ -342,6 +346,164 @@ def plain(answer: Mapping[str, Any]) -> Any:
     """An answer as JSON has it, without what a dry run alone says."""
     said = {name: value for name, value in answer.items() if name not in ("joins", "candidates")}
     return orjson.loads(orjson.dumps(said))
+
+
+# -- taking back what answers rested on ------------------------------------------------------------
+
+KEY = "the spare key is under the blue pot"
+
+
+def boats(number: int, end: str = "dawn") -> str:
+    """Sixteen words: those with the same end are nearer, and all are asked about."""
+    return (
+        f"every summer since the move Ada paints {number} wooden boats in the harbour until {end}"
+    )
+
+
+class History:
+    """An owner's candidates in a runtime, by their texts; the first boats are joined by `same`."""
+
+    def __init__(self, runtime: Runtime, owner_id: str) -> None:
+        self.runtime = runtime
+        self.owner_id = owner_id
+        self.said = 0
+
+    def say(self, *texts: str) -> list[str]:
+        self.said += len(texts)
+        numbers = range(self.said - len(texts), self.said)
+        rows = [row(text, n, self.owner_id) for n, text in zip(numbers, texts, strict=True)]
+        return [str(one["candidate_id"]) for one in self.runtime.submit(rows)]
+
+    def settle(self, candidate_id: str, said: Mapping[str, Answer], **text: Any) -> str | None:
+        """The judge's answers, best neighbour first; the decision that they came to."""
+        [asked] = (
+            event.data.evidence.asked
+            for event in of(self.owner_id, self.runtime)
+            if isinstance(event, Decided) and event.subject == candidate_id
+        )
+        assert {*said} <= {*asked}
+        verdicts = tuple(Verdict(neighbour_id=n, answer=said[n]) for n in asked if n in said)
+        request = SettleRequest(
+            request_id=fresh(), candidate_id=candidate_id, verdicts=verdicts, **text
+        )
+        answer = self.runtime.ask(request)
+        return str(answer["decision_id"])
+
+    def unmerge(self, **what: str) -> None:
+        self.runtime.ask(UnmergeRequest(request_id=fresh(), **what))
+
+    def merge(self, a: str, b: str, face: str | None = None) -> str:
+        request = MergeRequest(request_id=fresh(), a=a, b=b, face=face)
+        return str(self.runtime.ask(request)["decision_id"])
+
+    def faces(self) -> dict[str, int]:
+        """The owner's living memories, as the read side has them and as the log folds."""
+        shown = self.runtime.memories(self.owner_id)
+        assert shown == folded(self.runtime, self.owner_id)
+        return {memory["face"]: memory["members"] for memory in shown}
+
+
+@pytest.fixture
+def history(shared: Runtime, name: str) -> History:
+    return History(shared, name)
+
+
+def test_a_question_outlives_a_mistaken_merge(history: History) -> None:
+    a, b, key = history.say(boats(2), boats(3), KEY)
+    history.unmerge(decision_id=history.merge(b, key))
+    history.settle(b, {a: "same"})
+    assert history.faces() == {boats(2): 2, KEY: 1}
+
+
+def test_unmerging_late_carries_out_what_the_merge_held_back(history: History) -> None:
+    a, b, c, key = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"), KEY)
+    joined = history.settle(b, {a: "same"})
+    with pytest.raises(RefusedError) as held:
+        history.settle(c, {b: "different", a: "same"})
+    assert held.value.reason == "separated"
+    history.merge(c, key)
+    history.unmerge(decision_id=str(joined))
+    assert history.faces() == {boats(2): 3, boats(3, "dusk"): 1}
+    settled = of(history.owner_id, history.runtime)[-1]
+    assert isinstance(settled, Settled)
+    assert (settled.data.decision, settled.data.cause is None) == ("llm_reject", False)
+
+
+def test_different_said_of_a_merged_face_binds_that_face_alone(runtime: Runtime) -> None:
+    rules = load_policy("standard").model_dump(mode="json") | {"search": "memories"}
+    runtime.ask(PolicyRequest(request_id=fresh(), policy=rules))
+    history = History(runtime, "ann")
+    a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
+    joined = history.settle(b, {a: "same"})
+    history.settle(c, {b: "different", a: "different"})
+    history.unmerge(decision_id=str(joined))
+    history.settle(c, {b: "same"})
+    assert history.faces() == {boats(2): 1, boats(3, "dusk"): 2}
+
+
+def test_a_composed_text_that_lost_a_source_is_composed_anew(history: History) -> None:
+    a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
+    joined = history.settle(b, {a: "same"})
+    first = "two boats at first, and then four"
+    composed = history.settle(c, {b: "compose"}, composed=first, sources=(a, c))
+    assert history.faces() == {first: 3}
+    history.unmerge(decision_id=str(joined))
+    assert history.faces() == {boats(2): 1, boats(4, "dusk"): 2}
+    ledger = Ledger(history.owner_id)
+    for event in of(history.owner_id, history.runtime):
+        evolve(ledger, event)
+    lacking = ledger.entries[c].memory.face.lacking
+    assert lacking is not None
+    assert (lacking.edge.id, lacking.sources) == (composed, (b, c))
+    anew = "three boats at first, and then four"
+    request = ComposeRequest(
+        request_id=fresh(), decision_id=str(composed), text=anew, sources=lacking.sources
+    )
+    history.runtime.ask(request)
+    assert history.faces() == {boats(2): 1, anew: 2}
+
+
+@pytest.mark.parametrize(
+    ("answer", "face"), [("compose", "two boats or three"), ("same", boats(2))]
+)
+def test_a_late_verdict_brings_no_displaced_text_back(
+    history: History, answer: Answer, face: str
+) -> None:
+    """Law L10: the newest displaced the second, a repeat took the face back from it."""
+    a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
+    history.settle(c, {b: "update"})
+    history.say(boats(3, "dusk"))
+    assert history.faces() == {boats(2): 1, boats(3, "dusk"): 3}
+    history.settle(b, {a: answer}, composed="two boats or three")
+    assert history.faces() == {face: 4}
+
+
+def test_a_memory_that_was_taken_apart_stays_apart(history: History) -> None:
+    """Also those of its members whom no join connected."""
+    a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
+    history.settle(b, {a: "same"})
+    history.settle(c, {b: "same"})
+    assert history.faces() == {boats(2): 3}
+    history.unmerge(memory_id=a)
+    batch = CombineRequest(
+        request_id=fresh(),
+        a=c,
+        b=a,
+        decision="llm_reject",
+        face="keep",
+        evidence=Evidence(policy=load_policy("standard").hash),
+    )
+    with pytest.raises(RefusedError) as refused:
+        history.runtime.ask(batch)
+    assert refused.value.reason == "separated"
+    assert history.faces() == {boats(2): 1, boats(3, "dusk"): 1, boats(4, "dusk"): 1}
+
+
+def test_a_face_that_a_person_chose_survives_an_exact_repeat(history: History) -> None:
+    a, key = history.say(boats(2), KEY)
+    history.merge(a, key, face=key)
+    history.say(boats(2))
+    assert history.faces() == {KEY: 3}
 
 
 # -- the judge -----------------------------------------------------------------------------------

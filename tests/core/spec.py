@@ -30,6 +30,7 @@ from palimpsest.contracts.commands import (
     Separate,
     Settle,
     Unmerge,
+    Withdraw,
 )
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -390,6 +391,13 @@ def separate(a: str, b: str, rank: Rank = "person") -> Step:
         a=history.id(a),
         b=history.id(b),
         rank=rank,
+    )
+
+
+def withdraw(a: str, b: str) -> Step:
+    """A person takes back that the two are not the same."""
+    return lambda history: Withdraw(
+        command_id=history.fresh(), owner_id=history.owner_id, a=history.id(a), b=history.id(b)
     )
 
 

@@ -20,7 +20,9 @@ from palimpsest.streams.core.expand import (
     reversed_joins,
     unmerge_commands,
 )
-from tests.core.spec import KEEP, PLAIN, SECOND, TAKE, History, given, merge, say, unmerge
+from tests.core.spec import KEEP, PLAIN, SECOND, TAKE, History, given, merge, say, unmerge, withdraw
+
+APART = "6bd751e0-4c1a-53ee-9147-69a89a5b7d87"
 
 
 def joined() -> History:
@@ -51,6 +53,19 @@ def test_unmerging_a_memory_means_all_its_joins_but_exact_repeats_a_persons_firs
         history.carry_out(command)
         assert isinstance(history.new[0], Reversed)
     history.shows({"Tea": "a d", "Chai": "b", "Mate": "c", "Milk": "x y"})
+
+
+def test_who_was_taken_apart_with_a_memory_is_not_apart_by_anybodys_word() -> None:
+    """Nobody said it of the two: the refusal names the request, and a merge is still possible."""
+    history = given(
+        say("a", "Blue"), say("b", "Blue one", {"a": KEEP}), say("c", "One blue", {"b": KEEP})
+    )
+    request = UnmergeRequest(request_id=APART, memory_id=history.id("a"))
+    for command in unmerge_commands(history.ledger, request):
+        history.carry_out(command)
+    history.when(withdraw("a", "c")).then("refused not_a_statement")
+    assert f"request {APART} took their memory apart" in history.detail()
+    history.when(merge("a", "c")).then("c manual_join a")
 
 
 def test_a_request_cut_short_is_carried_on_when_it_comes_again() -> None:

@@ -62,5 +62,15 @@ def said(ledger: Ledger) -> dict[str, Any]:
             if a < b and (said := said_of(ledger, a, b)) is not None and said.separated
         ],
         "reviews": dict(ledger.reviews),
+        "questions": [
+            [entry.id, list(entry.open), entry.held]
+            for entry in ledger.entries.values()
+            if entry.pending
+        ],
+        "contradicts": [
+            [memory.id, *memory.face.contradicts]
+            for memory in ledger.memories()
+            if memory.face.contradicts
+        ],
         "seen": ledger.seen,
     }

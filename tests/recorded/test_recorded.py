@@ -13,6 +13,8 @@ from palimpsest.streams.core.touched import Touched
 from tests.recorded.replay import FOLDER, replayed, said
 
 LOGS = sorted(FOLDER.glob("*.jsonl"))
+LATER = {"questions", "contradicts"}
+"""Said of histories that were recorded since."""
 
 
 def test_there_are_recorded_histories() -> None:
@@ -29,7 +31,8 @@ def test_every_line_is_written_as_it_was_read(log: Path) -> None:
 def test_a_replay_says_what_it_said(log: Path) -> None:
     expected = orjson.loads(log.with_suffix(".json").read_bytes())
     found = orjson.loads(orjson.dumps(said(replayed(log))))
-    assert {name: expected[name] for name in found} == found
+    for name in found.keys() - (LATER - expected.keys()):
+        assert found[name] == expected[name]
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.stem)

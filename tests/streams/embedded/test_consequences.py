@@ -235,7 +235,7 @@ def test_a_refused_request_is_refused_again_for_the_same_reason(runtime: Runtime
 def test_a_reinstatement_that_cannot_be_leaves_all_as_it_is_and_its_refusal_in_the_log(
     runtime: Runtime,
 ) -> None:
-    """Also where what the un-merge brought would have gone first: it is tried, and recorded once."""
+    """Also where what the un-merge brought would have gone first: it is tried before."""
     first, newer, _, other = say(runtime, FIRST, NEWER, BESIDE, "no way over the river")
     unmerge(runtime, newer.decision_id, with_consequences=True)
     a, b, c = (str(one.candidate_id) for one in (first, newer, other))

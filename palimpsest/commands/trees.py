@@ -102,6 +102,8 @@ def _event(event: Mapping[str, Any]) -> RenderableType:
     who = " ".join(str(event[name]) for name in ("rank", "actor") if event.get(name))
     pair = " and ".join(event[name] for name in ("candidate_id", "other_id") if event.get(name))
     because = [event[name] for name in ("because", "reasoning", "detail") if event.get(name)]
+    if event.get("consequence_of"):
+        because.append(f"as a consequence of {event['consequence_of']}")
     kind = " ".join(event[name] for name in ("event", "decision", "command") if event.get(name))
     line = Text.assemble(
         shown(f"  {event['decided_at']}  "),
@@ -154,7 +156,9 @@ def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
     head = [shown(f"{verb}: {one}") for one in ids if one] or [shown(verb)]
     trees = (_after(memory) for memory in answer.get("memories", []))
     rested = [_rested(one) for one in answer.get("consequences", [])]
-    mark = "carried out" if "carried_out" in answer else "without it, later decisions would be"
+    mood = "would be " if verb.startswith("would be") else ""
+    mark = "without it, later decisions would be"
+    mark = f"{mood}carried out" if "carried_out" in answer else mark
     title = [shown(f"{mark}:", "yellow")] if rested else []
     return Group(*head, *_refused(answer), *trees, *title, *rested)
 

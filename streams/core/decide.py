@@ -24,6 +24,7 @@ from palimpsest.contracts.commands import (
     Unmerge,
     Withdraw,
 )
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AnyEvent, Refused, RefusedData
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id
@@ -92,7 +93,7 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
             assert_never(command)
 
 
-def refused(command: Operation, refusal: Refusal, now: datetime) -> Refused:
+def refused(command: Operation, refusal: Refusal | RefusedError, now: datetime) -> Refused:
     """The event of a command that could not be."""
     data = RefusedData(
         command=command.command,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from palimpsest.contracts.commands import Admit, Operation
-from palimpsest.contracts.errors import InvalidInputError, SearchError, UsageError
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError, UsageError
 from palimpsest.contracts.events import (
     AnyEvent,
     Content,
@@ -25,7 +25,6 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.decide import execute, refused
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.text import NORMALISER
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
@@ -244,7 +243,7 @@ class Decider:
         self.draft.done.extend(done)
         return [event for event, _ in done]
 
-    def refuse(self, command: Operation, refusal: Refusal) -> None:
+    def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Record that a command could not be, where it was tried elsewhere."""
         ledger = self._owners.get(command.owner_id).ledger
         self.draft.owners.add(command.owner_id)

@@ -16,7 +16,6 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import PolicyRequest
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedded.owners import fold_owner
@@ -43,7 +42,7 @@ class Desk(Protocol):
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold."""
 
-    def refuse(self, command: Operation, refusal: Refusal) -> None:
+    def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Record that a command could not be, where a rehearsal refused it."""
 
     def checkpoint(self) -> None:
@@ -80,7 +79,7 @@ class WriterDesk:
         """Decide and fold; the writer's next commit makes it last."""
         return self.writer.run(command)
 
-    def refuse(self, command: Operation, refusal: Refusal) -> None:
+    def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """As `run`, of a command that a rehearsal refused."""
         self.writer.refuse(command, refusal)
 
@@ -148,7 +147,7 @@ class Rehearsal:
         done = execute(command, self.ledger(command.owner_id), self.policy, self._clock())
         return [event for event, _ in done]
 
-    def refuse(self, command: Operation, refusal: Refusal) -> None:
+    def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Nothing is recorded here."""
 
     def checkpoint(self) -> None:

@@ -16,7 +16,6 @@ from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.embedded.addressing import (
     memories,
     owner_of_candidate,
@@ -109,7 +108,7 @@ def reinstated(desk: Desk, request: ReinstateRequest) -> Answer:
             _put_back(trial, owner_id, request)
         except RefusedError as error:
             itself = next(one for one in asked_for if _target(one) == request.decision_id)
-            desk.refuse(itself, Refusal(error.reason, error.detail))
+            desk.refuse(itself, error)
             raise
     return _put_back(desk, owner_id, request)
 

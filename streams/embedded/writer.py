@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from palimpsest.contracts.commands import Admit, Operation
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AnyEvent, Vector
 from palimpsest.contracts.identity import policy_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedded.awaited import Awaited
@@ -117,7 +117,7 @@ class Writer:
         """Decide on a command and fold its events; `commit` makes them last."""
         return self._decider.run(command)
 
-    def refuse(self, command: Operation, refusal: Refusal) -> None:
+    def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Have `refused` recorded of a command that was tried elsewhere."""
         self._decider.refuse(command, refusal)
 

@@ -69,15 +69,31 @@ def test_what_nobody_separated_is_not_withdrawn(palimpsest: CommandLine) -> None
     assert refused["error"]["reason"] == "not_separated"
 
 
-@pytest.fixture(name="apart")
-def apart_fixture(palimpsest: CommandLine) -> tuple[str, dict[str, Any]]:
-    """A join that was taken out with a consequence, and what the un-merge answered."""
+@pytest.fixture(name="joined")
+def joined_fixture(palimpsest: CommandLine) -> str:
+    """A join on which a later decision rests."""
     file = palimpsest.folder / "policy.toml"
     file.write_text(RESTING)
     palimpsest.json("policy", "set", str(file))
     palimpsest.ingest(*map(row, (FIRST, NEWER, BESIDE)))
     newer = palimpsest.ids()[1]
-    joined = palimpsest.json("show", "--candidate", newer)["joins"][0]["decision_id"]
+    return str(palimpsest.json("show", "--candidate", newer)["joins"][0]["decision_id"])
+
+
+def test_consequences_are_told_as_what_would_be_until_they_are(
+    palimpsest: CommandLine, joined: str
+) -> None:
+    asked_for = ("unmerge", joined, "--with-consequences")
+    assert "would be carried out:" in palimpsest(*asked_for, "--dry-run").out
+    assert "\ncarried out:" in palimpsest(*asked_for).out
+    beside = palimpsest.ids()[2]
+    drawn = " ".join(palimpsest("show", beside).out.split())
+    assert f"as a consequence of {joined}" in drawn
+
+
+@pytest.fixture(name="apart")
+def apart_fixture(palimpsest: CommandLine, joined: str) -> tuple[str, dict[str, Any]]:
+    """A join that was taken out with a consequence, and what the un-merge answered."""
     gone = palimpsest.json("unmerge", joined, "--with-consequences")
     assert len(gone["carried_out"]) == 1
     assert faces(palimpsest) == sorted([BESIDE, NEWER])

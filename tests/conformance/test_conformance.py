@@ -389,7 +389,7 @@ class History:
         answer = self.runtime.ask(request)
         return str(answer["decision_id"])
 
-    def unmerge(self, **what: str) -> None:
+    def unmerge(self, **what: Any) -> None:
         self.runtime.ask(UnmergeRequest(request_id=fresh(), **what))
 
     def merge(self, a: str, b: str, face: str | None = None) -> str:

@@ -235,5 +235,5 @@ def test_an_unknown_engine_is_wrong_usage() -> None:
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(EngineMissing, match=r"palimpsest\[sentence-transformers\]"):
+    with pytest.raises(EngineMissing, match=r"palimpsest-memory\[sentence-transformers\]"):
         load_engine(engine="sentence-transformers")

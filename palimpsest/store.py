@@ -138,6 +138,7 @@ class Palimpsest(Batches):
         do not. An interrupt ends it with what was done. WrongFileError, before anything is written,
         where the first hundred rows of a file are all wrong; `keep_going` reads it all the same.
         """
+        desk = self._desk
         paths = [files] if isinstance(files, str | Path) else files
         looked = look_at(
             [str(path) for path in paths],
@@ -146,7 +147,7 @@ class Palimpsest(Batches):
             form=form,
             keep_going=keep_going,
         )
-        return decide_on(self._desk, looked, progress)
+        return decide_on(desk, looked, progress)
 
     def access(self, candidate_id: Id) -> Answer:
         """Note that the memory of a candidate was used."""

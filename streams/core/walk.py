@@ -102,18 +102,20 @@ def _answer(ledger: Ledger, entry: Entry, other: Entry, said: Sequence[Answer]) 
 
 
 def holds(ledger: Ledger, answer: Answer) -> bool:
-    """Whether an answer is still about its neighbour: who spoke for it is of its memory."""
-    other = ledger.entries[answer.verdict.neighbour_id]
-    if answer.speaker == other.id:
+    """Whether an answer is still about its neighbour."""
+    return still_about(ledger, ledger.entries[answer.verdict.neighbour_id], answer.speaker)
+
+
+def still_about(ledger: Ledger, other: Entry, speaker_id: str) -> bool:
+    """Whether what was said is still about a neighbour: who spoke for it is of its memory."""
+    if speaker_id == other.id:
         return True
-    speaker = ledger.entries.get(answer.speaker)
+    speaker = ledger.entries.get(speaker_id)
     if speaker is not None:
         return speaker.memory is other.memory
-    edge = ledger.composed_by.get(answer.speaker)
+    edge = ledger.composed_by.get(speaker_id)
     return (
-        edge is not None
-        and edge.newer.memory is other.memory
-        and text_stands(ledger, answer.speaker)
+        edge is not None and edge.newer.memory is other.memory and text_stands(ledger, speaker_id)
     )
 
 

@@ -44,6 +44,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join, redecide
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.settle import Freed, due, obstacle, settle_due
+from palimpsest.streams.core.walk import still_about
 from palimpsest.streams.replay.again import merged_again, redecided_again, said_again
 
 Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
@@ -231,9 +232,17 @@ class Without:
             return False
         if join.to not in entry.open:
             return False
+        verdicts = event.data.evidence.verdicts
+        said = {one.neighbour_id for one in verdicts if self._holds(one)}
+        if join.to not in said and any(one.neighbour_id == join.to for one in verdicts):
+            return False
         better = set(entry.open[: entry.open.index(join.to)])
-        said = {verdict.neighbour_id for verdict in event.data.evidence.verdicts}
         return better <= said and obstacle(self.other, entry, self.other.entries[join.to]) is None
+
+    def _holds(self, verdict: Verdict) -> bool:
+        """Whether a verdict is about its neighbour there, too."""
+        other = self.other.entries[verdict.neighbour_id]
+        return still_about(self.other, other, verdict.speaker or other.id)
 
     def _settle_due(self, event: AnyEvent) -> None:
         """Settle what an event freed there."""

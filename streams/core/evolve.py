@@ -46,6 +46,7 @@ from palimpsest.streams.core.indexes import (
     face_changed,
     index_entry,
     keep_lost_texts,
+    keep_recomposed,
     keep_review,
 )
 from palimpsest.streams.core.ledger import (
@@ -321,6 +322,7 @@ def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
         touched.memory(entry.memory)
         return
     edge = _edge(ledger, event, entry, data.join, entry.place, data.rank, data.composition)
+    keep_recomposed(ledger, edge, event.id)
     _connect(ledger, edge, touched)
 
 
@@ -348,6 +350,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         _state(ledger, data.candidate_id, data.joined_to, not_the_same, touched)
         if data.cause is not None:
             apart = take_apart(ledger, edge, data.cause, data.rank)
+            touched.stirred += (edge.newer, edge.older)
     edge.reversed_by = Reversal(event.id, ledger.seen, data.cause, data.consequence_of, apart)
     parts = cut(edge)
     if parts is None:
@@ -371,6 +374,7 @@ def _reinstated(ledger: Ledger, event: Reinstated, touched: Touched) -> None:
     edge = ledger.edges[event.data.decision_id]
     if edge.reversed_by is not None and edge.reversed_by.apart is not None:
         put_back(edge, edge.reversed_by.apart)
+        touched.stirred += (edge.newer, edge.older)
     edge.standing, edge.reversed_by = True, None
     keep_review(ledger, edge.id, None, touched)
     same = Statement(event.id, ledger.seen, False, event.data.rank)

@@ -47,6 +47,18 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
         distinct.vector = content.vector
 
 
+def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:
+    """What was said of a text holds on, if its candidate was decided on anew with the same one."""
+    text = edge.texts.get(text_id)
+    if text is None:
+        return
+    of_it = (text.content.hash, text.sources)
+    for former in (one for one in edge.newer.edges if one is not edge):
+        for former_id, other in former.texts.items():
+            if (other.content.hash, other.sources) == of_it:
+                ledger.recomposed[former_id] = text_id
+
+
 def row_changed(ledger: Ledger, entry: Entry) -> None:
     """Have searches look at a candidate's row again."""
     if entry.distinct.row is not None:

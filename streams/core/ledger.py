@@ -312,7 +312,8 @@ class Ledger:
     that separated them. `held` are candidates with an answer that something hinders or has just
     freed; `watchers` are, for a candidate, those whose question depends on where it lives.
     `composing` are the joins whose text has to be composed anew, with what is left of it, and
-    `composed_by` the joins by the events that brought their texts. `questions` are former
+    `composed_by` the joins by the events that brought their texts; `recomposed` are events that
+    brought such a text again for its candidate, by those that had. `questions` are former
     questions of candidates that were decided on anew, by the request, and `closed` those that an
     answer closed which had been held back. `compacted` is where a
     session's conversation was last compacted, as places are counted.
@@ -332,6 +333,7 @@ class Ledger:
     closed: dict[str, Question] = field(default_factory=dict)
     composing: dict[str, Lost] = field(default_factory=dict)
     composed_by: dict[str, Edge] = field(default_factory=dict)
+    recomposed: dict[str, str] = field(default_factory=dict)
     compacted: dict[str, int] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0
@@ -365,6 +367,7 @@ class Ledger:
         self.watchers.clear()
         self.held.clear()
         self.composed_by.clear()
+        self.recomposed.clear()
         for entry in self.entries.values():
             del entry.memory
             entry.edges.clear()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from palimpsest.contracts.events import RANKS, Rank
+from palimpsest.contracts.events import RANKS, Composition, Rank
 from palimpsest.streams.core.ledger import Apart, Edge, Entry, Ledger, Memory, Statement
 
 
@@ -81,11 +81,20 @@ def _apart(
 
 def text_stands(ledger: Ledger, text_id: str) -> bool:
     """Whether a composed text could still speak: its join stands and its sources are together."""
-    edge = ledger.composed_by.get(text_id)
-    if edge is None or not edge.standing:
+    found = composed(ledger, text_id)
+    if found is None or not found[0].standing:
         return False
-    memory = edge.newer.memory
-    return all(ledger.entries[one].memory is memory for one in edge.texts[text_id].sources)
+    memory = found[0].newer.memory
+    return all(ledger.entries[one].memory is memory for one in found[1].sources)
+
+
+def composed(ledger: Ledger, text_id: str) -> tuple[Edge, Composition] | None:
+    """A composed text and its join: where that was taken out, the one that has the text since."""
+    edge = ledger.composed_by.get(text_id)
+    while edge is not None and not edge.standing and text_id in ledger.recomposed:
+        text_id = ledger.recomposed[text_id]
+        edge = ledger.composed_by[text_id]
+    return None if edge is None else (edge, edge.texts[text_id])
 
 
 def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> Apart:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
 from palimpsest.streams.core.refusal import Refusal
-from palimpsest.streams.core.separations import separated_pair, separation, text_stands
+from palimpsest.streams.core.separations import composed, separated_pair, separation, text_stands
 from palimpsest.streams.core.touched import Touched
 
 JOINING = frozenset({"same", "update", "compose", "unavailable"})
@@ -113,9 +113,11 @@ def still_about(ledger: Ledger, other: Entry, speaker_id: str) -> bool:
     speaker = ledger.entries.get(speaker_id)
     if speaker is not None:
         return speaker.memory is other.memory
-    edge = ledger.composed_by.get(speaker_id)
+    text = composed(ledger, speaker_id)
     return (
-        edge is not None and edge.newer.memory is other.memory and text_stands(ledger, speaker_id)
+        text is not None
+        and text[0].newer.memory is other.memory
+        and text_stands(ledger, speaker_id)
     )
 
 

@@ -320,9 +320,15 @@ def answered(ledger: Ledger, entry: Entry) -> list[tuple[str, str]]:
             (one.verdict.neighbour_id, one.verdict.answer)
             for neighbour_id in asked
             for one in entry.answers.get(neighbour_id, ())
-            if holds(ledger, one)
+            if holds(ledger, one) and not _of_its_own_text(ledger, entry, one.speaker)
         }
     )
+
+
+def _of_its_own_text(ledger: Ledger, entry: Entry, speaker: str) -> bool:
+    """Whether it was said of a text that the candidate is a source of: it falls with their join."""
+    edge = ledger.composed_by.get(speaker)
+    return edge is not None and entry.id in edge.texts[speaker].sources
 
 
 def l3_twice_is_once(policy: Policy, story: list[Act]) -> None:

@@ -43,18 +43,35 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     """
     told = tell(policy, story)
     number, join = _chosen(told, which)
+    assume(_composed_once(told, join))
     real, other = _both(policy, [command for command, _ in told.steps], number, join)
     recorded = list(real.log)
     assume(accepted(unmerged(real, join.id)))
-    apart = {(a.id, b.id) for a, b in separated(real.ledger)}
+    apart = _apart(real)
     assume(accepted(carry_out(real, recorded, join.id)))
-    assert {(a.id, b.id) for a, b in separated(real.ledger)} == apart, "nobody said so"
+    assert _apart(real) == apart, "nobody said so"
     assert picture(real.ledger) == picture(other.ledger)
     assert questions(real.ledger) == questions(other.ledger)
     for command in _verdicts(real.ledger, late):
         here, there = real.run(command), other.run(command)
         assume(accepted(here) == accepted(there))
     assert picture(real.ledger) == picture(other.ledger)
+
+
+def _composed_once(told: Told, join: Decided | Settled) -> bool:
+    """Whether nobody composed the join's text again, of other sources.
+
+    A text that was ever composed is its sources' for good, whichever memories there are: such a
+    second composition is not usable, and would be in the history without the first.
+    """
+    texts = [text for _, events in told.steps for event in events if (text := _text_of(event))]
+    own = _text_of(join)
+    return own is None or texts.count(own) == 1
+
+
+def _text_of(event: AnyEvent) -> str | None:
+    composition = getattr(event.data, "composition", None)
+    return composition.content.hash if composition else None
 
 
 def reinstating_restores(policy: Policy, story: list[Act], which: int) -> None:
@@ -143,7 +160,15 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
         return False
     if isinstance(command, Unmerge | Reinstate) and _pair(real, command) != _pair(other, command):
         return False
-    return accepted(real.run(command)) == accepted(other.run(command))
+    here, there = _apart(real), _apart(other)
+    if accepted(real.run(command)) != accepted(other.run(command)):
+        return False
+    # A memory taken apart is a word about all of its pairs, whichever joins had made it.
+    return _apart(real) - here == _apart(other) - there
+
+
+def _apart(world: World) -> set[tuple[str, str]]:
+    return {(a.id, b.id) for a, b in separated(world.ledger)}
 
 
 def _verdicts_of(event: AnyEvent) -> tuple[Verdict, ...]:

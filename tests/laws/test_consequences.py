@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -26,6 +27,7 @@ from tests.laws.histories import (
     Judge,
     Pair,
     Say,
+    Whole,
     among,
     answers,
     policies,
@@ -39,14 +41,12 @@ asked = st.lists(among(SAYS, JUDGES), min_size=6, max_size=20)
 """Short stories of candidates and verdicts alone."""
 
 
-@st.composite
-def presets(draw: st.DrawFn) -> Policy:
-    """`replace-or-merge` and `store-time` as they are published, but for their thresholds."""
-    lower, upper = sorted(draw(st.sets(st.sampled_from(COSINES), min_size=2, max_size=2)))
-    store_time = draw(st.booleans())
-    above = {"at_least": upper, "action": "superseded"}
+def preset(name: str, lower: float, upper: float, guard: bool = True) -> Policy:
+    """`store-time` or `replace-or-merge` as they are published, but for their thresholds."""
+    store_time = name == "store-time"
+    above: dict[str, Any] = {"at_least": upper, "action": "superseded"}
     if store_time:
-        above = {"at_least": upper, "action": "auto_reject", "guard": draw(st.booleans())}
+        above = {"at_least": upper, "action": "auto_reject", "guard": guard}
     zones = [above, {"at_least": lower, "action": "pending"}]
     return Policy.model_validate(
         {
@@ -63,24 +63,15 @@ def presets(draw: st.DrawFn) -> Policy:
     )
 
 
-COMPOSING = Policy.model_validate(
-    {
-        "name": "composing",
-        "model": "grid",
-        "search": "memories",
-        "checks": [
-            {
-                "check": "cosine",
-                "zones": [
-                    {"at_least": 1.0, "action": "superseded"},
-                    {"at_least": 0.875, "action": "pending"},
-                ],
-                "top": 1,
-            }
-        ],
-        "judge": {"neighbours": 1, "ask": "compose", "unavailable": "supersede"},
-    }
-)
+@st.composite
+def presets(draw: st.DrawFn) -> Policy:
+    """Both presets, with any thresholds."""
+    lower, upper = sorted(draw(st.sets(st.sampled_from(COSINES), min_size=2, max_size=2)))
+    name = draw(st.sampled_from(["store-time", "replace-or-merge"]))
+    return preset(name, lower, upper, draw(st.booleans()))
+
+
+COMPOSING = preset("replace-or-merge", 0.875, 1.0)
 HELD_BACK: list[Act] = [
     *(Say(point) for point in (0, 2, 3)),
     Judge(which=0, answers=("compose",), point=1),
@@ -97,8 +88,40 @@ COMPOSED_BEFORE: list[Act] = [
 """A text that was composed of one pair and keeps the next would have been the first of its kind."""
 
 
+STALE_BETTER: list[Act] = [
+    *(Say(1), Say(3), Say(4)),
+    Judge(which=12, answers=("unavailable", "compose"), point=4),
+    Judge(which=14, answers=("unusable", "unavailable"), point=2),
+]
+"""Nobody answered, after a better neighbour's answer that was about a text of the merge."""
+STALE_OWN: list[Act] = [Say(2), Say(0), Say(3, "!"), Judge(which=15, answers=("unavailable",))]
+"""Nobody answered about a text that would not have spoken."""
+TAKEN_APART: list[Act] = [
+    *(Say(2), Say(2), Say(0), Say(4), Say(5), Say(4)),
+    Judge(which=8, answers=("unavailable",)),
+    *(Say(4), Say(5)),
+    Judge(which=1, answers=("update",), point=2),
+    *(Say(2), Say(0, "?")),
+    Pair(same=True, a=5, b=8, rank="review", newer_speaks=True),
+    Whole(which=3, back=False),
+]
+"""A candidate waits for a neighbour that is taken apart from it, and stays where it was."""
+COMPOSED_AGAIN: list[Act] = [
+    *(Say(4), Say(5), Say(1)),
+    Judge(which=11, answers=("same", "same"), point=11),
+    Say(6),
+    Judge(which=3, answers=("unusable", "compose"), point=3),
+    Judge(which=8, answers=("unusable",)),
+]
+"""An answer was about a composed text, whose candidate is decided on anew with the same text."""
+
+
 @example(COMPOSING, HELD_BACK, 0, ["same"])
 @example(COMPOSING, COMPOSED_BEFORE, 0, ["same"])
+@example(preset("store-time", 0.75, 0.9375), STALE_BETTER, 0, ["update"])
+@example(preset("replace-or-merge", 0.75, 0.9375), STALE_OWN, 0, ["update"])
+@example(COMPOSING, TAKEN_APART, 0, ["compose"])
+@example(preset("store-time", 0.5625, 0.875), COMPOSED_AGAIN, 0, ["unusable", "update"])
 @given(presets(), stories, numbers, lates)
 def test_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int, late: list[Answer]

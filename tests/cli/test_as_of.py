@@ -37,6 +37,8 @@ def test_status_as_of_each_position_is_what_it_said_then(palimpsest: CommandLine
     said.append(palimpsest.json("status"))
     palimpsest.json("unmerge", "--decision", joined)
     palimpsest.json("retract", "--candidate", b)
+    said.append(palimpsest.json("status"))
+    palimpsest.json("restore", "--candidate", b)
     for then in said:
         now = palimpsest.json("status", "--as-of", str(then["position"]))
         assert {name: now[name] for name in COUNTED} == {name: then[name] for name in COUNTED}

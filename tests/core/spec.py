@@ -414,6 +414,17 @@ def unmerge(
     )
 
 
+def for_request(request_id: str, step: Step) -> Step:
+    """The same command, as a part of what a request asks for."""
+
+    def with_cause(history: History) -> Admit | Operation:
+        command = step(history)
+        assert isinstance(command, Unmerge | Redecide | Reinstate)
+        return command.model_copy(update={"cause": request_id})
+
+    return with_cause
+
+
 def redecide(
     name: str,
     decision: FirstDecision,

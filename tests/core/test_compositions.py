@@ -226,3 +226,31 @@ def test_a_late_composition_speaks_from_its_newest_source_on() -> None:
     history.when(judge("b", a="compose", text="Paris, with a cat", sources="d b"))
     history.shows({"Paris, with a cat": "a b c d"})
     history.when(say("e", "Rome", {"a": TAKE})).shows({"Rome": "a b c d e"})
+
+
+def test_what_stands_behind_a_composed_text_does_not_come_back() -> None:
+    """Not even where it brought a displaced face back before the text was composed."""
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai", {"a": ASK}),
+        judge("b", a="same"),
+        say("c", "Mate", {"a": TAKE}),
+        say("d", "Chai"),
+    ).shows({"Tea": "a b c d"})
+    history.do(
+        say("e", "Milk", {"a": ASK}),
+        judge("e", a="compose", text="Tea with milk", sources="a e"),
+    )
+    history.when(say("f", "Chai")).shows({"Tea with milk": "a b c d e f"})
+
+
+def test_a_source_and_its_repeat_are_one_text_that_is_left() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai"),
+        say("c", "Mate"),
+        say("d", "Tea"),
+        combine("a", "c"),
+        combine("a", "b", "llm_merge", text="Tea or mate", sources="a d c"),
+    ).shows({"Tea or mate": "a b c d"})
+    history.when(unmerge("c")).shows({"Chai": "a b d", "Mate": "c"})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from palimpsest.contracts.commands import Unmerge
+from uuid import uuid4
+
+from palimpsest.contracts.commands import Redecide, Reinstate, Unmerge
 from palimpsest.contracts.events import Reversed
 from palimpsest.contracts.requests import (
     JoinSelection,
     ReinstateManyRequest,
+    ReinstateRequest,
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
@@ -14,13 +17,30 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.streams.core.expand import (
+    reinstate_commands,
     restore_commands,
     retract_commands,
     reverse_commands,
     reversed_joins,
     unmerge_commands,
 )
-from tests.core.spec import KEEP, PLAIN, SECOND, TAKE, History, given, merge, say, unmerge, withdraw
+from tests.core.spec import (
+    ASK,
+    KEEP,
+    PLAIN,
+    SECOND,
+    TAKE,
+    History,
+    for_request,
+    given,
+    judge,
+    merge,
+    redecide,
+    say,
+    separate,
+    unmerge,
+    withdraw,
+)
 
 APART = "6bd751e0-4c1a-53ee-9147-69a89a5b7d87"
 
@@ -154,3 +174,38 @@ def take_out(history: History, selection: JoinSelection, **how: object) -> list[
     for command in commands:
         history.carry_out(command.model_copy(update=how))
     return commands
+
+
+def test_a_question_that_was_replaced_again_since_is_not_asked_by_a_reinstatement() -> None:
+    first, second = str(uuid4()), str(uuid4())
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai", {"a": KEEP}),
+        say("x", "Mate", {"b": ASK}),
+        for_request(first, unmerge("b")),
+        for_request(first, redecide("x", "pending", after="b", asks="a")),
+    )
+    request = ReinstateRequest(request_id=str(uuid4()), decision_id=history.join("b").id)
+    commands = reinstate_commands(history.ledger, request, PLAIN)
+    assert [type(one) for one in commands] == [Redecide, Reinstate]
+    history.do(for_request(second, redecide("x", "pending", after="b", asks="a b")))
+    commands = reinstate_commands(history.ledger, request, PLAIN)
+    assert [type(one) for one in commands] == [Reinstate]
+
+
+def test_a_reinstatement_leaves_joins_that_no_reversal_had_freed() -> None:
+    """The judge answered about the two since then, as about any other."""
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai", {"a": KEEP}),
+        say("c", "Mate", {"a": KEEP}),
+        for_request(str(uuid4()), unmerge("b")),
+        separate("b", "c", rank="judge"),
+        say("d", "Milk", {"b": ASK}),
+        judge("d", b="same"),
+    )
+    request = ReinstateRequest(request_id=str(uuid4()), decision_id=history.join("b").id)
+    commands = reinstate_commands(history.ledger, request, PLAIN)
+    assert [type(one) for one in commands] == [Reinstate]
+    history.carry_out(commands[0])
+    history.shows({"Tea": "a b c d"})

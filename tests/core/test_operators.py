@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from palimpsest.contracts.commands import Reinstate, Unmerge
@@ -12,8 +14,10 @@ from tests.core.spec import (
     TAKE,
     Step,
     access,
+    combine,
     compose,
     confirm,
+    for_request,
     given,
     judge,
     merge,
@@ -214,3 +218,44 @@ def test_the_separated_pair_may_still_share_a_memory_through_a_persons_word() ->
     """A person's join over a judge's separation holds, and the judge's word does not cut it."""
     history = given(*APART, separate("a", "b", rank="judge"), merge("a", "b"))
     history.when(say("c", "Mate", {"a": KEEP})).shows({"Tea": "a b c"})
+
+
+@pytest.mark.parametrize("together", [True, False], ids=["one request", "two requests"])
+def test_only_what_one_request_takes_out_of_a_memory_is_apart_from_each_other(
+    together: bool,
+) -> None:
+    first = str(uuid4())
+    second = first if together else str(uuid4())
+    history = given(
+        *JOINED,
+        say("c", "Mate", {"a": KEEP}),
+        for_request(first, unmerge("c")),
+        for_request(second, unmerge("b")),
+    )
+    assert (separated(history, "b", "c") is not None) == together
+    history.when(combine("b", "c"))
+    history.then("refused separated" if together else "c llm_reject b")
+
+
+def test_what_a_request_goes_on_to_take_out_of_a_part_is_apart_from_the_other_part() -> None:
+    """The part that left first is the smaller one, with a join of its own."""
+    request = str(uuid4())
+    history = given(
+        *JOINED,
+        say("c", "Mate"),
+        say("d", "Milk", {"c": KEEP}),
+        say("e", "Cream", {"c": KEEP}),
+        merge("b", "c"),
+        for_request(request, unmerge("c", "b")),
+        for_request(request, unmerge("b", "a")),
+    )
+    history.shows({"Tea": "a", "Chai": "b", "Mate": "c d e"})
+    assert separated(history, "a", "c")
+    history.when(combine("a", "d")).then("refused separated")
+
+
+def test_a_retracted_repeat_may_leave_its_text_but_not_live_beside_it() -> None:
+    history = given(*JOINED, say("c", "Tea"))
+    history.when(unmerge("c")).then("refused same_text")
+    history.when(retract("c")).when(unmerge("c")).then("reversed c a")
+    history.when(restore("c")).then("refused same_text").shows({"Tea": "a b"})

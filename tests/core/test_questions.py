@@ -25,6 +25,7 @@ from tests.core.spec import (
     say,
     separate,
     unmerge,
+    withdraw,
 )
 
 TWO_ASKED: tuple[Step, ...] = (
@@ -223,3 +224,22 @@ def test_sources_are_told_oldest_first_by_their_moments() -> None:
     anew = recompose(history, "c")
     assert anew is not None
     assert years(anew.sources) == [("Likes it hot", 2021), ("Likes it green", 2023)]
+
+
+def test_who_is_retracted_is_not_asked_about_behind_a_better_neighbour() -> None:
+    history = given(*TWO_ASKED, retract("a"))
+    assert asked(history, "c") == [("b", "Milk")]
+    assert asked(history.do(restore("a")), "c") == [("b", "Milk"), ("a", "Tea")]
+
+
+def test_a_withdrawn_separation_asks_about_the_pair_again() -> None:
+    history = given(*TWO_ASKED, separate("a", "c"))
+    assert asked(history, "c") == [("b", "Milk")]
+    assert asked(history.do(withdraw("a", "c")), "c") == [("b", "Milk"), ("a", "Tea")]
+
+
+def test_a_pair_is_asked_about_again_when_a_source_of_the_text_that_was_compared_leaves() -> None:
+    history = given(*COMPOSED, say("c", "Green tea", {"a": ASK}), policy=policy(search="memories"))
+    assert asked(history, "c") == [("a", "Likes green tea")]
+    assert asked(history.do(judge("c", a="different")), "c") == []
+    assert asked(history.do(unmerge("b")), "c") == [("a", "Likes tea")]

@@ -14,6 +14,7 @@ from palimpsest.streams.core.ledger import Ledger
 from tests.core.spec import (
     ASK,
     KEEP,
+    TAKE,
     History,
     Step,
     given,
@@ -302,3 +303,29 @@ def test_a_verdict_for_a_pair_that_is_one_memory_waits() -> None:
     history.when(judge("b", a="same")).then("refused not_pending").shows({"Tea": "a b c"})
     history.when(unmerge("c", "a")).then("reversed c a").shows({"Tea": "a", "Chai": "b c"})
     history.when(reinstate("c", "a")).shows({"Tea": "a b c"})
+
+
+def test_a_verdict_that_came_before_the_retraction_joins_once_it_is_free() -> None:
+    """As it had joined at once, had the two never been held apart."""
+    history = given(
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        separate("x", "c"),
+        judge("c", a="same"),
+        retract("a"),
+    )
+    history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
+
+
+def test_a_composed_text_waits_for_the_answer_about_a_better_neighbour() -> None:
+    history = given(*TWO_ASKED)
+    history.when(judge("c", b="compose", text="Milk or chai", sources="b c"))
+    history.then("refused pending").shows({"Tea": "a", "Milk": "b", "Chai": "c"})
+    history.when(judge("c", a="different")).then("c llm_merge b")
+    history.shows({"Tea": "a", "Milk or chai": "b c"})
+
+
+def test_a_late_verdict_comes_before_what_happened_to_its_own_memory_meanwhile() -> None:
+    history = given(*GRAY, say("c", "Mate", {"b": TAKE})).shows({"Tea": "a", "Mate": "b c"})
+    history.when(judge("b", a="same")).shows({"Mate": "a b c"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from palimpsest import Palimpsest, UsageError
+from palimpsest.contracts.requests import Selection
 
 SAID = [{"owner_id": owner, "text": f"She lives in {owner}."} for owner in ("ada", "it's")]
 
@@ -24,3 +25,17 @@ def test_columns_of_one_name_are_all_there(memories: Palimpsest) -> None:
     found = memories.sql(f"SELECT a.text, b.text, 1 AS text_1, a.text {pairs}")
     ada, other = (row["text"] for row in SAID)
     assert found == [{"text": ada, "text_2": other, "text_1": 1, "text_3": ada}]
+
+
+def test_what_was_forgotten_shows_what_it_said_of_itself(memories: Palimpsest) -> None:
+    """In a memory with a living member that one's words alone would count."""
+    row = {"owner_id": "ada", "text": "She lives in Rome.", "metadata": {"seen": "today"}}
+    [outcome] = memories.submit([row | {"intensity": 0.5}])
+    assert outcome.candidate_id is not None
+    memories.retract(Selection(candidate_id=outcome.candidate_id))
+    shown = memories.show(outcome.candidate_id)
+    assert (shown["living"], shown["metadata"], shown["intensity"]) == (
+        False,
+        {"seen": "today"},
+        0.5,
+    )

@@ -113,6 +113,23 @@ def test_a_slow_answer_holds_up_none_but_those_packed_with_it() -> None:
     run(story())
 
 
+def test_what_nobody_waits_for_any_more_is_not_asked() -> None:
+    async def story() -> None:
+        gate = asyncio.Event()
+        judge = StandIn(gate=gate)
+        docket = Docket(Manner(at_once=1, packed=1))
+        first, given_up, last = (
+            asyncio.create_task(docket.compare(judge, "ada", one)) for one in pairs(3)
+        )
+        await until(lambda: judge.under_way)
+        given_up.cancel()
+        gate.set()
+        await asyncio.gather(first, last)
+        assert [newer for asked in judge.asked for _, newer in asked] == ["new 0", "new 2"]
+
+    run(story())
+
+
 def test_an_outage_is_waited_out_with_one_request_at_a_time() -> None:
     async def story() -> None:
         judge = StandIn()

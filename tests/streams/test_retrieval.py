@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 import pytest
 
+from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, Zone
-from palimpsest.contracts.requests import RetractRequest, Selection
+from palimpsest.contracts.requests import MergeRequest, RetractRequest, Selection
 from palimpsest.streams.embedded.desk import WriterDesk
 from palimpsest.streams.embedded.inputs import Outcome
 from palimpsest.streams.embedded.operations import carry_out
@@ -29,8 +31,10 @@ def said(number: int, *places: int, **more: str) -> Row:
     return {"owner_id": "ann", "id": str(number), "text": " ".join(words), **more}
 
 
-def rules(*checks: CosineCheck | SessionCheck) -> Policy:
-    return Policy(name="rules", model=MODEL, search="candidates", checks=checks)
+def rules(
+    *checks: CosineCheck | SessionCheck, search: Literal["candidates", "memories"] = "candidates"
+) -> Policy:
+    return Policy(name="rules", model=MODEL, search=search, checks=checks)
 
 
 ASKING = rules(CosineCheck(check="cosine", zones=(GRAY,)))
@@ -110,3 +114,37 @@ def test_the_session_is_seen_whole_where_others_fill_the_top(tmp_path: Path, top
         )
         (last,) = runtime.submit(said(4, session_id="own"))
         assert (last.decision, last.joined_to) == ("session_reject", own.candidate_id)
+
+
+def test_a_memory_that_went_into_another_is_found_no_more(tmp_path: Path) -> None:
+    """Its own row is there still, in an index that was made before."""
+    policy = rules(CosineCheck(check="cosine", zones=(GRAY,)), search="memories")
+    with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
+        first, second = (runtime.submit(said(number, number))[0] for number in (1, 2))
+        assert first.candidate_id is not None
+        assert second.candidate_id is not None
+        assert asked(runtime, second) == (first.candidate_id,)
+        merging = MergeRequest(request_id=str(uuid4()), a=first.candidate_id, b=second.candidate_id)
+        carry_out(WriterDesk(runtime.writer), merging)
+        runtime.writer.commit()
+        (third,) = runtime.submit(said(3, 3))
+        assert asked(runtime, third) == (first.candidate_id,)
+
+
+def test_another_policy_searches_again_what_could_not_be_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = ASKING.model_copy(update={"search_fails": "store"})
+
+    def broken(*_: object) -> None:
+        raise SearchError("no index")
+
+    with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
+        (first,) = runtime.submit(said(1))
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr("palimpsest.streams.retrieval.ScopeIndex.neighbours", broken)
+            assert asked(runtime, runtime.submit(said(2, *range(20)))[0]) == ()
+        assert asked(runtime, runtime.submit(said(3, 0))[0]) == ()
+        runtime.writer.use_policy(policy.model_copy(update={"name": "another"}))
+        (found,) = runtime.submit(said(4, 1))
+        assert first.candidate_id in asked(runtime, found)

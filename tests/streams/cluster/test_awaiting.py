@@ -80,6 +80,13 @@ def test_a_bug_of_one_partition_is_told_whatever_others_did() -> None:
     assert merged([ANSWER, {"failed": "ZeroDivisionError"}]) == {"failed": "ZeroDivisionError"}
 
 
+@pytest.mark.parametrize("elsewhere", ["wrong_partition", "unknown_candidate"])
+def test_the_partition_that_knows_whom_it_is_about_says_why_not(elsewhere: str) -> None:
+    here, there = ({"refused": {"reason": why}} for why in ("supported", elsewhere))
+    assert merged([there, here, there]) == here
+    assert merged([there, there]) == there
+
+
 def test_what_was_left_out_is_added() -> None:
     cut = {"done": {"retracted": ["b"], "refused": [], "owners": 2, "left_out": {"retracted": 7}}}
     for answers in ([ANSWER, cut, cut], [cut, ANSWER, cut], [cut, cut, ANSWER]):

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from palimpsest.streams.cluster.records import LETTER, Record, letter_of, letter_record
+from palimpsest.streams.cluster.records import (
+    LETTER,
+    PER_HEADER,
+    ROOM,
+    Record,
+    letter_of,
+    letter_record,
+)
+from palimpsest.streams.cluster.topics import LARGEST
 from palimpsest.streams.embedded.inputs import Outcome
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -20,3 +28,14 @@ def test_headers_that_are_named_as_ours_stay_the_producers() -> None:
     assert letter.headers == theirs
     assert (letter.id, letter.error.reason, letter.data) == ("ours", "not_json", b"{")
     assert (letter.origin, letter.size) == ("memory.candidates/2/9", 1)
+
+
+def test_the_beginning_of_a_large_record_is_sent_with_its_headers_and_key() -> None:
+    theirs = (("trace", b"7" * 100_000), ("empty", b""))
+    record = Record("memory.candidates", 2, 9, b"{" * LARGEST, b"ann", theirs)
+    sent = letter_record("memory.dead-letters", record, REJECTED, AT)
+    taken = sum(len(name) + len(value) + PER_HEADER for name, value in theirs)
+    assert sent.headers[:2] == theirs
+    assert len(sent.value) + len(b"ann") + taken == ROOM
+    letter = letter_of(sent.headers, sent.value)
+    assert (letter.size, letter.data) == (LARGEST, sent.value)

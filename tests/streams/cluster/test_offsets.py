@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from aiokafka import ConsumerRecord
+from aiokafka import ConsumerRecord, TopicPartition
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Decided
@@ -19,6 +19,7 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.copies import open_copy, take_over
 from palimpsest.streams.cluster.copy import Followed, PublishedLog
 from palimpsest.streams.cluster.metrics import Metrics
+from palimpsest.streams.cluster.missed import starts
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
 from palimpsest.streams.cluster.records import Done, Outgoing, Record, done_with
@@ -98,6 +99,32 @@ def test_a_copy_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> None
     assert log.followed(DECISIONS, 0) == Followed(DECISIONS, 0, "decisions-id", 17)
     assert log.first_undone(CANDIDATES, "candidates-id", 0) == 8
     log.close()
+
+
+@pytest.mark.parametrize(("end", "goes_on_at"), [(17, 17), (16, 0)])
+def test_a_copy_that_is_ahead_of_the_topic_is_made_anew(
+    tmp_path: Path, end: int, goes_on_at: int
+) -> None:
+    """As where the brokers were put back to an older state."""
+    log, _ = open_copy(tmp_path, TOPICS, 0, "decisions-id", 20)
+    with log.transaction():
+        log.follow(Followed(DECISIONS, 0, "decisions-id", 17))
+    log.close()
+    log, followed = open_copy(tmp_path, TOPICS, 0, "decisions-id", end)
+    log.close()
+    assert followed.next_offset == goes_on_at
+
+
+def test_an_input_goes_on_behind_what_is_decided_on_or_acknowledged(tmp_path: Path) -> None:
+    """What had no effect is acknowledged alone."""
+    candidates, commands = (TopicPartition(topic, 0) for topic in INPUTS)
+    with PublishedLog.create(tmp_path / "copy.sqlite") as log:
+        with log.transaction():
+            log.follow_input(Done(CANDIDATES, "candidates-id", 7), 0)
+        assert starts(log, 0, INPUTS, {}) == {CANDIDATES: 8, commands.topic: 0}
+        done = {candidates: 5, commands: 4}
+        assert starts(log, 0, INPUTS, done) == {CANDIDATES: 8, commands.topic: 4}
+        assert starts(log, 0, INPUTS, {candidates: 9})[CANDIDATES] == 9
 
 
 def read_back(

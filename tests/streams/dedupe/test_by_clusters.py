@@ -95,6 +95,19 @@ def test_the_newest_by_its_moment_speaks_for_a_cluster_of_certain_pairs(
     assert faces(history, joins) == {f"Ada sails on {speaks} lake": "a b c"}
 
 
+def test_the_newest_by_its_moment_speaks_also_where_it_is_joined_through_another() -> None:
+    """The one in the middle came last and happened first: it joins the newest, then the other."""
+    history = given(
+        at("a", "Ada sails on the lake", 0, None, **year(2024)),
+        at("b", "Ada sails on that lake", 2 * CERTAIN, None, **year(2022)),
+        at("c", "Ada sails on her lake", CERTAIN, None, **year(2021)),
+        policy=STILL,
+    )
+    _, joins = run_of(history, Composes())
+    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "c"), ("b", "c")]
+    assert faces(history, joins) == {"Ada sails on the lake": "a b c"}
+
+
 def test_without_times_of_their_own_the_last_to_arrive_speaks() -> None:
     history = given(
         at("a", "Ada sails on the lake", 0),

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, SearchError
 from palimpsest.contracts.events import Decided, Redecided, Refused, Reversed, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import (
@@ -100,6 +100,26 @@ def test_what_would_have_joined_another_is_named_and_carried_out(runtime: Runtim
     assert [type(event) for event in events] == [Reversed, Redecided]
     assert answer["carried_out"] == [events[1].id]
     assert [one.subject for one in Verifications(runtime.log).waiting(9)] == [stored.candidate_id]
+
+
+def test_what_was_stored_without_a_search_rested_on_no_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found today, a neighbour would make another decision of it; the join changed nothing."""
+    policy = load_policy("replace-or-merge").model_copy(update={"search_fails": "store"})
+
+    def broken(*_: object) -> None:
+        raise SearchError("no index")
+
+    with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
+        _, newer = say(runtime, FIRST, NEWER)
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr("palimpsest.streams.retrieval.ScopeIndex.neighbours", broken)
+            (stored,) = runtime.submit(
+                {"owner_id": "ann", "source": "test", "id": "later", "text": BESIDE}
+            )
+        assert stored.decision == "stored"
+        assert rehearse(runtime, newer.decision_id)["consequences"] == []
 
 
 def test_without_being_asked_for_they_stay(runtime: Runtime) -> None:

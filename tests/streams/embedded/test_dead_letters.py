@@ -70,6 +70,18 @@ def test_those_of_an_earlier_version_are_kept(tmp_path: Path) -> None:
             assert (told.size, told.times, letters.headers(letter_id)) == (1, 1, ())
 
 
+def test_those_of_the_version_that_measured_them_first_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "log.sqlite"
+    cut = Arrived("1", b"{", ERROR, "topic/0/1", AT, digest(b"{ and more"), 10)
+    with Log.create(path) as log:
+        with log.transaction():
+            DeadLetters(log).follow(cut)
+        log.execute("PRAGMA user_version=4")
+    with Log.open(path) as log:
+        [letter] = DeadLetters(log).letters()
+        assert (letter.id, letter.size) == ("1", 10)
+
+
 def test_those_of_a_topic_are_counted_and_have_what_the_first_came_with(
     letters: DeadLetters,
 ) -> None:

@@ -20,7 +20,7 @@ from palimpsest.contracts.events import Refused, Reversed
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.requests import SettleRequest
-from palimpsest.contracts.wire import decode
+from palimpsest.contracts.wire import decode, encode
 from palimpsest.following import Replica
 from palimpsest.streams.cluster.copy import Copy
 from palimpsest.streams.cluster.topics import Topics
@@ -32,6 +32,8 @@ from palimpsest.streams.embedded.operations import carry_out
 from palimpsest.streams.embedded.verifications import Waiting
 from palimpsest.streams.embedded.writer import Writer
 from palimpsest.streams.policies import load_policy
+from tests.core.spec import combine, say, unmerge
+from tests.core.spec import given as told_by_hand
 from tests.laws.checks import nobody, texts_to_compose
 from tests.laws.histories import (
     ASKING,
@@ -144,6 +146,22 @@ def told(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
                 found = log.verifications.waiting(10**6)
                 assert {(one.kind, one.subject) for one in found} == waits(world.ledger)
         yield log
+
+
+def test_a_text_that_a_batch_run_composed_and_that_lost_a_source_waits_after_an_import(
+    tmp_path: Path,
+) -> None:
+    """Of an owner about whom the judge was never asked anything."""
+    history = told_by_hand(
+        *(say(name, text) for name, text in zip("abc", ("Tea", "Chai", "Mate"), strict=True)),
+        combine("a", "c"),
+        combine("a", "b", "llm_merge", text="Tea, chai or mate", sources="a b c"),
+        unmerge("c"),
+    )
+    assert len(history.ledger.composing) == 1
+    with imported(tmp_path, [encode(event) for event in history.log]) as log:
+        [waiting] = log.verifications.waiting(9)
+    assert (waiting.kind, waiting.subject) == ("compose", history.join("b").id)
 
 
 @few

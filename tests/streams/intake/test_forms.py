@@ -91,6 +91,14 @@ def test_what_is_behind_an_array_or_in_it_is_not_lost(
     assert raws(written(tmp_path / "rows.json", content)) == rows
 
 
+@pytest.mark.parametrize("shift", [0, 1], ids=["even", "odd"])
+def test_no_sign_behind_an_array_is_cut_where_reading_paused(tmp_path: Path, shift: int) -> None:
+    """Two bytes each: for one of the two, the first pause falls within one."""
+    behind = ("x" * shift + "é" * 200_000).encode()
+    path = written(tmp_path / "rows.json", b"[1]\n" + behind + b"\n")
+    assert raws(path) == [b"1", behind]
+
+
 def test_of_noise_that_begins_like_an_array_only_so_much_is_kept(tmp_path: Path) -> None:
     path = written(tmp_path / "noise", b'["' + b"x" * 3_000_000 + b"\n{}\n")
     noise, row = raws(path)

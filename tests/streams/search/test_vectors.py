@@ -250,6 +250,20 @@ def test_the_bounds_of_every_scan_hold(seed: int, dimension: int) -> None:
     assert (exact.high <= found.high).all()
 
 
+def test_the_bounds_hold_also_beside_a_row_that_was_replaced_by_an_even_one() -> None:
+    """Its codes leave nothing over, and those of the others as much as before; no query's do."""
+    even = np.eye(24, dtype=np.float16)
+    rows, queries = Rows(24, 8), Queries(even[:6], 24)
+    for vector in clustered(7, 40, 24):
+        rows.append(vector)
+    for row in range(0, 40, 8):
+        rows.replace(row, even[0])
+    found = scans.scan(queries, rows, 0, 40, np.full(6, -np.inf))
+    exact = scans.score(queries, rows, found)
+    assert (found.low <= exact.low).all()
+    assert (exact.high <= found.high).all()
+
+
 def test_the_largest_codes_do_not_overflow() -> None:
     faces = np.full((64, 16), 0.25, np.float16)
     faces[1::2] *= np.float16(-1)

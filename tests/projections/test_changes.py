@@ -10,7 +10,7 @@ from palimpsest.contracts.commands import Retract
 from palimpsest.contracts.events import Vector
 from palimpsest.projections.changes import MANY_MEMBERS, Changes
 from palimpsest.projections.folding import folded, owner_rows
-from palimpsest.projections.rows import Gone, MemoryState, Rows
+from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
 from palimpsest.projections.vectors import Decoded
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
@@ -35,6 +35,17 @@ def test_an_event_delivered_twice_leaves_no_second_row() -> None:
     assert {key: row.memory_id for key, row in rows.candidates.items()} == {
         key: row.memory_id for key, row in once.candidates.items()
     }
+
+
+def test_a_repeat_of_a_forgotten_text_speaks_for_it() -> None:
+    history = History()
+    first = history.admit("ada", "Tea")
+    history.run(Retract(candidate_id=first, command_id=history.fresh(), owner_id="ada"))
+    assert isinstance(history.take().distincts[first], Gone)
+    again = history.admit("ada", "Tea")
+    row = history.take().distincts[first]
+    assert isinstance(row, DistinctState)
+    assert row.entry.id == again
 
 
 def final(batches: list[Rows]) -> dict[str, MemoryState | Gone]:

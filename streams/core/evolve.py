@@ -60,7 +60,7 @@ from palimpsest.streams.core.ledger import (
 )
 from palimpsest.streams.core.separations import put_back, state, take_apart, withdraw
 from palimpsest.streams.core.touched import Stated, Touched
-from palimpsest.streams.core.walk import answered, heard, keep_questions, record, watch
+from palimpsest.streams.core.walk import answered, ends, heard, keep_questions, record, watch
 
 
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
@@ -277,6 +277,10 @@ def _tell_apart(
     statement = Statement(event_id, ledger.seen, True, rank, text)
     state(ledger, entry.id, other_id, statement)
     touched.stated.append(Stated(entry.id, other_id, statement, verdict))
+    other = ledger.entries[other_id]
+    touched.asking.append(other)
+    for candidate_id in ends(ledger, speaker) if text else ():
+        watch(ledger, candidate_id, other)
 
 
 def _separated(ledger: Ledger, event: Separated, touched: Touched) -> None:

@@ -152,7 +152,7 @@ def record(ledger: Ledger, entry: Entry, given: Answered) -> None:
             continue
         answer = answer_of(entry, other, verdict, given)
         entry.answers.setdefault(other.id, []).append(answer)
-        for candidate_id in (other.id, *_ends(ledger, answer.speaker)):
+        for candidate_id in (other.id, *ends(ledger, answer.speaker)):
             watch(ledger, candidate_id, entry)
 
 
@@ -176,7 +176,7 @@ def answer_of(entry: Entry, other: Entry, verdict: Verdict, given: Answered) -> 
     return Answer(verdict, verdict.speaker or other.id, given, retracted)
 
 
-def _ends(ledger: Ledger, speaker: str) -> tuple[str, ...]:
+def ends(ledger: Ledger, speaker: str) -> tuple[str, ...]:
     """The candidates on which it depends whether a speaker still speaks."""
     edge = ledger.composed_by.get(speaker)
     if edge is None:

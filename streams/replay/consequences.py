@@ -19,7 +19,7 @@ from palimpsest.contracts.events import (
     Settled,
     Settlement,
 )
-from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import UnmergeRequest
@@ -112,7 +112,9 @@ def _searched_memories(events: Sequence[AnyEvent], policies: Mapping[str, Policy
 
 
 def _asks_another(now: Entry, then: Entry) -> bool:
-    return now.closed != then.closed or _asked(now) != _asked(then)
+    return (
+        now.closed != then.closed or _asked(now) != _asked(then) or _waiting(now) != _waiting(then)
+    )
 
 
 def _joins_another(now: Entry, then: Entry) -> bool:
@@ -124,6 +126,11 @@ def _joins_another(now: Entry, then: Entry) -> bool:
 
 def _asked(entry: Entry) -> list[str]:
     return [neighbour.candidate_id for neighbour in entry.asked]
+
+
+def _waiting(entry: Entry) -> list[Neighbour]:
+    """The open neighbours as they were compared: another text has other scores, and other cues."""
+    return [neighbour for neighbour in entry.asked if neighbour.candidate_id in entry.open]
 
 
 def _says(edge: Edge) -> tuple[str, str, list[str]]:

@@ -116,7 +116,24 @@ COMPOSED_AGAIN: list[Act] = [
 """An answer was about a composed text, whose candidate is decided on anew with the same text."""
 
 
+ASKED_OF_A_TEXT: list[Act] = [
+    *(Say(5), Say(2, "?", session="s", hours_ago=2)),
+    Judge(which=15, answers=("compose",), point=10),
+    Say(9, "?", session="s"),
+]
+"""The same neighbour is asked about, but was compared as the text that is gone, with other cues."""
+APART_FROM_A_SPEAKER: list[Act] = [
+    *(Say(5), Say(4), Say(2, "?")),
+    Judge(which=0, answers=("unavailable",)),
+    Judge(which=7, answers=("update", "same"), point=5),
+    Judge(which=8, answers=("different",)),
+]
+"""A late answer separates one from whoever spoke, who waits for it."""
+
+
 @example(COMPOSING, HELD_BACK, 0, ["same"])
+@example(preset("store-time", 0.75, 0.8125), ASKED_OF_A_TEXT, 0, ["unavailable"])
+@example(preset("store-time", 0.5, 1.0, guard=False), APART_FROM_A_SPEAKER, 0, ["unavailable"])
 @example(COMPOSING, COMPOSED_BEFORE, 0, ["same"])
 @example(preset("store-time", 0.75, 0.9375), STALE_BETTER, 0, ["update"])
 @example(preset("replace-or-merge", 0.75, 0.9375), STALE_OWN, 0, ["update"])

@@ -21,9 +21,9 @@ from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientEr
 
 APPLICATION_ID = 0x50414C4D
 """Marks a file as ours in SQLite's header: PALM."""
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 LETTERS_SINCE = 4
-VERIFICATIONS_SINCE = 5
+VERIFICATIONS_SINCE = 6
 BUSY_SECONDS = 30.0
 PAGE_BYTES = 4096
 """Each event changes a page of the index of ids somewhere: small pages write less."""

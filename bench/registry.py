@@ -7,6 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from bench import (
+    calling,
     clustered,
     deciding,
     dividing,
@@ -22,6 +23,7 @@ from palimpsest.collector import rest_collector
 
 FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,
+    "calls": calling.calls,
     "repeats": embedding.repeats,
     "owners": deciding.owners,
     "growing": deciding.growing,

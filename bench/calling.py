@@ -1,0 +1,57 @@
+"""The calls that an agent makes, one by one and warm: a submit, a recall, the two in turns."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from bench.figure import Measured, Scale
+from bench.sentences import sentences
+from palimpsest import Palimpsest
+
+OWNER = "owner"
+WARM = 20
+
+
+def calls(scale: Scale) -> list[Measured]:
+    """Milliseconds of single calls in a store of some memories of one owner."""
+    held, rounds = scale.of(50, 1_000, 1_000), scale.of(10, 200, 1_000)
+    texts = sentences()
+    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+    with scratch as folder, Palimpsest.open(folder) as store:
+        store.submit([_row(text) for text in islice(texts, held)], source="bench")
+        for text in islice(texts, WARM):
+            store.submit(_row(text))
+            store.recall(OWNER, text)
+        submits = [_ms(store.submit, _row(text)) for text in islice(texts, rounds)]
+        recalls = [_ms(store.recall, OWNER, text) for text in islice(texts, rounds)]
+        pairs = [
+            _ms(store.submit, _row(text)) + _ms(store.recall, OWNER, text)
+            for text in islice(texts, rounds)
+        ]
+    note = f"{held:,} memories of one owner, {rounds} calls"
+    return [
+        _measured("one submit of a new text", submits, 5.0, note),
+        _measured("one recall", recalls, 6.0, note),
+        _measured("a submit and a recall, in turns", pairs, 22.0, note),
+    ]
+
+
+def _measured(name: str, took: list[float], reach: float, note: str) -> Measured:
+    beside = {"p95, ms": float(np.percentile(took, 95))}
+    return Measured(name, "ms", took, reach, at_most=True, note=note, beside=beside)
+
+
+def _row(text: str) -> dict[str, str]:
+    return {"owner_id": OWNER, "text": text}
+
+
+def _ms(call: Callable[..., Any], *words: Any) -> float:
+    begun = time.perf_counter()
+    call(*words)
+    return (time.perf_counter() - begun) * 1e3

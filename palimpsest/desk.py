@@ -20,8 +20,10 @@ from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.analysts import views_file
 from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lance import read_state
+from palimpsest.projections.recall import Recollections
 from palimpsest.projections.segments import reached
 from palimpsest.projections.verify import verify
+from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.checking import check_log
 from palimpsest.streams.embedded.desk import Answer, Rehearsal
 from palimpsest.streams.embedded.inbox import Inbox, ItemKind
@@ -63,6 +65,7 @@ class FrontDesk:
         self._lock = WriterLock(folder)
         self._embedder: Embedder | None = None
         self._session: WritingSession | None = None
+        self.recollections = Recollections()
 
     def close(self) -> None:
         """End the threads and let the files go."""
@@ -147,6 +150,18 @@ class FrontDesk:
             if time.monotonic() > deadline:
                 raise self._busy()
             time.sleep(POLL_SECONDS)
+
+    @contextmanager
+    def loaded(self, owner_id: str) -> Iterator[Ledger | None]:
+        """The ledger of an owner of whom this process has written, caught up with the log.
+
+        None where it is not in memory, or another process is writing.
+        """
+        if self._session is None:
+            yield None
+            return
+        with self.writing() as session:
+            yield session.writer.owners.loaded(owner_id) if session is not None else None
 
     def submit(
         self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES

@@ -6,11 +6,11 @@ A memory is found by any of its wordings, and returns its face.
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 
 import numpy as np
 import orjson
@@ -24,7 +24,7 @@ from palimpsest.projections.source import EventSource
 from palimpsest.projections.totals import Total
 from palimpsest.projections.vectors import decoded
 from palimpsest.streams.core.evolve import evolve
-from palimpsest.streams.core.ledger import Ledger, Memory
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -34,6 +34,8 @@ DECIMALS = 4
 TRIES = 20
 PAUSE_SECONDS = 0.05
 FEWEST = 32
+MOST_IN_MEMORY = 20_000
+"""Candidates of an owner up to which looking at all of them is quicker than asking LanceDB."""
 ADDED_UP = ("intensity", "metadata", "created_at", "updated_at", "occurred_at")
 FACE_COLUMNS = ("memory_id", "face", "namespace", *ADDED_UP)
 
@@ -216,13 +218,129 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-@dataclass(slots=True)
-class _Found:
-    """A memory on its way to being recalled."""
+class Recollection:
+    """The living memories of a ledger with the vectors of their texts, as numbers.
 
-    memory: Memory
-    score: float
-    wordings: list[Wording]
+    It follows the ledger: what it has decoded is kept for the next question.
+    """
+
+    def __init__(self, ledger: Ledger, dimension: int) -> None:
+        self.ledger = ledger
+        self.dimension = dimension
+        self._seen = -1
+        self._rows: dict[int, int] = {}
+        self._vectors: list[Vector] = []
+        self._units = np.empty((0, dimension), np.float32)
+        self._memories: list[Memory] = []
+        self._said = np.empty(0, np.intp)
+        self._by = np.empty(0, np.intp)
+
+    def recall(
+        self, query: Query, k: int, namespace: str | None, session_id: str | None = None
+    ) -> list[Recalled]:
+        """What `recall` returns of these memories."""
+        own = own_of(self.ledger, session_id) if session_id is not None else set()
+        found = [
+            (memory, score)
+            for memory, score in self._scores(query)
+            if namespace in (None, memory.namespace) and memory.id not in own
+        ]
+        found.sort(key=lambda one: (-one[1], one[0].members[0].decided_at, one[0].id))
+        return [_shown(memory, score) for memory, score in found[:k]]
+
+    def _scores(self, query: Query) -> Iterable[tuple[Memory, float]]:
+        """Every living memory that has a vector, with the cosine of its nearest text."""
+        if self._seen != self.ledger.seen:
+            self._follow()
+            self._seen = self.ledger.seen
+        cosines = self._units @ (query / (np.linalg.norm(query) or 1.0))
+        best = np.full(len(self._memories), -1.0)
+        np.maximum.at(best, self._by, cosines[self._said].astype(np.float64))
+        return zip(self._memories, best.round(DECIMALS).tolist(), strict=True)
+
+    def _follow(self) -> None:
+        memories: list[Memory] = []
+        said: list[int] = []
+        by: list[int] = []
+        for memory in self.ledger.memories():
+            if not memory.living:
+                continue
+            texts = (entry.distinct.vector for entry in memory.members if _stands(entry))
+            rows = [self._row(one) for one in (memory.face.vector, *texts) if self._fits(one)]
+            if rows:
+                said += rows
+                by += [len(memories)] * len(rows)
+                memories.append(memory)
+        self._memories, self._said, self._by = memories, np.array(said, int), np.array(by, int)
+        self._decode()
+
+    def _fits(self, vector: Vector | None) -> TypeGuard[Vector]:
+        return vector is not None and vector.dimension == self.dimension
+
+    def _row(self, vector: Vector) -> int:
+        """Where a vector's numbers are; they are told apart by identity, as `Decoded` does."""
+        row = self._rows.get(id(vector))
+        if row is None:
+            row = self._rows[id(vector)] = len(self._vectors)
+            self._vectors.append(vector)
+        return row
+
+    def _decode(self) -> None:
+        new = self._vectors[len(self._units) :]
+        if not new:
+            return
+        numbers = decoded(new, self.dimension).astype(np.float32)
+        norms = np.linalg.norm(numbers, axis=1, keepdims=True)
+        units = np.divide(numbers, norms, out=np.zeros_like(numbers), where=norms > 0)
+        self._units = np.concatenate([self._units, units])
+
+
+def _stands(entry: Entry) -> bool:
+    """Whether a candidate stands for its text."""
+    return entry.distinct.representative is entry
+
+
+def _shown(memory: Memory, score: float) -> Recalled:
+    total = Total.of(memory)
+    texts = [
+        Wording(candidate_id=entry.id, text=entry.text)
+        for entry in memory.members
+        if _stands(entry)
+    ]
+    return Recalled(
+        memory_id=memory.id,
+        face=memory.face.text,
+        score=score,
+        namespace=memory.namespace,
+        members=sorted(texts, key=lambda text: text["candidate_id"]),
+        intensity=total.intensity,
+        metadata=dict(total.metadata),
+        created_at=_told(memory.members[0].decided_at),
+        updated_at=_told(memory.updated),
+        occurred_at=_told(total.occurred_at) if total.occurred_at else None,
+    )
+
+
+class Recollections:
+    """Recollections of the owners that were asked about last."""
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._kept: OrderedDict[str, Recollection] = OrderedDict()
+
+    def of(self, ledger: Ledger, query: Query) -> Recollection | None:
+        """That of a ledger; None where LanceDB is quicker, or the vectors are another model's."""
+        vectors = (row.vector for scope in ledger.scopes.values() for row in scope.rows[:1])
+        fits = all(one is None or one.dimension == len(query) for one in vectors)
+        if not fits or len(ledger.entries) > MOST_IN_MEMORY:
+            return None
+        found = self._kept.pop(ledger.owner_id, None)
+        if found is None or found.ledger is not ledger or found.dimension != len(query):
+            found = Recollection(ledger, len(query))
+        self._kept[ledger.owner_id] = found
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+        return found
 
 
 def recall_as_of(
@@ -235,58 +353,7 @@ def recall_as_of(
     session_id: str | None = None,
 ) -> list[Recalled]:
     """What `recall` returned when the log's head was `position`, by folding it up to there."""
-    ledger, updated = Ledger(owner_id), dict[str, datetime]()
+    ledger = Ledger(owner_id)
     for recorded in source.of_owner(owner_id, upto=position):
-        touched = evolve(ledger, recorded.event)
-        updated.update(dict.fromkeys(touched.memories, recorded.event.time))
-    own = own_of(ledger, session_id) if session_id is not None else set()
-    found = [one for one in _all_found(ledger, vector, namespace) if one.memory.id not in own]
-    found.sort(key=lambda f: (-f.score, f.memory.members[0].decided_at, f.memory.id))
-    return [
-        Recalled(
-            memory_id=one.memory.id,
-            face=one.memory.face.text,
-            score=one.score,
-            namespace=one.memory.namespace,
-            members=sorted(one.wordings, key=lambda w: w["candidate_id"]),
-            intensity=total.intensity,
-            metadata=dict(total.metadata),
-            created_at=_told(one.memory.members[0].decided_at),
-            updated_at=_told(updated[one.memory.id]),
-            occurred_at=_told(total.occurred_at) if total.occurred_at else None,
-        )
-        for one, total in ((one, Total.of(one.memory)) for one in found[:k])
-    ]
-
-
-def _all_found(ledger: Ledger, query: Query, namespace: str | None) -> list[_Found]:
-    said: list[tuple[str, Vector | None]] = []
-    found: dict[str, _Found] = {}
-    for memory in ledger.memories():
-        if memory.living and namespace in (None, memory.namespace):
-            found[memory.id] = _Found(memory, -1.0, [])
-            said.append((memory.id, memory.face.vector))
-    for scope in ledger.scopes.values():
-        for distinct in scope.by_hash.values():
-            stands = distinct.representative
-            one = found.get(stands.memory.id) if stands is not None else None
-            if stands is None or one is None:
-                continue
-            one.wordings.append(Wording(candidate_id=stands.id, text=stands.text))
-            said.append((stands.memory.id, distinct.vector))
-    near = [(i, v) for i, v in said if v is not None and v.dimension == len(query)]
-    for (memory_id, _), score in zip(near, _cosines([v for _, v in near], query), strict=True):
-        found[memory_id].score = max(found[memory_id].score, round(score, DECIMALS))
-    reached = {memory_id for memory_id, _ in near}
-    return [one for memory_id, one in found.items() if memory_id in reached]
-
-
-def _cosines(vectors: list[Vector], query: Query) -> list[float]:
-    if not vectors:
-        return []
-    numbers = decoded(vectors, len(query)).astype(np.float64)
-    wide = query.astype(np.float64)
-    norms = np.sqrt((numbers * numbers).sum(axis=1) * (wide @ wide))
-    dots = numbers @ wide
-    scores: list[float] = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0).tolist()
-    return scores
+        evolve(ledger, recorded.event)
+    return Recollection(ledger, len(vector)).recall(vector, k, namespace, session_id)

@@ -114,6 +114,9 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             assert_never(event)
     keep_lost_texts(ledger, event.id, touched)
     keep_questions(ledger, touched)
+    for memory in touched.memories.values():
+        if memory is not None:
+            memory.updated = event.time
     return touched
 
 

@@ -181,16 +181,17 @@ class Memory:
 
     Its face is folded when somebody asks for it, and continued as long as nobody has to fold it
     anew. `texted`: a text was composed for one of its joins. `apart` is the request that is taking
-    it apart, of whose parts this is one.
+    it apart, of whose parts this is one. `updated` is the time of the last event that touched it.
     """
 
-    __slots__ = ("_again", "_face", "apart", "last_place", "members", "texted")
+    __slots__ = ("_again", "_face", "apart", "last_place", "members", "texted", "updated")
 
     def __init__(self, members: list[Entry], last_place: int, face: Face | None = None) -> None:
         self.members = members
         self.last_place = last_place
         self.texted = False
         self.apart: Apart | None = None
+        self.updated = members[0].decided_at
         self._face = face
         self._again = False
 

@@ -65,6 +65,11 @@ class Owners:
             self._loaded.move_to_end(owner_id)
         return found
 
+    def loaded(self, owner_id: str) -> Ledger | None:
+        """The owner's ledger, if it is in memory."""
+        found = self._loaded.get(owner_id)
+        return found.ledger if found is not None else None
+
     def catch_up(self) -> None:
         """Fold what another writer appended while this one did not hold the lock.
 

@@ -1,0 +1,79 @@
+"""A process that has written recalls from its ledgers, another one from LanceDB: they agree."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest import Palimpsest, RefusedError
+from palimpsest.contracts.requests import Selection
+from palimpsest.projections import recall as recalling
+
+WORDS = "tea kettle boat shed Paris Berlin blue car paints clocks sings".split()
+QUERIES = ("tea in the shed", "Paris")
+
+
+def texts(chance: random.Random, count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "owner_id": chance.choice(["ann", "ben"]),
+            "text": " ".join(chance.choices(WORDS, k=chance.randint(2, 4))),
+            "namespace": chance.choice(["home", "work"]),
+            "session_id": chance.choice(["s1", "s2"]),
+            "intensity": chance.random(),
+        }
+        for _ in range(count)
+    ]
+
+
+def agree(writer: Palimpsest, queries: tuple[str, ...]) -> None:
+    with Palimpsest.open(writer.folder, create=False) as reader:
+        for owner in ("ann", "nobody"):
+            for query in queries:
+                for words in ({"k": 50}, {"namespace": "home"}, {"session_id": "s1"}):
+                    here: Any = writer.recall(owner, query, **words)
+                    assert here == reader.recall(owner, query, **words)
+    assert writer.recall("ann", queries[0])
+
+
+def test_both_ways_recall_the_same(memories: Palimpsest) -> None:
+    chance = random.Random(4)
+    for _ in range(2):
+        memories.submit(texts(chance, 12))
+        agree(memories, QUERIES)
+        joins = memories.sql("SELECT decision_id FROM joins WHERE standing")
+        for join in chance.sample(joins, min(2, len(joins))):
+            try:
+                memories.unmerge(decision_id=join["decision_id"])
+            except RefusedError:
+                continue
+        pair = memories.sql(
+            "SELECT a.candidate_id AS a, b.candidate_id AS b FROM candidates a"
+            " JOIN candidates b USING (owner_id, namespace)"
+            " WHERE a.memory_id < b.memory_id ORDER BY 1, 2 LIMIT 1"
+        )[0]
+        memories.merge(pair["a"], pair["b"], face=pair["b"])
+        gone = memories.sql("SELECT candidate_id FROM candidates ORDER BY 1")
+        memories.retract(Selection(candidate_id=chance.choice(gone)["candidate_id"]))
+        agree(memories, QUERIES)
+
+
+def test_what_another_process_wrote_is_recalled_too(memories: Palimpsest) -> None:
+    memories.submit({"owner_id": "ann", "text": "tea in the shed"})
+    assert len(memories.recall("ann", "tea")) == 1
+    with Palimpsest.open(memories.folder) as other:
+        other.submit({"owner_id": "ann", "text": "a blue car"})
+    assert memories.recall("ann", "car", k=1)[0]["face"] == "a blue car"
+
+
+def test_a_large_owner_is_asked_of_lancedb(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    memories.submit([{"owner_id": "ann", "text": f"{word} {word}"} for word in WORDS])
+    live = memories.recall("ann", "tea", k=20)
+    monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 3)
+    monkeypatch.delattr(recalling.Recollection, "recall")
+    assert memories.recall("ann", "tea", k=20) == live

@@ -27,7 +27,7 @@ from palimpsest.projections.totals import Total
 from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.touched import Touched
 
-MANY_MEMBERS = 64
+MANY_MEMBERS = 8
 """Above it, what a memory's members add up to is kept between commits, not summed anew."""
 MOST_SUMS = 20_000
 

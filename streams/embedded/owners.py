@@ -21,11 +21,13 @@ class Loaded:
     """An owner's ledger and the search indexes that follow it.
 
     `broken` are the scopes that could not be searched: nobody tries again with every candidate.
+    `size` is how many candidates it had when that was last counted.
     """
 
     ledger: Ledger
     indexes: dict[str, ScopeIndex] = field(default_factory=dict)
     broken: dict[str, SearchError] = field(default_factory=dict)
+    size: int = 0
 
     def index(self, namespace: str, policy: Policy, dimension: int) -> ScopeIndex:
         """The index of a scope, built when first asked for; SearchError for a broken one."""
@@ -50,6 +52,8 @@ class Owners:
         self._log = log
         self.most = most_candidates
         self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self._asked: set[str] = set()
+        self._total = 0
         self.position = log.head()
 
     def __len__(self) -> int:
@@ -59,6 +63,7 @@ class Owners:
     def get(self, owner_id: str) -> Loaded:
         """The owner, folded from the log if it is not in memory."""
         found = self._loaded.get(owner_id)
+        self._asked.add(owner_id)
         if found is None:
             found = self._loaded[owner_id] = Loaded(fold_owner(self._log, owner_id))
         else:
@@ -79,6 +84,7 @@ class Owners:
         for owner_id in self._log.owners_since(self.position, upto=head):
             owner = self._loaded.get(owner_id)
             if owner is not None:
+                self._asked.add(owner_id)
                 self._go_on(owner.ledger, head)
         self.position = head
 
@@ -87,14 +93,15 @@ class Owners:
             for one in self._log.of_owner(ledger.owner_id, after=self.position, upto=head):
                 evolve(ledger, one.event)
         except KeyError:
-            self._loaded.pop(ledger.owner_id)
+            self.forget({ledger.owner_id})
             fold_owner(self._log, ledger.owner_id, head)  # says which event is damaged
             raise
 
     def forget(self, owner_ids: set[str]) -> None:
         """Drop owners whose ledgers hold events that the log could not take."""
         for owner_id in owner_ids:
-            self._loaded.pop(owner_id, None)
+            left = self._loaded.pop(owner_id, None)
+            self._total -= left.size if left is not None else 0
 
     def forget_indexes(self) -> None:
         """Drop the indexes: another policy searches otherwise."""
@@ -103,11 +110,17 @@ class Owners:
             owner.broken.clear()
 
     def trim(self) -> None:
-        """Let the least recently used leave until the rest is within the bound."""
-        total = sum(len(owner.ledger.entries) for owner in self._loaded.values())
-        while total > self.most and len(self._loaded) > 1:
+        """Let the least recently used leave until the rest is within the bound.
+
+        Only the owners that were asked for since can have grown: the others are not counted anew.
+        """
+        for owner in filter(None, map(self._loaded.get, self._asked)):
+            self._total += len(owner.ledger.entries) - owner.size
+            owner.size = len(owner.ledger.entries)
+        self._asked.clear()
+        while self._total > self.most and len(self._loaded) > 1:
             _, left = self._loaded.popitem(last=False)
-            total -= len(left.ledger.entries)
+            self._total -= left.size
             # What holds each other would stay until the collector walks all that is in memory.
             left.ledger.dissolve()
 

@@ -47,3 +47,22 @@ def test_one_owner_may_be_larger_than_the_bound(tmp_path: Path) -> None:
         owners.most = 1
         owners.trim()
         assert owners.get("ann").ledger is ledger
+
+
+def test_who_grew_is_counted_anew_and_who_was_forgotten_no_more(tmp_path: Path) -> None:
+    def say(owner: str, *texts: str) -> None:
+        runtime.submit(*({"owner_id": owner, "text": text} for text in texts))
+
+    with Runtime(tmp_path / "log.sqlite") as runtime:
+        owners = runtime.writer.owners
+        owners.most = 3
+        say("ann", "red")
+        say("bob", "blue")
+        assert len(owners) == 2
+        say("bob", "green", "white")
+        assert owners.loaded("ann") is None
+        assert owners.loaded("bob") is not None
+        owners.forget({"bob"})
+        say("ann", "black")
+        say("cleo", "red")
+        assert owners.loaded("ann") is not None

@@ -171,7 +171,9 @@ def counted(verb: str, done: str, answer: Mapping[str, Any]) -> str:
     others = _count("refused", answer)
     refused = f"; {others} refused" if others else ""
     count, owners = _many(_count(done, answer), what), _many(answer["owners"], "owner")
-    return f"{count} of {owners} {verb}{refused}"
+    asks = answer.get("asks", 0)
+    asked = f"; {_many(asks, 'question')} to the judge would be open again" if asks else ""
+    return f"{count} of {owners} {verb}{refused}{asked}"
 
 
 def meant(done: str, answer: Mapping[str, Any]) -> int:

@@ -135,17 +135,20 @@ def _in_bulk(desk: Desk, request: BulkRequest) -> Answer:
     """One step per owner and join or candidate, committed in parts; nothing is done twice.
 
     A dry run tells of each what it is: a count does not show that a selection meant the wrong ones.
+    And it counts the questions that would be open again, each of which the judge is paid for.
     """
     done: list[str] = []
     refused: list[dict[str, str]] = []
     told: list[dict[str, Any]] = []
     owners = 0
+    asks = 0
     steps = 0
     for owner_id in list(_owners(desk, request.selection)):
         ledger = desk.ledger(owner_id)
         commands = _expanded(ledger, request)
         owners += bool(commands)
         steps = _committed(desk, steps + len(ledger.entries))
+        before = _asking(ledger) if request.dry_run else set()
         for command in commands:
             target = _target(command)
             if request.dry_run:
@@ -155,9 +158,16 @@ def _in_bulk(desk: Desk, request: BulkRequest) -> Answer:
             if not why:
                 done.append(target)
             steps = _committed(desk, steps + 1)
+        asks += len(_asking(ledger) - before) if request.dry_run else 0
     answer: Answer = {DONE[request.request]: done, "refused": refused, "owners": owners}
     what = "joins" if isinstance(request.selection, JoinSelection) else "candidates"
-    return answer | ({what: told} if request.dry_run else {})
+    return answer | ({what: told, "asks": asks} if request.dry_run else {})
+
+
+def _asking(ledger: Ledger) -> set[tuple[str, str]]:
+    """The pairs that the judge is to be asked about."""
+    entries = ledger.entries.values()
+    return {(entry.id, neighbour_id) for entry in entries for neighbour_id in entry.open}
 
 
 def _target(command: Step) -> str:

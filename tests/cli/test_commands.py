@@ -215,6 +215,7 @@ def test_reverse_counts_first_and_then_does(stocked: CommandLine) -> None:
     selection = ["--decision", "manual_join", "--owner", "ada"]
     planned = stocked.json("reverse", *selection, "--dry-run")
     [join] = planned.pop("joins")
+    assert planned.pop("asks") == 0
     assert planned == {"reversed": [decision], "refused": [], "owners": 1}
     assert stocked.json("status")["memories"] == 1
     assert stocked.json("reverse", *selection) == planned

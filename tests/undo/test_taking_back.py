@@ -17,7 +17,7 @@ from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import SettleRequest
+from palimpsest.contracts.requests import JoinSelection, SettleRequest
 from palimpsest.streams.policies import load_policy
 
 DOGS = ("Ada has a big dog.", "Ada has a large dog.", "Ada has two large dogs.")
@@ -96,6 +96,22 @@ def test_a_question_outlives_a_mistaken_merge(tmp_path: Path, mistake: bool) -> 
         assert told.waits() == (1, 1)
         assert told.settle("Ada has two big dogs.", (DOGS[0], "same")) is None
         assert told.memories() == [[DOGS[0], "Ada has two big dogs."], [KEY]]
+
+
+def test_a_bulk_dry_run_counts_the_questions_that_it_opens_again(tmp_path: Path) -> None:
+    with telling(tmp_path) as told:
+        for text in DOGS:
+            told.say(text)
+        asked = told.store.show_candidate(told.ids[DOGS[2]])["evidence"]["asked"]
+        waited = told.waits()[1]
+        told.store.merge(told.ids[DOGS[2]], asked[0], because="mistaken")
+        assert len(asked) == 2
+        assert told.waits()[1] < waited
+        selection = JoinSelection(decision="manual_join")
+        planned = told.store.reverse(selection, dry_run=True)
+        assert planned["asks"] == 1, "the one that is left: of the other a person has said enough"
+        told.store.reverse(selection)
+        assert told.waits()[1] == waited
 
 
 @pytest.mark.parametrize("at_once", [True, False])

@@ -31,7 +31,7 @@ PRESET = load_policy(POLICY)
 COMPOSED = "Alice told the team twice."
 
 Logged = Callable[[str], list[str]]
-LINE = re.compile(r"^\S+ \S+ (\w+) streams\.\S+: (DEDUP_.*)$", re.MULTILINE)
+LINE = re.compile(r"^\S+ \S+ (\w+) palimpsest\.streams\.\S+: (DEDUP_.*)$", re.MULTILINE)
 
 
 def damaged(folder: Path, policy: Policy) -> list[bytes]:

@@ -157,13 +157,33 @@ class Cluster:
 
     async def ends(self) -> dict[tuple[str, int], int]:
         """Where the topics that a store follows end."""
+        async with reader(self.connection) as consumer:
+            return await self._ends(consumer)
+
+    async def ends_of_all(self) -> dict[tuple[str, int], int]:
+        """The same, once no transaction is open any more.
+
+        A broker may write the marker on decisions after that on the offsets, by which they are
+        acknowledged: until then the end is where it was.
+        """
+        async with (
+            reader(self.connection) as committed,
+            reader(self.connection, "read_uncommitted") as written,
+        ):
+            for pause in pauses("all transactions have ended", PATIENCE):
+                ends = await self._ends(committed)
+                if ends == await self._ends(written):
+                    break
+                await asyncio.sleep(pause)
+            return ends
+
+    async def _ends(self, consumer: AIOKafkaConsumer) -> dict[tuple[str, int], int]:
         at = [
             self.topics.at(kind, partition)
             for kind in ("decisions", "dead_letters")
             for partition in range(self.topics.partitions)
         ]
-        async with reader(self.connection) as consumer:
-            ends = await consumer.end_offsets(at)
+        ends = await consumer.end_offsets(at)
         return {(one.topic, one.partition): end for one, end in ends.items()}
 
     def followed(self, name: str = "store") -> None:

@@ -167,5 +167,5 @@ class ClusterRuntime:
     def _settle(self) -> None:
         """Wait until everything published is decided, and the store has followed."""
         self.cluster.decided()
-        ends = self.cluster.run(self.cluster.ends())
+        ends = self.cluster.run(self.cluster.ends_of_all())
         eventually(lambda: has_followed(self._store, ends), "the store has followed")

@@ -173,9 +173,9 @@ class Cluster:
             for pause in pauses("all transactions have ended", PATIENCE):
                 ends = await self._ends(committed)
                 if ends == await self._ends(written):
-                    break
+                    return ends
                 await asyncio.sleep(pause)
-            return ends
+        raise AssertionError("pauses end by an error")
 
     async def _ends(self, consumer: AIOKafkaConsumer) -> dict[tuple[str, int], int]:
         at = [

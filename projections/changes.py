@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from palimpsest.contracts.events import (
     AnyEvent,
     Decided,
@@ -44,7 +42,7 @@ class Changes:
         self._facts: list[Fact] = []
         self._entries: dict[str, tuple[int, Entry]] = {}
         self._distincts: dict[str, tuple[int, Entry]] = {}
-        self._memories: dict[str, tuple[int, datetime, Memory | None]] = {}
+        self._memories: dict[str, tuple[int, Memory | None]] = {}
         self._reviews: dict[str, ReviewState] = {}
         self._new: set[str] = set()
         self._models = Models()
@@ -67,7 +65,7 @@ class Changes:
         for memory_id, memory in touched.memories.items():
             if memory is None and memory_id == event.subject and isinstance(event, Decided):
                 continue  # it joined at once, and never was a memory of its own
-            self._memories[memory_id] = (position, event.time, memory)
+            self._memories[memory_id] = (position, memory)
             if not isinstance(event, Decided):
                 self._sums.pop(memory_id, None)
         for decision_id, review in touched.reviews.items():
@@ -96,9 +94,7 @@ class Changes:
         self._begin()
         return rows
 
-    def _memory(
-        self, key: str, position: int, time: datetime, memory: Memory | None
-    ) -> MemoryState | Gone:
+    def _memory(self, key: str, position: int, memory: Memory | None) -> MemoryState | Gone:
         if memory is None or not memory.living:
             return Gone(position, key)
         first, face, total = memory.members[0], memory.face, self._sum(memory)
@@ -119,7 +115,7 @@ class Changes:
             accesses=total.accesses,
             last_accessed=total.last_accessed,
             created_at=first.decided_at,
-            updated_at=time,
+            updated_at=memory.updated,
             occurred_at=total.occurred_at,
             intensity=total.intensity,
             metadata=as_json(total.metadata),

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 Query = NDArray[np.float32]
 DECIMALS = 4
+MOST_RECOLLECTED = 64
+"""Owners whose texts are kept as numbers for the next question."""
 TRIES = 20
 PAUSE_SECONDS = 0.05
 FEWEST = 32
@@ -324,8 +326,7 @@ def _shown(memory: Memory, score: float) -> Recalled:
 class Recollections:
     """Recollections of the owners that were asked about last."""
 
-    def __init__(self, most: int = 64) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._kept: OrderedDict[str, Recollection] = OrderedDict()
 
     def of(self, ledger: Ledger, query: Query) -> Recollection | None:
@@ -338,7 +339,7 @@ class Recollections:
         if found is None or found.ledger is not ledger or found.dimension != len(query):
             found = Recollection(ledger, len(query))
         self._kept[ledger.owner_id] = found
-        if len(self._kept) > self._most:
+        if len(self._kept) > MOST_RECOLLECTED:
             self._kept.popitem(last=False)
         return found
 

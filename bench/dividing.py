@@ -17,8 +17,8 @@ from palimpsest import Palimpsest
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
 ROUNDS = 5

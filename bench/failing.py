@@ -25,7 +25,7 @@ from bench.sentences import sentences
 from palimpsest.streams.cluster.importing import import_lines
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.worker import SESSION_SECONDS
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
 EACH = 10

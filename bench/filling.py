@@ -16,7 +16,7 @@ from palimpsest.contracts.identity import candidate_id, decision_id_of, policy_i
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.word import policy_event
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 
 AT_ONCE = 2_000
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)

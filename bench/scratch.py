@@ -13,12 +13,12 @@ from pathlib import Path
 import orjson
 
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.embedded.inputs import Input, Outcome
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedded.pipeline import Rows, run
 from palimpsest.streams.embedder import Embedder, Engine
 from palimpsest.streams.intake import RawRow, RowCounter, understand
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.writing import WritingSession
 
 Said = tuple[str, str]

@@ -18,8 +18,8 @@ from bench.judge import service
 from bench.scratch import Said, inputs
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 
 ROUNDS = 3

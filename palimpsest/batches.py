@@ -31,8 +31,8 @@ from palimpsest.judging import OnDemand
 from palimpsest.reader import MOST, Reader
 from palimpsest.reviewing import review
 from palimpsest.streams.dedupe import Tell
-from palimpsest.streams.embedded.desk import Answer
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.write.desk import Answer
 
 Result = TypeVar("Result")
 

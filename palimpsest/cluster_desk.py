@@ -38,13 +38,13 @@ from palimpsest.interrupts import between_windows
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.expand import reinstate_one
-from palimpsest.streams.embedded.desk import Answer
-from palimpsest.streams.embedded.inputs import Input, Outcome
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedded.pipeline import Rows
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.desk import Answer
+from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.viewing import decision_id_of_or_none
 
 if TYPE_CHECKING:

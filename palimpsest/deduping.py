@@ -12,8 +12,8 @@ from palimpsest.contracts.requests import AnyRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.judging import Judging
 from palimpsest.streams.dedupe import Pairing, Proposal, Run, Tell, proposals
-from palimpsest.streams.embedded.desk import Answer
-from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.write.desk import Answer
+from palimpsest.streams.write.owners import fold_owner
 
 _log = logging.getLogger(__name__)
 

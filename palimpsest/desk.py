@@ -24,17 +24,17 @@ from palimpsest.projections.recall import Recollections
 from palimpsest.projections.segments import reached
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.embedded.checking import check_log
-from palimpsest.streams.embedded.desk import Answer, Rehearsal
 from palimpsest.streams.embedded.inbox import Inbox, ItemKind
-from palimpsest.streams.embedded.inputs import Input, Outcome
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedded.log import Log
-from palimpsest.streams.embedded.operations import carry_out
 from palimpsest.streams.embedded.pipeline import WINDOW, Rows, run
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
+from palimpsest.streams.log.checking import check_log
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.desk import Answer, Rehearsal
+from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.operations import carry_out
 from palimpsest.writing import WritingSession
 
 Asked = TypeVar("Asked")

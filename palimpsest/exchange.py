@@ -12,9 +12,9 @@ from typing import IO, Any
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.embedded.dead_letters import DeadLetters, LetterState
-from palimpsest.streams.embedded.importing import import_lines
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.dead_letters import DeadLetters, LetterState
+from palimpsest.streams.log.importing import import_lines
+from palimpsest.streams.log.log import Log
 
 
 def export_log(desk: FrontDesk, file: Path, progress: Callable[[int], None] | None) -> int:

@@ -24,11 +24,11 @@ from palimpsest.streams.cluster.stopping import StoppedError, unless
 from palimpsest.streams.cluster.topics import Kind, Topics, topic_id
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.embedded.dead_letters import DeadLetters
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedded.log import Log
-from palimpsest.streams.embedded.owners import Owners
-from palimpsest.streams.embedded.writer import Effect, no_effect
+from palimpsest.streams.log.dead_letters import DeadLetters
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.owners import Owners
+from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
 Result = TypeVar("Result")

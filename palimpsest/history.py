@@ -12,7 +12,7 @@ from palimpsest.desk import FrontDesk
 from palimpsest.projections.analysts import queries
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import settle_question
-from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.write.owners import fold_owner
 
 _BY_KIND = """
 SELECT decision, count(*) AS n FROM decisions WHERE position <= ?

@@ -15,8 +15,6 @@ import orjson
 
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
 from palimpsest.desk import FrontDesk
-from palimpsest.streams.embedded.dead_letters import DeadLetter, DeadLetters, Headers
-from palimpsest.streams.embedded.inputs import Input, Outcome
 from palimpsest.streams.intake import (
     Form,
     RawRow,
@@ -27,6 +25,8 @@ from palimpsest.streams.intake import (
     parse,
     understand,
 )
+from palimpsest.streams.log.dead_letters import DeadLetter, DeadLetters, Headers
+from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.wrong_files import advice
 
 KeepGoing = bool | Callable[[str], bool]

@@ -13,7 +13,7 @@ from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.streams.cluster.client import Asked, Client
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import read_topics, topic_id
-from palimpsest.streams.embedded.inputs import Input
+from palimpsest.streams.write.inputs import Input
 
 Result = TypeVar("Result")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from palimpsest.streams.embedded.inputs import Input, Outcome
 from palimpsest.streams.intake import RawRow, understand
+from palimpsest.streams.write.inputs import Input, Outcome
 
 
 def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:

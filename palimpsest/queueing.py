@@ -11,7 +11,7 @@ from palimpsest.desk import FrontDesk
 from palimpsest.projections.analysts import query
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.separations import separation
-from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.write.owners import fold_owner
 
 Waits = Literal["pending", "contradicts", "unreviewed"]
 

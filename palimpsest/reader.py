@@ -15,8 +15,8 @@ from palimpsest.calls import Id, Place, Turn, Words, checked
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.events import Decision
 from palimpsest.desk import FrontDesk
-from palimpsest.streams.embedded.as_of import AsOf
-from palimpsest.streams.embedded.dead_letters import LetterState
+from palimpsest.streams.log.as_of import AsOf
+from palimpsest.streams.log.dead_letters import LetterState
 
 MOST_RECALLED = 100_000
 """Memories of one answer, at most."""

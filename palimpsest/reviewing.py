@@ -23,8 +23,8 @@ from palimpsest.streams.core.operate import unmerge
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.separations import said_of
 from palimpsest.streams.dedupe import Tell
-from palimpsest.streams.embedded.owners import fold_owner
 from palimpsest.streams.judge.pairs import Pair, Side
+from palimpsest.streams.write.owners import fold_owner
 
 REJECTIONS = frozenset(
     {"token_reject", "session_reject", "auto_reject", "llm_reject", "fallback_reject"}

@@ -40,12 +40,12 @@ from palimpsest.ingesting import (
 )
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.embedded.desk import Answer
-from palimpsest.streams.embedded.inputs import Outcome
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from palimpsest.streams.intake import Form
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.desk import Answer
+from palimpsest.streams.write.inputs import Outcome
 
 
 def _no_text(candidates: object) -> object:

@@ -13,10 +13,10 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.desk import FrontDesk
 from palimpsest.streams.core.questions import compose_question, settle_question
-from palimpsest.streams.embedded.owners import Owners
-from palimpsest.streams.embedded.verifications import Waiting
 from palimpsest.streams.judge.verifier import request_id
 from palimpsest.streams.judge.verifying import Answered, Taken
+from palimpsest.streams.log.verifications import Waiting
+from palimpsest.streams.write.owners import Owners
 
 Result = TypeVar("Result")
 ROWS = 256

@@ -24,7 +24,7 @@ from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
-from palimpsest.streams.embedded.as_of import AsOf, position_as_of
+from palimpsest.streams.log.as_of import AsOf, position_as_of
 
 
 def recall(

@@ -21,14 +21,14 @@ from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.embedded.desk import Answer, WriterDesk
 from palimpsest.streams.embedded.inbox import Inbox, Item
-from palimpsest.streams.embedded.inputs import Input, Outcome
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedded.pipeline import decide_all
-from palimpsest.streams.embedded.serving import Asked, serve, serve_all, understood
-from palimpsest.streams.embedded.writer import Effect, Writer, no_effect
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.desk import Answer, WriterDesk
+from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.serving import Asked, serve, serve_all, understood
+from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 _log = logging.getLogger(__name__)
 

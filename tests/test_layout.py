@@ -27,6 +27,14 @@ MAY_IMPORT = {
 }
 """Of streams, the read side uses the pure parts alone."""
 
+MAY_NOT_IMPORT = {
+    "palimpsest.streams.log": ("write", "embedded", "cluster"),
+    "palimpsest.streams.write": ("embedded", "cluster"),
+    "palimpsest.streams.embedded": ("cluster",),
+    "palimpsest.streams.cluster": ("embedded",),
+}
+"""The runtimes share the log and the writer, and know nothing of each other."""
+
 PURE_MODULES = frozenset(
     "__future__ abc annotated_types base64 binascii bisect collections contracts copy dataclasses"
     " datetime decimal enum fractions functools hashlib heapq itertools json math numbers numpy"
@@ -95,6 +103,18 @@ def wrong_imports(modules: Tree) -> list[str]:
     ]
 
 
+def wrong_runtimes(modules: Tree) -> list[str]:
+    """Return `importer -> imported` where what the runtimes share knows one, or one the other."""
+    return [
+        f"{module} -> {name}"
+        for package, others in MAY_NOT_IMPORT.items()
+        for module, tree in modules.items()
+        if within(module, (package,))
+        for name in imported(tree)
+        if within(name, tuple(f"palimpsest.streams.{other}" for other in others))
+    ]
+
+
 def reached_by_core(modules: Tree) -> set[str]:
     """Return the core and every module of ours that importing it runs, packages included."""
     reached: set[str] = set()
@@ -156,6 +176,12 @@ def test_imports_point_one_way() -> None:
     modules = parse(ROOT)
     assert {layer_of(name) for name in modules} == set(MAY_IMPORT)
     assert wrong_imports(modules) == []
+
+
+def test_the_runtimes_share_the_log_and_the_writer_alone() -> None:
+    modules = parse(ROOT)
+    assert all(package in modules for package in MAY_NOT_IMPORT)
+    assert wrong_runtimes(modules) == []
 
 
 def test_the_core_is_pure() -> None:

@@ -167,8 +167,8 @@ def _store(settings: Settings, tell: Tell) -> Iterator[Finding]:
 def _log(settings: Settings, tell: Tell) -> Iterator[Finding]:
     """The log, every event of it; and how far the projections are."""
     from palimpsest.store import Palimpsest
-    from palimpsest.streams.embedded.checking import check_log
-    from palimpsest.streams.embedded.log import Log
+    from palimpsest.streams.log.checking import check_log
+    from palimpsest.streams.log.log import Log
 
     try:
         with Log.open(settings.store / LOG_FILE) as log:

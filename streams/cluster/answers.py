@@ -9,7 +9,7 @@ import orjson
 
 from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.topics import LARGEST
-from palimpsest.streams.embedded.desk import Answer
+from palimpsest.streams.write.desk import Answer
 
 MOST_BYTES = LARGEST - 64 * 1024
 """Of an answer; the rest of what a record may have is for its key and its frame."""

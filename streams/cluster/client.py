@@ -20,8 +20,8 @@ from palimpsest.streams.cluster.partition import SOURCE
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.publishing import BATCH_BYTES, REQUEST_BYTES
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded.inputs import Input
 from palimpsest.streams.intake import Prepared, RawRow, understand
+from palimpsest.streams.write.inputs import Input
 
 CANDIDATE = "palimpsest.candidate.v1"
 POLL_SECONDS = 0.2

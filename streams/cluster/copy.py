@@ -17,7 +17,7 @@ from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.wire import Envelope, decode, envelope_of
 from palimpsest.streams.cluster.records import Done, Outgoing
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.embedded.log import Lines, Log
+from palimpsest.streams.log.log import Lines, Log
 
 CACHE_KIB = 16 * 1024
 """Of one copy: a worker has one for each of its partitions."""

@@ -8,8 +8,8 @@ from palimpsest.contracts.commands import Operation
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.embedded.desk import Rehearsal, WriterDesk
-from palimpsest.streams.embedded.writer import Writer
+from palimpsest.streams.write.desk import Rehearsal, WriterDesk
+from palimpsest.streams.write.writer import Writer
 
 
 class Interrupted(TransientError):

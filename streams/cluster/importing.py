@@ -14,7 +14,7 @@ from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.records import Outgoing, policy_record
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded.importing import exported_events
+from palimpsest.streams.log.importing import exported_events
 
 AT_ONCE = 500
 """Events of one transaction."""

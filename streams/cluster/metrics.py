@@ -25,9 +25,9 @@ from palimpsest.streams.cluster.copy import Publish
 from palimpsest.streams.cluster.figures import Board, Figure
 from palimpsest.streams.cluster.records import Done, Outgoing, rejected_for
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.embedded.log import Lines
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.embedder.contract import Engine
+from palimpsest.streams.log.log import Lines
 
 Stage = Literal["catch_up", "read", "embed", "decide", "publish"]
 LETTERS_PER_MINUTE = 100

@@ -28,12 +28,12 @@ from palimpsest.streams.cluster.records import (
 )
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.core.questions import compose_question, settle_question
-from palimpsest.streams.embedded.desk import Answer
-from palimpsest.streams.embedded.inputs import Input, Outcome
-from palimpsest.streams.embedded.serving import Asked, serve, understood
-from palimpsest.streams.embedded.writer import Effect, Window, Writer, no_effect
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow
+from palimpsest.streams.write.desk import Answer
+from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.serving import Asked, serve, understood
+from palimpsest.streams.write.writer import Effect, Window, Writer, no_effect
 
 _log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.records import Done, Outgoing, decision_record, done_with
 from palimpsest.streams.cluster.topics import LARGEST, Kind, Topics
-from palimpsest.streams.embedded.log import Lines
-from palimpsest.streams.embedded.writer import Effect, no_effect
+from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,6 @@ from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.identity import digest
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.topics import LARGEST
-from palimpsest.streams.embedded.dead_letters import Arrived
-from palimpsest.streams.embedded.inputs import Input, Outcome
 from palimpsest.streams.intake import (
     Meaning,
     Prepared,
@@ -24,6 +22,8 @@ from palimpsest.streams.intake import (
     prepare,
     understand,
 )
+from palimpsest.streams.log.dead_letters import Arrived
+from palimpsest.streams.write.inputs import Input, Outcome
 
 Headers = tuple[tuple[str, bytes], ...]
 OURS = "palimpsest-"

@@ -25,8 +25,8 @@ from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.standby import Standby
 from palimpsest.streams.cluster.thread import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
-from palimpsest.streams.embedded.writer import Effect, no_effect
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
 MOST_CANDIDATES = 80_000

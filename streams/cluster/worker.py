@@ -40,9 +40,9 @@ from palimpsest.streams.cluster.station import AGAIN_SECONDS, Station  # noqa: E
 from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E402
 from palimpsest.streams.cluster.waiting import ask_waiting  # noqa: E402
 from palimpsest.streams.cluster.watch import Watch  # noqa: E402
-from palimpsest.streams.embedded.writer import Effect, no_effect  # noqa: E402
 from palimpsest.streams.embedder import Embedder  # noqa: E402
 from palimpsest.streams.ending import end_in_time  # noqa: E402
+from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
 
 _log = logging.getLogger(__name__)
 

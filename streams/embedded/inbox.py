@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from palimpsest.streams.embedded.database import Database
+from palimpsest.streams.log.database import Database
 
 ItemKind = Literal["candidates", "request"]
 

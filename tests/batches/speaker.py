@@ -9,7 +9,7 @@ from typing import Any
 from palimpsest import Palimpsest
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.embedded.verifications import Waiting
+from palimpsest.streams.log.verifications import Waiting
 from tests.cluster.cluster import eventually, said
 from tests.reliability.processes import Child
 

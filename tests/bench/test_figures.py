@@ -16,9 +16,9 @@ from bench.registry import FIGURES
 from bench.scratch import scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
-from palimpsest.streams.embedded.log import Log
-from palimpsest.streams.embedded.owners import fold_owner
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.owners import fold_owner
 
 
 def test_sentences_are_distinct_and_the_same_each_time() -> None:

@@ -16,8 +16,8 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.output import Output
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.embedded.dead_letters import Arrived, DeadLetters
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.dead_letters import Arrived, DeadLetters
+from palimpsest.streams.log.log import Log
 from tests.cli.conftest import CommandLine, row
 
 PARIS = "Ada lives in Paris near the canal"

@@ -19,9 +19,9 @@ from palimpsest.streams import embedder
 from palimpsest.streams.cluster import assigned, catching_up, following, watch, worker
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded import operations
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write import operations
 from tests.reliability.child import Plan, effect_of, main, take
 from tests.reliability.child import live as type_commands
 from tests.stub_engine import StubEngine, load_stub

@@ -24,8 +24,8 @@ from palimpsest.streams.cluster.following import reader
 from palimpsest.streams.cluster.missed import worker_group
 from palimpsest.streams.cluster.setup import create
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded.inputs import Input
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.inputs import Input
 from tests.reliability.processes import Child, Forge
 
 PATIENCE = 60.0

@@ -16,16 +16,16 @@ from palimpsest.projections.analysts import query
 from palimpsest.streams.cluster.client import as_record
 from palimpsest.streams.cluster.importing import import_lines
 from palimpsest.streams.cluster.questions import TopicQuestions
-from palimpsest.streams.embedded.dead_letters import DeadLetters
-from palimpsest.streams.embedded.inputs import Input
-from palimpsest.streams.embedded.log import Log
-from palimpsest.streams.embedded.owners import fold_owner
 from palimpsest.streams.judge.docket import Asked
 from palimpsest.streams.judge.verifying import Tally
+from palimpsest.streams.log.dead_letters import DeadLetters
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.inputs import Input
+from palimpsest.streams.write.owners import fold_owner
 from tests.cluster.cluster import Cluster, eventually, has_followed, is_shown, said
 from tests.conformance.runtime import verified
 from tests.reliability.processes import Forge
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 FEW_PARTITIONS = 2
 """Enough to be more than one: each costs a producer at each start of a worker."""

@@ -14,7 +14,7 @@ from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_rea
 from tests.cluster.load import publish
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 Raw = tuple[int, bytes | None, Any, Any]
 TAKEN = 16

@@ -20,7 +20,7 @@ from tests.cluster.load import Load
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.processes import Child, Forge
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 KILLS = int(os.environ.get("PALIMPSEST_KILLS", "5"))
 SEED = int(os.environ.get("PALIMPSEST_SEED") or int.from_bytes(os.urandom(4), "big"))

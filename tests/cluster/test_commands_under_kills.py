@@ -20,7 +20,7 @@ from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
 from tests.cluster.test_ending import end
 from tests.cluster.verifier import check_followed, events_of, read_topic
 from tests.reliability.rows import rows
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 FEW, MANY = 240, 2_000
 PARTS = 20

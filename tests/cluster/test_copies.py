@@ -14,7 +14,7 @@ from palimpsest.streams.cluster.topics import Kind
 from tests.cluster.cluster import Cluster, ended, eventually, said
 from tests.cluster.verifier import check_topics, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 STREAM = [*lines(rows(60, owners=5))]
 FIRST, SECOND, THIRD = STREAM[:30], STREAM[30:50], STREAM[50:]

@@ -16,7 +16,7 @@ from tests.cluster.cluster import Cluster, ended
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
 from tests.reliability.test_crashes import POINTS
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 WORKER = (
     "log:append",

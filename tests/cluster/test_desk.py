@@ -48,9 +48,9 @@ from palimpsest.streams.cluster.client import Asked
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded.inputs import Input
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.inputs import Input
 from tests.stub_engine import load_stub
 
 STORE_TIME = load_policy("store-time")

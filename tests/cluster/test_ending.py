@@ -31,7 +31,7 @@ from tests.cluster.load import Load
 from tests.cluster.verifier import compared, equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child, Forge
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 MOST_SECONDS = 10
 """The promise of the issue, for what a worker does after the signal."""

@@ -28,13 +28,13 @@ from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.stopping import StoppedError
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 from tests.cluster.cluster import PATIENCE, environment, said
 from tests.cluster.verifier import check_store, events_of
 from tests.reliability.processes import Forge
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.followed import offsets, records
-from tests.streams.embedded.runtime import Runtime
+from tests.streams.cluster.followed import offsets, records
+from tests.streams.write.runtime import Runtime
 
 ONE = Topics("", 1)
 NOBODY = Connection(bootstrap="127.0.0.1:9")

@@ -21,7 +21,7 @@ from tests.cluster.load import publish
 from tests.cluster.test_copies import make_anew
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.runtime import Runtime, inputs
+from tests.streams.write.runtime import Runtime, inputs
 
 STREAM = [*lines(rows(40, owners=5))]
 KNOWN = 50

@@ -24,7 +24,7 @@ from tests.cluster.stations import HOME, new_station, row
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 from tests.stub_engine import StubEngine
 
 LONG = 20.0

@@ -14,8 +14,8 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.records import ROOM
 from palimpsest.streams.cluster.topics import LARGEST as LARGEST_WRITTEN
-from palimpsest.streams.embedded.dead_letters import DeadLetters
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.dead_letters import DeadLetters
+from palimpsest.streams.log.log import Log
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
 from tests.cluster.verifier import Record, check_followed, read_topic

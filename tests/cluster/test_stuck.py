@@ -10,7 +10,7 @@ import pytest
 from infra.broker import free_port
 from tests.cluster.cluster import Cluster, ended, eventually, said
 from tests.reliability.rows import lines, rows
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 STREAM = [*lines(rows(24, owners=5))]
 FOR_EVER = 3600.0

@@ -27,7 +27,7 @@ from tests.cluster.verifier import events_of, read_topic
 from tests.judge.stand_in import StandIn
 from tests.judge.test_verifier import about
 from tests.reliability.processes import Forge
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 OWNERS = ("ada", "ben", "cleo", "dora")
 ROWS = [

@@ -23,10 +23,10 @@ from palimpsest.projections.verify import verify
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.topics import Kind, Topics
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 from tests.cluster.cluster import PATIENCE, Cluster
 from tests.conformance.runtime import decided
-from tests.streams.embedded.runtime import Runtime
+from tests.streams.write.runtime import Runtime
 
 Record: TypeAlias = ConsumerRecord[bytes, bytes]
 

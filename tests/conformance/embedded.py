@@ -12,15 +12,15 @@ from palimpsest.contracts.requests import AnyRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
-from palimpsest.streams.embedded.dead_letters import DeadLetters
-from palimpsest.streams.embedded.importing import import_lines
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.judge.docket import Asked
 from palimpsest.streams.judge.verifying import Tally
+from palimpsest.streams.log.dead_letters import DeadLetters
+from palimpsest.streams.log.importing import import_lines
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from tests.conformance.runtime import verified
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 from tests.stub_engine import StubEngine
 
 MEMORIES = "SELECT memory_id, face, members FROM memories WHERE owner_id = ? ORDER BY memory_id"

@@ -20,7 +20,7 @@ class Runtime(Protocol):
         """Offer rows, in order, and wait for what became of each.
 
         Each has `result` and, where they apply, `candidate_id`, `decision`, `decision_id`,
-        `joined_to`, `memory_id` and `reason`, as `streams.embedded.inputs.Outcome` has them.
+        `joined_to`, `memory_id` and `reason`, as `streams.write.inputs.Outcome` has them.
         """
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ from tests.conformance.runtime import Runtime
 from tests.designs.conftest import RUNTIMES, running
 from tests.designs.owners import Owner
 from tests.designs.test_replace_or_merge import AT_90, AT_95, BELOW, OLD, near
-from tests.streams.embedded import runtime as embedded
+from tests.streams.write import runtime as embedded
 from tests.stub_engine import NO_TOKEN
 
 POLICY = "replace-or-merge"

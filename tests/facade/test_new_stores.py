@@ -13,9 +13,9 @@ from palimpsest import Palimpsest, StoreError
 from palimpsest import desk as desks
 from palimpsest.contracts.errors import TransientError
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.embedded import database
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log import database
+from palimpsest.streams.log.log import Log
 
 ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
 

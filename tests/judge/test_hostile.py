@@ -21,7 +21,7 @@ from palimpsest.streams.policies import load_policy
 from tests.judge.asking import Asking, pair, side
 from tests.judge.hostile import HOSTILE
 from tests.judge.test_verifying import Store
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 
 BEFORE = pair("Ada has a big dog.", "ada has a big dog", "first")
 EACH = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)

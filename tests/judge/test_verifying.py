@@ -30,18 +30,18 @@ from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
 from palimpsest.streams.core.questions import settle_question
-from palimpsest.streams.embedded.inputs import Outcome
-from palimpsest.streams.embedded.log import Log
-from palimpsest.streams.embedded.owners import fold_owner
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.judge.docket import Docket, Manner
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.verifier import Verifier
 from palimpsest.streams.judge.verifying import Answered, Taken, Tally, Verifying
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.inputs import Outcome
+from palimpsest.streams.write.owners import fold_owner
 from tests.judge.stand_in import StandIn
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 from tests.stub_engine import StubEngine
 
 BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 8)]

@@ -24,8 +24,9 @@ from typer.main import get_command
 
 from palimpsest import cli, desk, store, store_questions
 from palimpsest.projections import compaction, duck, lance, projector
-from palimpsest.streams.embedded import operations, pipeline
+from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.judge import cache
+from palimpsest.streams.write import operations
 from palimpsest.writing import WritingSession
 from tests.light import lighten
 from tests.stub_engine import load_stub

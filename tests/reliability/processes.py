@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.events import Decided, Invalid, Redecided
-from palimpsest.streams.embedded.dead_letters import DeadLetters
-from palimpsest.streams.embedded.log import Log
-from tests.streams.embedded.runtime import memories
+from palimpsest.streams.log.dead_letters import DeadLetters
+from palimpsest.streams.log.log import Log
+from tests.streams.write.runtime import memories
 
 PATIENCE = 100.0
 """Seconds after which a child is held to hang: the test fails then, whatever it tested."""

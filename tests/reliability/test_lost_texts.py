@@ -13,12 +13,12 @@ from palimpsest.contracts.requests import CombineRequest
 from palimpsest.demo_judge import JudgeServer
 from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.embedded.log import Log
-from palimpsest.streams.embedded.owners import fold_owner
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.owners import fold_owner
 from tests.reliability.processes import Forge
-from tests.streams.embedded.runtime import inputs
+from tests.streams.write.runtime import inputs
 from tests.stub_engine import StubEngine
 
 OWNERS = ("ada", "ben", "cleo", "dora")

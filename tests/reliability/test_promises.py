@@ -13,10 +13,10 @@ from typing import Any
 import orjson
 import pytest
 
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 from tests.reliability.processes import Forge, outcome
 from tests.reliability.rows import ROWS, Row, rows, write
-from tests.streams.embedded.runtime import memories
+from tests.streams.write.runtime import memories
 
 MAIN = "from palimpsest.cli import main; main()"
 

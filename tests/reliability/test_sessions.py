@@ -23,13 +23,13 @@ from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
 from palimpsest.store import Palimpsest
-from palimpsest.streams.embedded.dead_letters import Arrived, DeadLetters, Headers
 from palimpsest.streams.embedded.inbox import Inbox
-from palimpsest.streams.embedded.inputs import Input
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedded.log import Log
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.dead_letters import Arrived, DeadLetters, Headers
+from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.inputs import Input
 from palimpsest.writing import WritingSession
 from tests.reliability.rows import rows
 from tests.stub_engine import StubEngine

@@ -15,7 +15,7 @@ import pytest
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.embedded.inbox import Inbox
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 from tests.reliability.processes import Child, Forge, outcome, until
 from tests.reliability.rows import rows, write
 

@@ -13,7 +13,7 @@ import pytest
 
 from palimpsest.contracts.events import Decided, Settled
 from palimpsest.demo_judge import JudgeServer
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 from tests.reliability.processes import Forge
 from tests.reliability.rows import write
 

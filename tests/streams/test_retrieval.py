@@ -13,11 +13,11 @@ from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, Zone
 from palimpsest.contracts.requests import MergeRequest, RetractRequest, Selection
-from palimpsest.streams.embedded.desk import WriterDesk
-from palimpsest.streams.embedded.inputs import Outcome
-from palimpsest.streams.embedded.operations import carry_out
 from palimpsest.streams.policies import load_policy
-from tests.streams.embedded.runtime import Row, Runtime, inputs
+from palimpsest.streams.write.desk import WriterDesk
+from palimpsest.streams.write.inputs import Outcome
+from palimpsest.streams.write.operations import carry_out
+from tests.streams.write.runtime import Row, Runtime, inputs
 
 WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
 WORDS += "india lima mike oscar papa romeo".split()

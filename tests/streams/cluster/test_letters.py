@@ -13,7 +13,7 @@ from palimpsest.streams.cluster.records import (
     letter_record,
 )
 from palimpsest.streams.cluster.topics import LARGEST
-from palimpsest.streams.embedded.inputs import Outcome
+from palimpsest.streams.write.inputs import Outcome
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 REJECTED = Outcome("invalid", decision_id="ours", reason="not_json", detail="no JSON")

@@ -24,10 +24,10 @@ from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
 from palimpsest.streams.cluster.records import Done, Outgoing, Record, done_with
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded.log import Lines
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
-from tests.streams.embedded.runtime import AT, Runtime
+from tests.streams.write.runtime import AT, Runtime
 from tests.stub_engine import StubEngine
 
 TOPICS = Topics("", 1)

@@ -20,12 +20,12 @@ from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.records import Done, Outgoing, Record
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded.log import Lines
-from palimpsest.streams.embedded.writer import Writer
+from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.writer import Writer
 from tests.laws.checks import nobody, texts_to_compose
 from tests.laws.histories import ASKING, COMPOSED, Act, Told, losses
 from tests.laws.world import BEGIN
-from tests.streams.embedded.written import Written
+from tests.streams.write.written import Written
 
 TOPICS = Topics("", 1)
 INPUTS = {"memory.candidates": "candidates", "memory.commands": "commands"}

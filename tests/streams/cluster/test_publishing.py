@@ -9,8 +9,8 @@ import pytest
 
 from palimpsest.streams.cluster.client import as_record
 from palimpsest.streams.cluster.records import Record, read
-from palimpsest.streams.embedded.inputs import Input
 from palimpsest.streams.intake import RowReader, understand
+from palimpsest.streams.write.inputs import Input
 
 ROW = {"owner_id": "ada", "text": "Ada has a dog"}
 

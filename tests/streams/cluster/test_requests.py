@@ -28,13 +28,13 @@ from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.records import Done, Outgoing, Record
 from palimpsest.streams.cluster.topics import Topics
-from palimpsest.streams.embedded import operations, serving
-from palimpsest.streams.embedded.log import Lines
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write import operations, serving
 from tests.reliability.rows import rows
-from tests.streams.embedded.runtime import AT, inputs
+from tests.streams.write.runtime import AT, inputs
 from tests.stub_engine import StubEngine
 
 TOPICS = Topics("", 1)

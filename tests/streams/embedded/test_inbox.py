@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.streams.embedded.inbox import Inbox, Item
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 
 ROOT = Path(__file__).parents[3]
 
@@ -108,7 +108,7 @@ ASKING = """
 import sys, time
 from pathlib import Path
 from palimpsest.streams.embedded.inbox import Inbox
-from palimpsest.streams.embedded.log import Log
+from palimpsest.streams.log.log import Log
 with Log.open(Path(sys.argv[1])) as log:
     inbox = Inbox(log)
     for number in range(10):

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from palimpsest.streams.embedded import pipeline
-from palimpsest.streams.embedded.inputs import Input
 from palimpsest.streams.embedded.pipeline import Rows
-from tests.streams.embedded.runtime import Runtime, inputs
+from palimpsest.streams.write.inputs import Input
+from tests.streams.write.runtime import Runtime, inputs
 
 
 def some(count: int) -> list[Input]:

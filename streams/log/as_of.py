@@ -1,0 +1,67 @@
+"""Which position of the log "as of" means, where somebody names a position or a time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.log.log import Log
+
+_OF_OWNER = (
+    "SELECT min(position) FROM events"
+    " WHERE owner_no = (SELECT owner_no FROM owners WHERE owner_id = ?) AND position > ?"
+)
+
+AsOf = int | datetime
+"""A position of the log, or a time; a time without a zone is UTC."""
+
+
+def position_as_of(log: Log, when: AsOf, owner_id: str | None = None) -> int:
+    """A position as it is, or that of the last event recorded at or before a time; 0 for none.
+
+    With an owner, only that owner's events count, and the answer is exact: within an owner, times
+    never go back. Over all owners, writers whose clocks disagree may have recorded times out of
+    order; then it is a position at which the times pass `when`.
+    Raises UsageError for what lies in the future, and for what is neither a position nor a time.
+    """
+    if isinstance(when, datetime):
+        return _position_at(log, _in_utc(when), owner_id)
+    if isinstance(when, bool) or not isinstance(when, int):
+        raise UsageError("`as_of` must be a position of the log (a whole number) or a datetime")
+    head = log.head()
+    if not 0 <= when <= head:
+        raise UsageError(f"there is no position {when} yet: the log goes from 0 to {head}")
+    return when
+
+
+def _in_utc(when: datetime) -> datetime:
+    try:
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
+    except OverflowError:
+        raise UsageError("`as_of` must be within the years 1 to 9999") from None
+
+
+def _position_at(log: Log, when: datetime, owner_id: str | None) -> int:
+    low, high = 0, log.head()
+    last = _first_after(log, high - 1)
+    if when > datetime.now(UTC) and (last is None or when > last.event.time):
+        raise UsageError(f"{when.isoformat()} is in the future: what holds then is not known yet")
+    while low < high:
+        middle = (low + high) // 2
+        found = _first_after(log, middle, owner_id)
+        if found is None or found.event.time > when:
+            high = middle
+        else:
+            low = found.position
+    return low
+
+
+def _first_after(log: Log, position: int, owner_id: str | None = None) -> Recorded | None:
+    """The first event after a position, of all or of one owner; None where there is none."""
+    if owner_id is not None:
+        [first] = log.row(_OF_OWNER, (owner_id, position)) or (None,)
+        if first is None:
+            return None
+        position = first - 1
+    return next(iter(log.after(position, 1)), None)

@@ -1,0 +1,97 @@
+"""The whole log read and checked, with nothing of what projections are made by (design 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from palimpsest.contracts.events import PolicySet
+from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.log.damage import DamagedEventError, content_fault
+from palimpsest.streams.log.database import DamagedError
+from palimpsest.streams.log.log import Log
+
+NOBODY = ""
+"""The owner of the store's own events."""
+
+_FIRST_MISSING = (
+    "SELECT n FROM (SELECT position, row_number() OVER (ORDER BY position) AS n FROM events)"
+    " WHERE position <> n LIMIT 1"
+)
+_FIRST_UNOWNED = (
+    "SELECT min(position) FROM events WHERE owner_no NOT IN (SELECT owner_no FROM owners)"
+)
+_FILED_AT = "SELECT position FROM events WHERE id = ?"
+
+
+def check_log(log: Log, progress: Callable[[str, float], None] | None = None) -> int:
+    """Check all that can be seen without folding; return how many events there are.
+
+    Positions without gaps, checksums, each event's owner and id against the columns that it is
+    found by, what it names against the events before it, its texts and ids against their hashes,
+    and the file's structure. StoreError at the first that is wrong, with its position. What is
+    appended meanwhile is left out.
+    """
+    head = log.head()
+    _check_positions(log)
+    policies: list[int] = []
+    damages: list[DamagedEventError] = []
+    owners = [NOBODY, *log.owners()]
+    for number, owner_id in enumerate(owners):
+        if progress is not None:
+            progress("checking the log", number / len(owners))
+        try:
+            policies += _check_owner(log, owner_id, head)
+        except DamagedEventError as damage:
+            damages.append(damage)
+    if damages:
+        raise min(damages, key=lambda damage: damage.position)
+    _check_policies(log, policies, head)
+    _check_file(log)
+    return head
+
+
+def _check_owner(log: Log, owner_id: str, head: int) -> list[int]:
+    """Check the events of one owner; return where policies are set."""
+    policies = []
+    for recorded in log.of_owner(owner_id, upto=head):
+        _check_event(log, recorded)
+        if isinstance(recorded.event, PolicySet):
+            policies.append(recorded.position)
+    return policies
+
+
+def _check_positions(log: Log) -> None:
+    missing = log.row(_FIRST_MISSING)
+    if missing is not None:
+        raise DamagedEventError(missing[0], "is missing")
+    unowned = log.row(_FIRST_UNOWNED)
+    if unowned is not None and unowned[0] is not None:
+        raise DamagedEventError(unowned[0], "is filed under no owner")
+
+
+def _check_event(log: Log, recorded: Recorded) -> None:
+    position, event = recorded
+    fault = content_fault(event)
+    filed = log.row(_FILED_AT, (bytes.fromhex(event.id.replace("-", "")),))
+    if fault is None and filed != (position,):
+        fault = "is filed under another id than its own"
+    if fault is not None:
+        raise DamagedEventError(position, fault)
+
+
+def _check_policies(log: Log, found: list[int], head: int) -> None:
+    """The table that the policy in force is found by."""
+    rows = log.rows("SELECT position FROM policies WHERE position <= ?", (head,))
+    filed = {position for (position,) in rows}
+    for position in sorted(filed ^ set(found)):
+        listed = position in filed
+        what = "is listed as a policy and is none" if listed else "is not listed as a policy"
+        raise DamagedEventError(position, what)
+
+
+def _check_file(log: Log) -> None:
+    """Indexes against tables, and every page: what is read in order may never touch some."""
+    told = log.row("PRAGMA integrity_check(1)")
+    if told != ("ok",):
+        what = told[0] if told else "nothing"
+        raise DamagedError(f"{log.path} is damaged ({what}): restore it from a copy")

@@ -1,0 +1,293 @@
+"""One SQLite file that several processes read and write at once (design section 7).
+
+Write-ahead logging lets readers go on while one process writes; `synchronous=FULL` means that what
+was committed is on the disk. Memory-mapped reading stays off: a file that was cut short would end
+the process instead of raising an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
+
+APPLICATION_ID = 0x50414C4D
+"""Marks a file as ours in SQLite's header: PALM."""
+SCHEMA_VERSION = 6
+LETTERS_SINCE = 4
+VERIFICATIONS_SINCE = 6
+BUSY_SECONDS = 30.0
+PAGE_BYTES = 4096
+"""Each event changes a page of the index of ids somewhere: small pages write less."""
+CACHE_KIB = 64 * 1024
+CHECKPOINT_PAGES = 8192
+"""32 MB are copied into the file at once: a page that many batches changed is written once."""
+
+_LETTERS_SINCE_4 = (
+    "ALTER TABLE dead_letters ADD COLUMN size INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE dead_letters ADD COLUMN headers TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE dead_letters ADD COLUMN times INTEGER NOT NULL DEFAULT 1",
+    "UPDATE dead_letters SET size = length(bytes)",
+)
+_SETTINGS = (
+    "synchronous=FULL",
+    f"cache_size=-{CACHE_KIB}",
+    f"wal_autocheckpoint={CHECKPOINT_PAGES}",
+    "cell_size_check=ON",
+)
+
+Row = tuple[Any, ...]
+
+
+class DamagedError(StoreError):
+    """SQLite found the file's structure broken."""
+
+
+class Database:
+    """A connection to the store's file; it belongs to the thread that opened it.
+
+    A `shared` one is used by several threads, which take turns.
+
+    What goes wrong on the disk is raised as StoreError, and a file that others keep locked for 30 s
+    as TransientError. Breaking a table's rules stays sqlite3.IntegrityError: it is a bug.
+
+    `sealed`: it is on a read-only disk, so it can be read and nothing is ever written beside it.
+    """
+
+    MADE = "rwc"
+    """SQLite's mode of opening a file that may have to be made."""
+
+    def __init__(
+        self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
+    ) -> None:
+        self.path = path
+        self.sealed = not create and _sealed(path)
+        self._read_only = read_only or self.sealed
+        mode = self.MADE if create else "ro" if self._read_only else "rw"
+        immutable = "&immutable=1" if self.sealed else ""
+        with _told(path):
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={mode}{immutable}",
+                timeout=BUSY_SECONDS,
+                isolation_level=None,
+                check_same_thread=not shared,
+                uri=True,
+            )
+        try:
+            self._prepare(create=create)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, path: Path, *, shared: bool = False) -> Self:
+        """Open the file at `path`, made first where there is none; the folder must be there.
+
+        Any number of processes may do so at once; an interrupted making is finished.
+        """
+        if cls.MADE == Database.MADE and not path.exists():
+            _make_whole(path)
+        return cls(path, create=True, shared=shared)
+
+    @classmethod
+    def open(cls, path: Path, *, read_only: bool = False, shared: bool = False) -> Self:
+        """Open the file at `path`, however long, at once; StoreError where none of ours is."""
+        if not path.is_file():
+            raise StoreError(f"there is no store at {path}")
+        return cls(path, read_only=read_only, shared=shared)
+
+    def sibling(self) -> Self:
+        """Another connection to the same file, for the thread that calls."""
+        return self.open(self.path, read_only=self._read_only)
+
+    def close(self) -> None:
+        """Let the file go; whoever is the last to do so leaves a single file behind."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of the block's writes, on the disk when it ends; none of them when it raises.
+
+        Others that want to write wait meanwhile, so keep it short.
+        """
+        self.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            # Where even this fails, the next one to open the file rolls back.
+            with suppress(sqlite3.Error):
+                self._connection.rollback()
+            raise
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a block of `transaction` is running."""
+        return self._connection.in_transaction
+
+    def require_transaction(self) -> None:
+        """Raise RuntimeError outside a transaction: a write would not be part of its batch."""
+        if not self.in_transaction:
+            raise RuntimeError("this belongs inside a transaction")
+
+    def execute(self, sql: str, parameters: Row = ()) -> sqlite3.Cursor:
+        """Run one statement."""
+        with _told(self.path):
+            return self._connection.execute(sql, parameters)
+
+    def execute_many(self, sql: str, parameters: Iterable[Row]) -> None:
+        """Run one statement for each row of parameters."""
+        with _told(self.path):
+            self._connection.executemany(sql, parameters)
+
+    def rows(self, sql: str, parameters: Row = ()) -> Iterator[Row]:
+        """Yield the rows of a query; one at a time, so that what comes before damage is read."""
+        with _told(self.path):
+            yield from self._connection.execute(sql, parameters)
+
+    def row(self, sql: str, parameters: Row = ()) -> Row | None:
+        """Return the first row of a query, if there is one."""
+        with _told(self.path):
+            row: Row | None = self._connection.execute(sql, parameters).fetchone()
+            return row
+
+    def _prepare(self, *, create: bool) -> None:
+        for setting in _SETTINGS:
+            self.execute(f"PRAGMA {setting}")
+        if create and self._is_empty():
+            self._make()
+        self._check()
+
+    def _is_empty(self) -> bool:
+        return self.row("SELECT count(*) FROM sqlite_master") == (0,)
+
+    def _make(self) -> None:
+        self.execute(f"PRAGMA page_size={PAGE_BYTES}")
+        self.execute("PRAGMA journal_mode=WAL")
+        with self.transaction():
+            if self._is_empty():
+                for statement in _statements():
+                    self.execute(statement)
+                self.execute(f"PRAGMA application_id={APPLICATION_ID}")
+                self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def _check(self) -> None:
+        if self._is_empty():
+            raise StoreError(f"there is no store at {self.path}: the file is empty")
+        if self.row("PRAGMA application_id") != (APPLICATION_ID,):
+            raise StoreError(f"{self.path} is a database of another program")
+        version = (self.row("PRAGMA user_version") or (0,))[0]
+        if version > SCHEMA_VERSION:
+            raise StoreError(
+                f"{self.path} was written by a newer palimpsest (format {version},"
+                f" this one knows {SCHEMA_VERSION}): install that one"
+            )
+        if version < SCHEMA_VERSION and not self._read_only:
+            self._bring_up()
+
+    def _bring_up(self) -> None:
+        """Make what later versions have; others who open it wait."""
+        with self.transaction():
+            version = (self.row("PRAGMA user_version") or (0,))[0]
+            if version < VERIFICATIONS_SINCE:
+                self._make_verifications()
+            for statement in _LETTERS_SINCE_4 if version < LETTERS_SINCE else ():
+                self.execute(statement)
+            self.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def _make_verifications(self) -> None:
+        """The table of what waits for the judge, as this version fills it."""
+        self.execute("DROP TABLE IF EXISTS verifications")
+        for statement in _statements():
+            if "verifications" in statement:
+                self.execute(statement)
+        self._upgrade()
+
+    def _upgrade(self) -> None:
+        """Fill what was made anew from what is there; called inside the transaction."""
+
+
+def _make_whole(path: Path) -> None:
+    """Make the file beside its place, then link it there: who opens it never finds half of one.
+
+    Where the disk has no links, or anything else fails, it is left to be made in its place.
+    """
+    beside = path.with_name(f"{path.name}.{uuid4().hex}.new")
+    with suppress(OSError, PalimpsestError):
+        try:
+            Database(beside, create=True).close()
+            os.link(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+
+def _sealed(path: Path) -> bool:
+    """Whether nobody can change the file: a read-only disk, and no journal of a writer on it.
+
+    SQLite reads a log of this kind only with files beside it, unless it is told of this.
+    """
+    try:
+        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+    except OSError:
+        return False
+    return bool(read_only) and not path.with_name(f"{path.name}-wal").exists()
+
+
+def _statements() -> Iterator[str]:
+    script = files("palimpsest.streams.log").joinpath("schema.sql").read_text(encoding="utf-8")
+    lines = (line for line in script.splitlines() if not line.startswith("--"))
+    return (part for part in "\n".join(lines).split(";") if part.strip())
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say what a failure of SQLite means, and what to do about it."""
+    try:
+        yield
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError):
+        raise
+    except sqlite3.DatabaseError as error:
+        raise _meaning(error, path) from error
+
+
+def _meaning(error: sqlite3.DatabaseError, path: Path) -> PalimpsestError:
+    match error.sqlite_errorcode & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return TransientError(
+                f"another process kept {path} locked for {BUSY_SECONDS:.0f} s: try again"
+            )
+        case sqlite3.SQLITE_FULL:
+            return StoreError(
+                f"the disk of {path} is full: the last batch was not written, all before it is"
+                " intact; free some space and start again"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return StoreError(
+                f"{path} cannot be opened for writing ({error}): is the disk read-only, or the"
+                " folder another user's? Reading needs to write beside it, too"
+            )
+        case sqlite3.SQLITE_CORRUPT:
+            return DamagedError(f"{path} is damaged ({error}): restore it from a copy")
+        case sqlite3.SQLITE_NOTADB:
+            return StoreError(f"{path} is no palimpsest log: its beginning is of another kind")
+        case _:
+            return StoreError(f"{path} cannot be used ({error}): look at its disk")

@@ -1,0 +1,151 @@
+"""Inputs that could not be read, kept byte for byte until somebody has looked at them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import orjson
+
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.identity import digest
+from palimpsest.streams.log.database import Database, Row
+
+LetterState = Literal["open", "retried"]
+Headers = tuple[tuple[str, bytes | None], ...]
+"""What a record came with beside its bytes, in order; a name may come again."""
+
+CHUNK = 500
+
+_HEADS = (
+    "SELECT number, id, digest, size, reason, detail, origin, at, state, times FROM dead_letters "
+)
+_COUNT = "SELECT count(*) FROM dead_letters "
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """What is known about an input that could not be read; `size` is in bytes, as it came.
+
+    `id` is that of the `invalid` event about the bytes, `reason` one of
+    `contracts.events.InvalidReason`, `origin` the source or file that it came from, or its place in
+    a topic. `times` is how many records of a topic had these bytes, where that is followed.
+    """
+
+    id: str
+    digest: str
+    size: int
+    reason: str
+    detail: str
+    origin: str
+    at: datetime
+    state: LetterState
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A letter on its way into a store; of `size` bytes, `data` has all or the first.
+
+    `digest` is that of all of them.
+    """
+
+    id: str
+    data: bytes
+    error: InvalidInputError
+    origin: str
+    at: datetime
+    digest: str
+    size: int
+    headers: Headers = ()
+
+
+class DeadLetters:
+    """Dead letters in the order in which they came; the same bytes are kept once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(
+        self, letter_id: str, data: bytes, error: InvalidInputError, origin: str, at: datetime
+    ) -> None:
+        """Keep an input under `contracts.identity.invalid_id`, with the event about it.
+
+        Only inside a transaction. Bytes that are there already change nothing.
+        """
+        arrived = Arrived(letter_id, data, error, origin, at, digest(data), len(data))
+        self._insert(arrived, "DO NOTHING")
+
+    def follow(self, letter: Arrived) -> None:
+        """As `add`, for a letter of a topic, where each record has one: equal ones are counted."""
+        self._insert(letter, "DO UPDATE SET times = times + 1")
+
+    def _insert(self, one: Arrived, on_conflict: str) -> None:
+        self._database.require_transaction()
+        told = one.error.reason, one.error.detail, one.origin, one.at.isoformat(), one.size
+        self._database.execute(
+            "INSERT INTO dead_letters"  # noqa: S608 - no values
+            " (id, digest, bytes, reason, detail, origin, at, size, headers, state)"
+            f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open') ON CONFLICT (id) {on_conflict}",
+            (one.id, one.digest, one.data, *told, _packed(one.headers)),
+        )
+
+    def letters(self, state: LetterState | None = None) -> Iterator[DeadLetter]:
+        """The letters, all or those of one state, the oldest first; without their bytes."""
+        last = 0
+        while chunk := self._after(last, state):
+            yield from (_letter(row) for row in chunk)
+            last = chunk[-1][0]
+
+    def _after(self, number: int, state: LetterState | None) -> list[Row]:
+        where = "number > ?" if state is None else "state = ? AND number > ?"
+        parameters = (number, CHUNK) if state is None else (state, number, CHUNK)
+        sql = f"{_HEADS}WHERE {where} ORDER BY number LIMIT ?"
+        return [*self._database.rows(sql, parameters)]
+
+    def count(self, state: LetterState | None = None) -> int:
+        """How many letters there are, or are in one state."""
+        where = "" if state is None else "WHERE state = ?"
+        parameters = () if state is None else (state,)
+        row = self._database.row(_COUNT + where, parameters)
+        return row[0] if row else 0
+
+    def get(self, letter_id: str) -> DeadLetter | None:
+        """One letter; None where there is none of this id."""
+        row = self._database.row(_HEADS + "WHERE id = ?", (letter_id,))
+        return None if row is None else _letter(row)
+
+    def original(self, letter_id: str) -> bytes | None:
+        """The bytes of a letter as they came; None where there is none of this id."""
+        row = self._database.row("SELECT bytes FROM dead_letters WHERE id = ?", (letter_id,))
+        return None if row is None else row[0]
+
+    def headers(self, letter_id: str) -> Headers:
+        """What a letter's record came with, the first of equal ones; nothing of a file's row."""
+        row = self._database.row("SELECT headers FROM dead_letters WHERE id = ?", (letter_id,))
+        return () if row is None else _unpacked(row[0])
+
+    def mark(self, letter_id: str, state: LetterState) -> None:
+        """Record what was done with a letter; only inside a transaction."""
+        self._database.require_transaction()
+        sql = "UPDATE dead_letters SET state = ? WHERE id = ?"
+        self._database.execute(sql, (state, letter_id))
+
+
+def _letter(row: Row) -> DeadLetter:
+    _, letter_id, digest_, size, reason, detail, origin, at, state, times = row
+    came = datetime.fromisoformat(at)
+    return DeadLetter(letter_id, digest_, size, reason, detail, origin, came, state, times)
+
+
+def _packed(headers: Headers) -> str:
+    told = [[name, None if v is None else base64.b64encode(v).decode()] for name, v in headers]
+    return orjson.dumps(told).decode()
+
+
+def _unpacked(headers: str) -> Headers:
+    told = orjson.loads(headers)
+    return tuple((name, None if v is None else base64.b64decode(v)) for name, v in told)

@@ -1,0 +1,50 @@
+"""Which texts are on their way: embedded for one window, and needed by another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from palimpsest.streams.intake import Prepared
+from palimpsest.streams.write.inputs import Input
+from palimpsest.streams.write.owners import Owners
+
+
+class Awaited:
+    """Counts the candidates in open windows by owner, namespace and hash of the text."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str, str], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def new_texts(self, inputs: Sequence[Input], owners: Owners) -> Iterator[str]:
+        """The texts that nobody has, not even on its way; all candidates wait from now on."""
+        for one in inputs:
+            if isinstance(one.meaning, Prepared) and self._is_first(one.meaning):
+                candidate, found = one.meaning.candidate, one.meaning
+                ledger = owners.get(candidate.owner_id).ledger
+                if found.candidate_id not in ledger.entries:
+                    distinct = ledger.distinct(candidate.namespace, found.hash)
+                    if distinct is None or distinct.target is None:
+                        yield candidate.text
+
+    def _is_first(self, prepared: Prepared) -> bool:
+        key = _key(prepared)
+        waiting = self._waiting.get(key, 0)
+        self._waiting[key] = waiting + 1
+        return not waiting
+
+    def arrived(self, inputs: Sequence[Input]) -> None:
+        """A window's candidates wait no more: they were decided on, or never will be."""
+        for one in inputs:
+            if isinstance(one.meaning, Prepared):
+                key = _key(one.meaning)
+                self._waiting[key] -= 1
+                if not self._waiting[key]:
+                    del self._waiting[key]
+
+
+def _key(prepared: Prepared) -> tuple[str, str, str]:
+    candidate = prepared.candidate
+    return candidate.owner_id, candidate.namespace, prepared.hash

@@ -1,0 +1,133 @@
+"""Ledgers in memory: loaded on demand, bounded, the least recently used leave (design 7)."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from palimpsest.contracts.errors import SearchError
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.retrieval import ScopeIndex
+
+MOST_CANDIDATES = 250_000
+"""How many candidates the loaded ledgers may hold together; one owner may be larger than that."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """An owner's ledger and the search indexes that follow it.
+
+    `broken` are the scopes that could not be searched: nobody tries again with every candidate.
+    `size` is how many candidates it had when that was last counted.
+    """
+
+    ledger: Ledger
+    indexes: dict[str, ScopeIndex] = field(default_factory=dict)
+    broken: dict[str, SearchError] = field(default_factory=dict)
+    size: int = 0
+
+    def index(self, namespace: str, policy: Policy, dimension: int) -> ScopeIndex:
+        """The index of a scope, built when first asked for; SearchError for a broken one."""
+        if namespace in self.broken:
+            raise self.broken[namespace]
+        found = self.indexes.get(namespace)
+        if found is None:
+            scope = self.ledger.scope(namespace)
+            found = self.indexes[namespace] = ScopeIndex(scope, policy, dimension)
+        return found
+
+    def give_up(self, namespace: str, error: SearchError) -> None:
+        """Search a scope no more, as long as this owner is in memory."""
+        self.indexes.pop(namespace, None)
+        self.broken[namespace] = error
+
+
+class Owners:
+    """The loaded owners of one writer. Its ledgers are as of `position`."""
+
+    def __init__(self, log: Log, most_candidates: int = MOST_CANDIDATES) -> None:
+        self._log = log
+        self.most = most_candidates
+        self._loaded: OrderedDict[str, Loaded] = OrderedDict()
+        self._asked: set[str] = set()
+        self._total = 0
+        self.position = log.head()
+
+    def __len__(self) -> int:
+        """How many owners are in memory."""
+        return len(self._loaded)
+
+    def get(self, owner_id: str) -> Loaded:
+        """The owner, folded from the log if it is not in memory."""
+        found = self._loaded.get(owner_id)
+        self._asked.add(owner_id)
+        if found is None:
+            found = self._loaded[owner_id] = Loaded(fold_owner(self._log, owner_id))
+        else:
+            self._loaded.move_to_end(owner_id)
+        return found
+
+    def loaded(self, owner_id: str) -> Ledger | None:
+        """The owner's ledger, if it is in memory."""
+        found = self._loaded.get(owner_id)
+        return found.ledger if found is not None else None
+
+    def catch_up(self) -> None:
+        """Fold what another writer appended while this one did not hold the lock.
+
+        Nobody else's events are read: to decode one takes as long as to fold it several times.
+        """
+        head = self._log.head()
+        for owner_id in self._log.owners_since(self.position, upto=head):
+            owner = self._loaded.get(owner_id)
+            if owner is not None:
+                self._asked.add(owner_id)
+                self._go_on(owner.ledger, head)
+        self.position = head
+
+    def _go_on(self, ledger: Ledger, head: int) -> None:
+        try:
+            for one in self._log.of_owner(ledger.owner_id, after=self.position, upto=head):
+                evolve(ledger, one.event)
+        except KeyError:
+            self.forget({ledger.owner_id})
+            fold_owner(self._log, ledger.owner_id, head)  # says which event is damaged
+            raise
+
+    def forget(self, owner_ids: set[str]) -> None:
+        """Drop owners whose ledgers hold events that the log could not take."""
+        for owner_id in owner_ids:
+            left = self._loaded.pop(owner_id, None)
+            self._total -= left.size if left is not None else 0
+
+    def forget_indexes(self) -> None:
+        """Drop the indexes: another policy searches otherwise."""
+        for owner in self._loaded.values():
+            owner.indexes.clear()
+            owner.broken.clear()
+
+    def trim(self) -> None:
+        """Let the least recently used leave until the rest is within the bound.
+
+        Only the owners that were asked for since can have grown: the others are not counted anew.
+        """
+        for owner in filter(None, map(self._loaded.get, self._asked)):
+            self._total += len(owner.ledger.entries) - owner.size
+            owner.size = len(owner.ledger.entries)
+        self._asked.clear()
+        while self._total > self.most and len(self._loaded) > 1:
+            _, left = self._loaded.popitem(last=False)
+            self._total -= left.size
+            # What holds each other would stay until the collector walks all that is in memory.
+            left.ledger.dissolve()
+
+
+def fold_owner(log: Log, owner_id: str, upto: int | None = None) -> Ledger:
+    """A ledger of one's own, as of a position: for loading, dry runs and as-of answers."""
+    ledger = Ledger(owner_id)
+    for recorded in log.of_owner(owner_id, upto=upto):
+        evolve(ledger, recorded.event)
+    return ledger

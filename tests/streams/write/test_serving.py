@@ -1,0 +1,212 @@
+"""Many small requests share a transaction: all of them with their answers, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from palimpsest.contracts.errors import InvalidInputError, StoreError
+from palimpsest.contracts.events import Settled
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import (
+    AnyRequest,
+    JoinSelection,
+    MergeRequest,
+    PolicyRequest,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
+    SeparateRequest,
+    SettleRequest,
+    UnmergeRequest,
+)
+from palimpsest.contracts.wire import decode
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write import serving
+from palimpsest.streams.write.desk import Answer, WriterDesk
+from palimpsest.streams.write.operations import carry_out
+from palimpsest.streams.write.serving import MOST_TOGETHER, Asked, serve, serve_all, understood
+from tests.streams.write.runtime import Runtime
+
+BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 7)]
+"""Each but the first is pending: it differs in its number."""
+
+
+class Dies(BaseException):
+    """Stands for a kill: what comes after it does not happen."""
+
+
+class Store(Runtime):
+    """A runtime whose commits are counted, and which dies before an effect when told to."""
+
+    def __init__(self, path: Path) -> None:
+        self.commits = 0
+        self.dies_before = ""
+        super().__init__(path, effect=self._effect)
+        self.desk = WriterDesk(self.writer)
+        self.answers: list[Answer] = []
+
+    def _effect(self, name: str) -> None:
+        if name == self.dies_before:
+            raise Dies
+        self.commits += name == "log:committed"
+
+    def asked(self, *requests: AnyRequest) -> list[Asked]:
+        """Requests whose answers are kept, if they are committed."""
+        return [Asked(request, self.answers.append) for request in requests]
+
+    def pending(self) -> list[str]:
+        """Who waits, in their order."""
+        return [one.subject for one in self.log.verifications.waiting(100)]
+
+    def settled(self) -> list[str]:
+        """Who was settled, in the order of the events."""
+        events = map(decode, self.lines())
+        return [event.data.candidate_id for event in events if isinstance(event, Settled)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "log.sqlite") as made:
+        made.submit(*({"owner_id": "ann", "text": text} for text in BOATS))
+        made.commits = 0
+        yield made
+
+
+def different(candidate_id: str, *neighbour_ids: str) -> SettleRequest:
+    said = tuple(Verdict(neighbour_id=one, answer="different") for one in neighbour_ids)
+    return SettleRequest(request_id=str(uuid4()), candidate_id=candidate_id, verdicts=said)
+
+
+def verdicts(store: Store) -> list[SettleRequest]:
+    """About everybody who waits: different from all that they were asked about."""
+    entries = store.writer.owners.get("ann").ledger.entries
+    return [different(one, *entries[one].open) for one in store.pending()]
+
+
+def test_they_are_one_commit_and_a_refusal_is_its_own_affair(store: Store) -> None:
+    first, *others = verdicts(store)
+    nobody = different(str(uuid4()), first.candidate_id)
+    asked = [first, nobody, *others]
+    answers = serve(store.desk, store.asked(*asked))
+    assert store.commits == 1
+    assert answers == store.answers
+    assert [list(answer) for answer in answers] == [
+        ["done"],
+        ["refused"],
+        *[["done"]] * len(others),
+    ]
+    assert store.settled() == [one.candidate_id for one in (first, *others)]
+    assert store.pending() == []
+
+
+@pytest.mark.parametrize("effect", ["log:append", "log:committed"])
+def test_killed_beside_the_commit_all_happened_or_none(store: Store, effect: str) -> None:
+    asked = verdicts(store)
+    store.dies_before = effect
+    with pytest.raises(Dies):
+        serve(store.desk, store.asked(*asked))
+    happened = [one.candidate_id for one in asked] if effect == "log:committed" else []
+    assert store.settled() == happened
+    assert len(store.answers) == len(happened)
+    store.dies_before = ""
+    again = serve(store.desk, store.asked(*asked))
+    assert all("done" in answer for answer in again)
+    assert store.settled() == [one.candidate_id for one in asked], "each once"
+
+
+def test_one_that_meets_a_bug_takes_no_other_with_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, broken, *others = verdicts(store)
+
+    def breaks(desk: WriterDesk, request: AnyRequest) -> Answer:
+        if request is broken:
+            carry_out(desk, request)
+            raise ZeroDivisionError
+        return carry_out(desk, request)
+
+    monkeypatch.setattr(serving, "carry_out", breaks)
+    told: list[AnyRequest] = []
+
+    def alone(one: Asked) -> list[Answer]:
+        try:
+            return serve(store.desk, [one])
+        except ZeroDivisionError:
+            told.append(one.request)
+            return []
+
+    serve_all(store.desk, store.asked(first, broken, *others), alone)
+    assert told == [broken]
+    assert store.settled() == [one.candidate_id for one in (first, *others)]
+    assert store.pending() == [broken.candidate_id]
+
+
+def test_what_the_disk_does_not_take_is_tried_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = verdicts(store)
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(store.writer, "commit", full)
+    with pytest.raises(StoreError):
+        serve_all(store.desk, store.asked(*asked), lambda _: pytest.fail("it is full for each"))
+
+
+def test_large_requests_are_on_their_own_and_the_order_stays(store: Store) -> None:
+    first, second, *_ = verdicts(store)
+    pair = (first.candidate_id, second.candidate_id)
+    policy = load_policy("standard").model_dump(mode="json")
+    requests: list[AnyRequest] = [
+        first,
+        SeparateRequest(request_id=str(uuid4()), a=pair[0], b=pair[1]),
+        RetractRequest(request_id=str(uuid4()), selection=Selection(candidate_id=pair[0])),
+        PolicyRequest(request_id=str(uuid4()), policy=policy),
+        second,
+    ]
+    answers = serve_all(store.desk, store.asked(*requests), lambda _: pytest.fail("no bug here"))
+    assert answers == store.answers
+    assert ["policy" in answer["done"] for answer in answers] == [False, False, False, True, False]
+    assert store.commits == 4
+
+
+def test_a_transaction_is_bounded(store: Store) -> None:
+    nobody = [different(str(uuid4()), str(uuid4())) for _ in range(MOST_TOGETHER + 1)]
+    serve_all(store.desk, store.asked(*nobody), lambda _: pytest.fail("no bug here"))
+    assert len(store.answers) == MOST_TOGETHER + 1
+    assert store.commits == 2
+
+
+def test_a_dry_run_is_told_what_would_be_and_writes_nothing(store: Store) -> None:
+    """Whoever asks: the request itself says that it is one."""
+    everything = Selection(source="test")
+    a, b, *_ = store.pending()
+    merge = MergeRequest(request_id=str(uuid4()), a=a, b=b)
+    [merged] = serve(store.desk, store.asked(merge))
+    requests: list[AnyRequest] = [
+        UnmergeRequest(request_id=str(uuid4()), decision_id=merged["done"]["decision_id"]),
+        ReverseRequest(request_id=str(uuid4()), selection=JoinSelection(source="test")),
+        RetractRequest(request_id=str(uuid4()), selection=everything),
+        RestoreRequest(request_id=str(uuid4()), selection=everything),
+    ]
+    for request in requests:
+        rehearsed = request.model_copy(update={"dry_run": True})
+        before = store.lines()
+        [told] = serve_all(store.desk, store.asked(rehearsed), lambda _: pytest.fail("no bug"))
+        assert store.lines() == before
+        assert store.answers[-1] == told
+        assert store.ledger_matches_log()
+        if not isinstance(request, RestoreRequest):
+            [answer] = serve(store.desk, store.asked(request))
+            assert {**told["done"], **answer["done"]} == told["done"]
+
+
+def test_what_is_no_request_is_told_without_its_words() -> None:
+    with pytest.raises(InvalidInputError, match="no request: 1 errors"):
+        understood(b'{"request": "a secret"}')

@@ -8,9 +8,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
-
-import orjson
 
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
 from palimpsest.contracts.events import AnyEvent
@@ -21,13 +18,21 @@ from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.embedded.inbox import Inbox, Item
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.commit import Reply
 from palimpsest.streams.write.desk import Answer, WriterDesk
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.serving import Asked, serve, serve_all, understood
+from palimpsest.streams.write.serving import (
+    PendingRequest,
+    serve,
+    serve_all,
+    serve_alone,
+    understood,
+)
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 _log = logging.getLogger(__name__)
@@ -36,7 +41,6 @@ KEPT = timedelta(days=1)
 """How long an answer waits for whoever asked; who died does not fetch it."""
 SERVED_AT_ONCE = 64
 """How many items of the inbox are served before the writer goes on with its own work."""
-Done = TypeVar("Done")
 
 
 class WritingSession:
@@ -57,7 +61,9 @@ class WritingSession:
         self._changes = Changes()
         self._seen = 0
         self._told: int | None = None
-        self.writer = Writer(log, policy, embedder, clock, self._project, effect)
+        self.writer = Writer(
+            log, partial(append, log), policy, embedder, clock, self._project, effect
+        )
         self.projector = Projector(folder / PROJECTIONS_FOLDER, log, effect=effect)
         self._inbox = Inbox(log)
         self._clock = clock
@@ -107,10 +113,7 @@ class WritingSession:
     def requests(self, requests: Sequence[AnyRequest]) -> list[Answer]:
         """Carry requests out in their order and commit them, many small ones at once."""
         alone = lambda one: serve(self._desk, [one])  # noqa: E731 - used here alone
-        return serve_all(self._desk, [Asked(request) for request in requests], alone)
-
-    def _reply(self, item: Item, answer: object) -> None:
-        self._inbox.answer(item.id, orjson.dumps(answer))
+        return serve_all(self._desk, [PendingRequest(request) for request in requests], alone)
 
     def decide(self, inputs: Sequence[Input]) -> list[Outcome]:
         """Decide on a few inputs at once."""
@@ -127,38 +130,30 @@ class WritingSession:
         for kind, some in groupby(items, key=lambda item: item.kind):
             if kind == "request":
                 asked = [one for item in some if (one := self._understood(item)) is not None]
-                serve_all(self._desk, asked, self._request_alone)
+                serve_all(self._desk, asked, partial(serve_alone, self._desk))
             else:
                 for item in some:
-                    self._or_say(partial(self._serve_candidates, item), partial(self._reply, item))
+                    self._serve_candidates(item)
         return bool(items)
 
-    def _understood(self, item: Item) -> Asked | None:
+    def _understood(self, item: Item) -> PendingRequest | None:
         """The request of an item; who left what is none is told so."""
         try:
-            return Asked(understood(item.body), partial(self._reply, item))
+            return PendingRequest(understood(item.body), item.id)
         except InvalidInputError as error:
-            answer = {"usage": error.detail}
-            self.writer.commit(lambda: self._reply(item, answer))
+            self._answer(item, {"usage": error.detail})
             return None
 
-    def _request_alone(self, one: Asked) -> list[Answer]:
-        return self._or_say(lambda: serve(self._desk, [one]), one.reply) or []
-
     def _serve_candidates(self, item: Item) -> None:
-        window = self.writer.open_window(
-            unpack(item.body), lambda outcomes: self._reply(item, outcomes)
-        )
-        self.writer.close_window(window)
-
-    def _or_say(self, doing: Callable[[], Done], reply: Callable[[Answer], None]) -> Done | None:
-        """Serve somebody. Who meets a bug is told so: it must not stop all after it."""
+        """Decide on an item's candidates. A bug is its answer: it must not stop all after it."""
         try:
-            return doing()
+            self.writer.close_window(self.writer.open_window(unpack(item.body)), item.id)
         except (PalimpsestError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - whoever left the item raises it
-            self.writer.abandon()
-            answer = {"failed": type(error).__name__}
-            self.writer.commit(lambda: reply(answer))
-            return None
+            self._answer(item, {"failed": type(error).__name__})
+
+    def _answer(self, item: Item, answer: Answer) -> None:
+        """Answer an item of which nothing else came."""
+        self.writer.pending.answers.append(Reply(item.id, answer))
+        self.writer.commit()

@@ -18,7 +18,7 @@ SO_FAR = "/so-far"
 
 
 def answer_record(topic: str, request_id: str, answer: Answer) -> Outgoing:
-    """What became of a request.
+    """What became of a request, or how far it is: `so_far` commands of it were run.
 
     Of what it did the longest lists are cut until a record can hold it, their ends are kept, and
     `left_out` says how many entries of each are missing.
@@ -27,12 +27,8 @@ def answer_record(topic: str, request_id: str, answer: Answer) -> Outgoing:
     while len(body) > MOST_BYTES and (shorter := _shorter(answer.get("done", {}))):
         answer = {"done": shorter}
         body = orjson.dumps(answer)
-    return Outgoing(topic, body, request_id.encode())
-
-
-def progress_record(topic: str, request_id: str, commands: int) -> Outgoing:
-    """That a request goes on: so many commands of it were run."""
-    return Outgoing(topic, orjson.dumps({"so_far": commands}), f"{request_id}{SO_FAR}".encode())
+    key = f"{request_id}{SO_FAR}" if "so_far" in answer else request_id
+    return Outgoing(topic, body, key.encode())
 
 
 def _shorter(done: Answer) -> Answer | None:

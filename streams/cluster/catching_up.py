@@ -9,7 +9,7 @@ from aiokafka import TopicPartition
 
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.copies import open_copy, take_over
-from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.copy import WorkerCopy
 from palimpsest.streams.cluster.following import ends_of, read_to_end, reader
 from palimpsest.streams.cluster.thread import OneThread
 from palimpsest.streams.cluster.topics import Topics, topic_id
@@ -26,7 +26,7 @@ class CopyFolder:
     async def catch_up(
         self,
         partitions: Sequence[int],
-        logs: dict[int, PublishedLog],
+        logs: dict[int, WorkerCopy],
         thread: OneThread,
         tell: Callable[[int, int], object],
     ) -> None:

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 from palimpsest.contracts.errors import StoreError
-from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.following import Records
 from palimpsest.streams.cluster.records import inputs_done
 from palimpsest.streams.cluster.topics import Topics
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 def open_copy(
     folder: Path, topics: Topics, partition: int, identity: str, end: int
-) -> tuple[PublishedLog, Followed]:
+) -> tuple[WorkerCopy, Followed]:
     """The partition's copy in a folder; a new one where what is there is of another topic.
 
     `identity` is the id of the decisions topic, `end` its end. Raises StoreError.
@@ -24,9 +24,9 @@ def open_copy(
     path = folder / f"{topics.prefix}partition-{partition}.sqlite"
     name = topics.name("decisions")
     for _ in range(2):
-        log: PublishedLog | None = None
+        log: WorkerCopy | None = None
         try:
-            log = PublishedLog.create(path)
+            log = WorkerCopy.create(path)
             followed = log.followed(name, partition)
             if followed is None and not log.head():
                 followed = Followed(name, partition, identity, 0)
@@ -44,7 +44,7 @@ def open_copy(
     raise StoreError(f"the copy {path} cannot be made")
 
 
-def take_over(logs: dict[int, PublishedLog], records: Records, identity: str) -> None:
+def take_over(logs: dict[int, WorkerCopy], records: Records, identity: str) -> None:
     """Append decisions to their copies, with how far they are."""
     for partition in {record.partition for record in records}:
         some = [record for record in records if record.partition == partition]
@@ -58,7 +58,7 @@ def take_over(logs: dict[int, PublishedLog], records: Records, identity: str) ->
                     log.follow_input(done, partition)
 
 
-def let_go(log: PublishedLog, because: BaseException | None) -> None:
+def let_go(log: WorkerCopy, because: BaseException | None) -> None:
     """Close a copy, and remove one that is damaged."""
     log.close()
     if isinstance(because, StoreError):

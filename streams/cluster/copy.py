@@ -5,19 +5,15 @@ Disposable: it is filled from the topic, bound to the topic's id, and never ahea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from aiokafka.errors import MessageSizeTooLargeError
-
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.wire import Envelope, decode, envelope_of
-from palimpsest.streams.cluster.records import Done, Outgoing
-from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.log.log import Lines, Log
+from palimpsest.streams.write.commit import InputOffset
 
 CACHE_KIB = 16 * 1024
 """Of one copy: a worker has one for each of its partitions."""
@@ -33,21 +29,7 @@ class Followed:
     next_offset: int
 
 
-Publish = Callable[[Lines, Sequence[Outgoing], Sequence[Done]], int | None]
-"""Sends events, other records and which inputs are done with in one transaction of the brokers.
-
-Returns once they have it: the offset after the last event's, or None where there was no event or
-they did not tell.
-"""
-
-
 Filed = TypeVar("Filed", AnyEvent, Envelope)
-Beside = Callable[[Sequence[AnyEvent]], Sequence[Outgoing]]
-"""What other topics are told of events, such as questions to the judge."""
-
-
-def _nothing_beside(_events: Sequence[AnyEvent]) -> Sequence[Outgoing]:
-    return ()
 
 
 class Copy(Log):
@@ -72,7 +54,7 @@ class Copy(Log):
             (followed.topic, followed.partition, followed.topic_id, followed.next_offset),
         )
 
-    def follow_input(self, done: Done, partition: int) -> None:
+    def follow_input(self, done: InputOffset, partition: int) -> None:
         """Record how far an input is decided on; only inside a transaction."""
         self.follow(Followed(done.topic, partition, done.topic_id, done.offset + 1))
 
@@ -101,97 +83,26 @@ class Copy(Log):
         return {keys[key] for (key,) in self.rows(sql, tuple(keys))}
 
 
-class PublishedLog(Copy):
-    """The copy of a partition's only writer: what it appends is at the brokers first.
+class WorkerCopy(Copy):
+    """A worker's copy of one of its partitions: what is appended here is at the brokers first.
 
-    A transaction here is committed once the brokers have answered that theirs is; whatever happens
-    before that, the copy stays behind, and catches up when the partition is next assigned.
-
-    What waits for the judge is told to whoever asks it, in the same transaction: no table is kept.
+    What waits for the judge is published to whoever asks it: no table of it is kept.
     """
 
     def __init__(
         self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
     ) -> None:
-        self._topic: Followed | None = None
-        self._publish: Publish | None = None
-        self._lines: list[tuple[AnyEvent, bytes]] = []
-        # What else the transaction publishes, and which inputs it is done with.
-        self.others: list[Outgoing] = []
-        self.done: list[Done] = []
-        # Since this transaction: the candidates that the judge has to be asked about, and the joins
-        # whose text has to be composed anew, with their owners.
-        self.questions: dict[str, str] = {}
-        self.lost_texts: dict[str, str] = {}
-        self._beside: Beside = _nothing_beside
-        # Whether the brokers may have what is not here: only another assignment finds out.
-        self.in_doubt = False
         super().__init__(path, create=create, read_only=read_only, shared=shared)
         # What a power failure takes from its end is at the brokers: it is not waited for the disk.
         self.execute("PRAGMA synchronous=NORMAL")
         self.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
-
-    def publish_beside(self, beside: Beside) -> None:
-        """From here on publish, with events, what follows from them for other topics."""
-        self._beside = beside
-
-    def publish_with(self, publish: Publish, topic: Followed) -> None:
-        """From here on what is appended is new: send it to this topic's partition first."""
-        self._publish, self._topic = publish, topic
 
     def fill(self, lines: Sequence[bytes]) -> None:
         """Append what is at the brokers and not here yet; only inside a transaction.
 
         StoreError for what is no event. Its data are read with its owner.
         """
-        self._file(self._new([(envelope_of(line), line) for line in lines]))
-
-    @property
-    def appended(self) -> list[AnyEvent]:
-        """The events of the transaction so far."""
-        return [event for event, _ in self._lines]
-
-    def _add(self, events: Lines) -> list[int]:
-        self._lines.extend(events)
-        return super()._add(events)
-
-    def follow_touched(self, owner_id: str, touched: Touched, _position: int) -> None:
-        """Note what the judge has to be asked when the transaction is published."""
-        for noted, changed in (
-            (self.questions, touched.questions),
-            (self.lost_texts, touched.texts),
-        ):
-            for subject, waits in changed.items():
-                if waits:
-                    noted[subject] = owner_id
-                else:
-                    noted.pop(subject, None)
+        self.append_lines(self._new([(envelope_of(line), line) for line in lines]))
 
     def _upgrade(self) -> None:
         pass
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """As `Log.transaction`, and the brokers' before it is committed."""
-        self._lines, self.others, self.done = [], [], []
-        self.questions, self.lost_texts = {}, {}
-        with super().transaction():
-            yield
-            self._send()
-        self.in_doubt = False
-
-    def _send(self) -> None:
-        if self._publish is None or self._topic is None or not (self._lines or self.others):
-            return
-        others = [*self.others, *self._beside(self.appended)]
-        self.in_doubt = True
-        try:
-            next_offset = self._publish(self._lines, others, self.done)
-        except MessageSizeTooLargeError:
-            self.in_doubt = False
-            raise
-        if next_offset is not None:
-            topic = self._topic
-            self.follow(Followed(topic.topic, topic.partition, topic.topic_id, next_offset))
-        for done in self.done:
-            self.follow_input(done, self._topic.partition)

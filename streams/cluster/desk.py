@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from palimpsest.contracts.commands import Operation
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.write.commit import Reply
 from palimpsest.streams.write.desk import Rehearsal, WriterDesk
 from palimpsest.streams.write.writer import Writer
+
+_log = logging.getLogger(__name__)
 
 
 class Interrupted(TransientError):
@@ -19,7 +24,7 @@ class Interrupted(TransientError):
 class PartitionDesk(WriterDesk):
     """The writer's desk for one request, which is left between any two steps when told to.
 
-    `tell` is called in each transaction before the last, with the commands that were run so far.
+    Each commit before the last tells whoever asked how many commands were run so far.
     """
 
     def __init__(
@@ -27,13 +32,21 @@ class PartitionDesk(WriterDesk):
         writer: Writer,
         is_mine: Callable[[str], bool],
         is_ending: Callable[[], bool],
-        tell: Callable[[int], None],
+        is_in_doubt: Callable[[], bool],
+        request_id: str,
     ) -> None:
         super().__init__(writer)
         self._is_mine = is_mine
         self._is_ending = is_ending
-        self._tell = tell
+        self._is_in_doubt = is_in_doubt
+        self._request_id = request_id
         self._steps = 0
+
+    def met_a_bug(self, request: AnyRequest, error: Exception) -> None:
+        """Log it; raise it where the brokers may have what the log has not."""
+        if self._is_in_doubt():
+            raise error
+        _log.error("a request met a bug: %s", request.request_id, exc_info=error)
 
     def ledger(self, owner_id: str) -> Ledger:
         """As `WriterDesk.ledger`."""
@@ -49,8 +62,8 @@ class PartitionDesk(WriterDesk):
 
     def checkpoint(self) -> None:
         """Commit, and tell whoever asked that it goes on."""
-        self.writer.commit(lambda: self._tell(self._steps))
-        self.writer.owners.trim()
+        self.writer.pending.answers.append(Reply(self._request_id, {"so_far": self._steps}))
+        self.writer.commit()
         self.go_on_or_leave()
 
     def rehearsal(self) -> Rehearsal:

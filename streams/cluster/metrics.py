@@ -21,13 +21,14 @@ from palimpsest.contracts.events import (
     Settled,
 )
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.cluster.copy import Publish
 from palimpsest.streams.cluster.figures import Board, Figure
-from palimpsest.streams.cluster.records import Done, Outgoing, rejected_for
+from palimpsest.streams.cluster.publishing import Publish
+from palimpsest.streams.cluster.records import Outgoing, rejected_for
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.embedder.contract import Engine
 from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.commit import InputOffset
 
 Stage = Literal["catch_up", "read", "embed", "decide", "publish"]
 LETTERS_PER_MINUTE = 100
@@ -223,7 +224,9 @@ class Metrics(Board):
     def watching(self, publish: Publish) -> Publish:
         """What publishes, timed."""
 
-        def watched(lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int | None:
+        def watched(
+            lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
+        ) -> int | None:
             with self.stage("publish"):
                 offset = publish(lines, others, done)
             self.rejected(others)

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
-from palimpsest.contracts.events import AnyEvent, PolicySet
+from aiokafka.errors import MessageSizeTooLargeError
+
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.contracts.wire import encode
-from palimpsest.streams.cluster.answers import answer_record, progress_record
-from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.answers import answer_record
+from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.desk import PartitionDesk
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.publishing import Publish
 from palimpsest.streams.cluster.questions import question_record
 from palimpsest.streams.cluster.records import (
-    Done,
     Outgoing,
     Record,
-    letter_record,
+    dead_letter,
+    dead_letter_record,
     policy_record,
     read,
 )
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import compose_question, settle_question
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow
-from palimpsest.streams.write.desk import Answer
+from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.serving import Asked, serve, understood
+from palimpsest.streams.write.serving import PendingRequest, serve_alone, understood
 from palimpsest.streams.write.writer import Effect, Window, Writer, no_effect
-
-_log = logging.getLogger(__name__)
 
 SOURCE = "memory.candidates"
 """The `source` of bare rows that name none; the same whatever the topic's prefix."""
@@ -52,14 +54,16 @@ class Opened:
 class PartitionWriter:
     """Decides what comes in one partition of the two input topics.
 
-    `log` is caught up with the decisions topic, and publishes what is appended to it. `inputs` are
-    the ids of the input topics by their names.
+    `log` is caught up with the decisions topic up to `decisions`; what is appended to it goes
+    through `publish` first. `inputs` are the ids of the input topics by their names. `in_doubt`:
+    the brokers may have what the log has not, and only another assignment finds out.
     """
 
     def __init__(
         self,
-        log: PublishedLog,
-        partition: int,
+        log: WorkerCopy,
+        publish: Publish,
+        decisions: Followed,
         topics: Topics,
         inputs: Mapping[str, str],
         policy: Policy,
@@ -71,13 +75,15 @@ class PartitionWriter:
         recorded = log.last_policy()
         wanted = policy if recorded is None else Policy.model_validate(recorded.data.policy)
         self.log = log
+        self._publish = publish
+        self._decisions = decisions
+        self.in_doubt = False
         # A worker has no projections, which would be told too: those who follow the topic have.
-        self.writer = Writer(log, wanted, embedder, clock, metrics.decided, effect)
+        self.writer = Writer(log, self._append, wanted, embedder, clock, metrics.decided, effect)
         self._metrics = metrics
         self.ending = False
-        self.partition = partition
+        self.partition = decisions.partition
         self._topics = topics
-        log.publish_beside(self._beside)
         self._inputs = inputs
         self._clock = clock
 
@@ -92,8 +98,8 @@ class PartitionWriter:
         }
         return [record for record in records if record.offset >= begin[record.topic]]
 
-    def _done(self, record: Record) -> Done:
-        return Done(record.topic, self._inputs[record.topic], record.offset)
+    def _finished(self, record: Record) -> InputOffset:
+        return InputOffset(record.topic, self._inputs[record.topic], record.offset)
 
     # -- candidates, and whatever else producers say -----------------------------------------------
 
@@ -102,55 +108,24 @@ class PartitionWriter:
         with self._metrics.stage("read"):
             new = self._new(records)
             inputs = [read(record, SOURCE, self._topics.partitions) for record in new]
-            window = self.writer.open_window(inputs, lambda outcomes: self._finish(new, outcomes))
-            return Opened(new, window)
+            return Opened(new, self.writer.open_window(inputs))
 
     def close(self, opened: Opened) -> list[Outcome]:
-        """Decide, publish and fold; returns when the brokers have it."""
-        with self._metrics.stage("decide"):
-            return self.writer.close_window(opened.window)
-
-    def _finish(self, records: Sequence[Record], outcomes: Sequence[Outcome]) -> None:
-        """What is published with a window's decisions: dead letters, and how far it goes.
+        """Decide, publish and fold; returns when the brokers have it.
 
         Equal bytes are one `invalid` event, and as many letters as records: each has headers and a
         place of its own.
         """
-        letters = self._topics.name("dead_letters")
-        for record, outcome in zip(records, outcomes, strict=True):
-            if outcome.result == "invalid":
-                letter = letter_record(letters, record, outcome, self._clock())
-                self.log.others.append(letter)
-        for record in records[-1:]:
-            self.log.done.append(self._done(record))
-
-    def _beside(self, events: Sequence[AnyEvent]) -> list[Outgoing]:
-        """What other topics than the decisions are told of these."""
-        return [*self._questions(), *self._policies(events)]
-
-    def _policies(self, events: Sequence[AnyEvent]) -> Iterator[Outgoing]:
-        """The policy in force, for whoever wants to know it without reading a log."""
-        topic = self._topics.name("policies")
-        for event in events:
-            if isinstance(event, PolicySet):
-                yield policy_record(topic, encode(event))
-
-    def _questions(self) -> list[Outgoing]:
-        """What the judge is asked: about candidates whose question opened, and for lost texts."""
-        topic = self._topics.name("verifications")
-        asked = [*self._to_settle(), *self._to_compose()]
-        records = (question_record(topic, question) for question in asked if question is not None)
-        return [record for record in records if record is not None]
-
-    def _to_settle(self) -> Iterator[AnyQuestion | None]:
-        for candidate_id, owner_id in self.log.questions.items():
-            ledger = self.writer.owners.get(owner_id).ledger
-            yield settle_question(ledger, candidate_id, self.writer.policy)
-
-    def _to_compose(self) -> Iterator[AnyQuestion | None]:
-        for decision_id, owner_id in self.log.lost_texts.items():
-            ledger = self.writer.owners.get(owner_id).ledger
-            yield compose_question(ledger, decision_id, self.writer.policy)
+        with self._metrics.stage("decide"), self.writer.undone_on_failure():
+            outcomes = self.writer.decide(opened.window)
+            self.writer.pending.dead_letters = [
+                dead_letter(record, outcome, self._clock())
+                for record, outcome in zip(opened.records, outcomes, strict=True)
+                if outcome.result == "invalid"
+            ]
+            self.writer.pending.offsets += map(self._finished, opened.records[-1:])
+            self.writer.commit()
+        return outcomes
 
     # -- what people say ---------------------------------------------------------------------------
 
@@ -163,39 +138,74 @@ class PartitionWriter:
         except InvalidInputError as error:
             self._reject(record, error)
             return
-        answers = self._topics.name("answers")
-        about = answers, request.request_id
+        one = PendingRequest(request, request.request_id, self._finished(record))
         desk = PartitionDesk(
             self.writer,
             self._is_mine,
             lambda: self.ending,
-            lambda commands: self.log.others.append(progress_record(*about, commands)),
+            lambda: self.in_doubt,
+            request.request_id,
         )
-
-        def reply(answer: Answer) -> None:
-            self.log.others.append(answer_record(*about, answer))
-            self.log.done.append(self._done(record))
-
         with self._metrics.stage("decide"):
-            self._serve(desk, Asked(request, reply))
-
-    def _serve(self, desk: PartitionDesk, asked: Asked) -> None:
-        """Carry a request out. Who meets a bug is told so: it must not stop all after it."""
-        try:
-            serve(desk, [asked])
-        except (PalimpsestError, OSError):
-            raise
-        except Exception as error:
-            if self.log.in_doubt:
-                raise
-            _log.exception("a request met a bug: %s", asked.request.request_id)
-            answer = {"failed": type(error).__name__}
-            self.writer.abandon()
-            self.writer.commit(lambda: asked.reply(answer))
+            serve_alone(desk, one)
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
         row = RawRow(record.value, "memory.commands")
-        window = self.writer.open_window(
-            [Input(row, error)], lambda outcomes: self._finish([record], outcomes)
-        )
-        self.writer.close_window(window)
+        self.close(Opened([record], self.writer.open_window([Input(row, error)])))
+
+    # -- commits -----------------------------------------------------------------------------------
+
+    def _append(self, commit: Commit) -> list[int]:
+        """Publish a commit and append it to the log, which has it only once the brokers do."""
+        lines = [(event, encode(event)) for event, _ in commit.events]
+        with self.log.transaction():
+            positions = self.log.append_lines(lines)
+            beside = [*self._beside(commit)]
+            if lines or beside:
+                next_offset = self._published(lines, beside, commit.offsets)
+                if next_offset is not None:
+                    self.log.follow(replace(self._decisions, next_offset=next_offset))
+                for finished in commit.offsets:
+                    self.log.follow_input(finished, self.partition)
+        self.in_doubt = False
+        return positions
+
+    def _published(
+        self, lines: Lines, beside: Sequence[Outgoing], offsets: Sequence[InputOffset]
+    ) -> int | None:
+        self.in_doubt = True
+        try:
+            return self._publish(lines, beside, offsets)
+        except MessageSizeTooLargeError:
+            self.in_doubt = False
+            raise
+
+    def _beside(self, commit: Commit) -> Iterator[Outgoing]:
+        """What goes to other topics than the decisions."""
+        letters, answers = self._topics.name("dead_letters"), self._topics.name("answers")
+        yield from (dead_letter_record(letters, letter) for letter in commit.dead_letters)
+        for address, answer in commit.answers:
+            assert isinstance(address, str)
+            yield answer_record(answers, address, answer)
+        yield from self._questions(commit.questions)
+        policies = self._topics.name("policies")
+        for event, _ in commit.events:
+            if isinstance(event, PolicySet):
+                yield policy_record(policies, encode(event))
+
+    def _questions(self, opened: OpenQuestions) -> Iterator[Outgoing]:
+        """What the judge is asked: about candidates whose question opened, and for lost texts."""
+        topic, policy = self._topics.name("verifications"), self.writer.policy
+
+        def ledger(owner_id: str) -> Ledger:
+            return self.writer.owners.get(owner_id).ledger
+
+        asked: list[AnyQuestion | None] = [
+            *(
+                settle_question(ledger(owner), one, policy)
+                for one, owner in opened.candidates.items()
+            ),
+            *(compose_question(ledger(owner), one, policy) for one, owner in opened.texts.items()),
+        ]
+        records = (question_record(topic, question) for question in asked if question is not None)
+        return (record for record in records if record is not None)

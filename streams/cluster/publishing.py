@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -12,9 +12,10 @@ from aiokafka.errors import IllegalOperation, ProducerFenced
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.records import Done, Outgoing, decision_record, done_with
+from palimpsest.streams.cluster.records import Outgoing, decision_record, done_with
 from palimpsest.streams.cluster.topics import LARGEST, Kind, Topics
 from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.writer import Effect, no_effect
 
 _log = logging.getLogger(__name__)
@@ -27,6 +28,14 @@ OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
 """Topics that a partition's writer writes to in its own partition alone."""
 UNKNOWN = -1
 """The offset that brokers tell for a batch that they have had already."""
+
+
+Publish = Callable[[Lines, Sequence[Outgoing], Sequence[InputOffset]], int | None]
+"""Sends events, other records and which inputs are finished in one transaction of the brokers.
+
+Returns once they have it: the offset after the last event's, or None where there was no event or
+they did not tell.
+"""
 
 
 class PartitionProducer:
@@ -83,7 +92,9 @@ class PartitionProducer:
         """The decisions are known up to here: from now on they only grow."""
         self._next_offset = next_offset
 
-    def publish(self, lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int | None:
+    def publish(
+        self, lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
+    ) -> int | None:
         """Send one transaction, from the thread that decides, and wait until it is committed.
 
         Raises ProducerFenced once another writer of the partition has begun; StoreError, with
@@ -100,7 +111,7 @@ class PartitionProducer:
             )
             raise
 
-    def _records(self, lines: Lines, done: Sequence[Done]) -> list[Outgoing]:
+    def _records(self, lines: Lines, done: Sequence[InputOffset]) -> list[Outgoing]:
         records = [decision_record(self._decisions, event, line) for event, line in lines[:-1]]
         for event, line in lines[-1:]:
             records.append(decision_record(self._decisions, event, line, done_with(done)))

@@ -22,10 +22,10 @@ from palimpsest.streams.intake import (
     prepare,
     understand,
 )
-from palimpsest.streams.log.dead_letters import Arrived
+from palimpsest.streams.log.dead_letters import Headers, NewDeadLetter
+from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.inputs import Input, Outcome
 
-Headers = tuple[tuple[str, bytes], ...]
 OURS = "palimpsest-"
 """What the names of our headers begin with."""
 DONE = f"{OURS}input"
@@ -51,15 +51,6 @@ class Record:
     value: bytes
     key: bytes | None = None
     headers: Headers = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The last offset of an input topic that is decided on."""
-
-    topic: str
-    topic_id: str
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,63 +110,79 @@ def policy_record(topic: str, line: bytes) -> Outgoing:
     return Outgoing(topic, line, POLICY_KEY, partition=0)
 
 
-def done_with(inputs: Iterable[Done]) -> Headers:
+def done_with(inputs: Iterable[InputOffset]) -> Headers:
     """The headers that tell how far inputs are decided on once their record can be read."""
     return tuple((DONE, f"{one.topic}:{one.topic_id}:{one.offset}".encode()) for one in inputs)
 
 
-def inputs_done(headers: Headers) -> list[Done]:
+def inputs_done(headers: Headers) -> list[InputOffset]:
     """How far inputs are decided on, as a decision's headers name it."""
-    said = [value.decode().split(":") for name, value in headers if name == DONE]
-    return [Done(topic, topic_id, int(offset)) for topic, topic_id, offset in said]
+    said = [value.decode().split(":") for name, value in headers if name == DONE and value]
+    return [InputOffset(topic, topic_id, int(offset)) for topic, topic_id, offset in said]
 
 
-def letter_record(topic: str, record: Record, outcome: Outcome, at: datetime) -> Outgoing:
+def dead_letter(record: Record, outcome: Outcome, at: datetime) -> NewDeadLetter:
+    """The dead letter of a record that is invalid."""
+    assert outcome.decision_id is not None
+    return NewDeadLetter(
+        outcome.decision_id,
+        record.value,
+        InvalidInputError(cast(InvalidReason, outcome.reason), outcome.detail or ""),
+        f"{record.topic}/{record.partition}/{record.offset}",
+        at,
+        digest(record.value),
+        len(record.value),
+        record.headers,
+        record.key,
+    )
+
+
+def dead_letter_record(topic: str, letter: NewDeadLetter) -> Outgoing:
     """An input that could not be read: its bytes and headers, what was wrong, and where it was.
 
     Of what is too large to be sent the beginning is; small compressed, it may have been larger than
     anything that brokers take.
     """
-    sent = _with_room(record)
+    sent = _with_room(letter)
     said = {
-        "id": outcome.decision_id,
-        "reason": outcome.reason,
-        "detail": outcome.detail,
-        "origin": f"{record.topic}/{record.partition}/{record.offset}",
-        "at": at.isoformat(),
-        "digest": digest(record.value),
-        "bytes": str(len(record.value)),
+        "id": letter.id,
+        "reason": letter.error.reason,
+        "detail": letter.error.detail,
+        "origin": letter.origin,
+        "at": letter.at.isoformat(),
+        "digest": letter.digest,
+        "bytes": str(letter.size),
     }
-    ours = tuple((f"{OURS}{name}", (value or "").encode()) for name, value in said.items())
-    return Outgoing(topic, sent.value, sent.key, (*sent.headers, *ours))
+    ours = tuple((f"{OURS}{name}", value.encode()) for name, value in said.items())
+    return Outgoing(topic, sent.data, sent.key, (*sent.headers, *ours))
 
 
-def _with_room(record: Record) -> Record:
-    """As much of a record as can be sent: its value has what key and headers leave, or half."""
-    key = record.key if len(record.key or b"") < ROOM // 4 else None
+def _with_room(letter: NewDeadLetter) -> NewDeadLetter:
+    """As much of a letter as can be sent: its bytes have what key and headers leave, or half."""
+    key = letter.key if len(letter.key or b"") < ROOM // 4 else None
     left = ROOM // 2 - len(key or b"")
-    kept: list[tuple[str, bytes]] = []
-    for name, value in record.headers:
+    kept: list[tuple[str, bytes | None]] = []
+    for name, value in letter.headers:
         left -= len(name.encode()) + len(value or b"") + PER_HEADER
         if left < 0:
             break
         kept.append((name, value))
     used = sum(len(name.encode()) + len(value or b"") + PER_HEADER for name, value in kept)
     room = ROOM - len(key or b"") - used
-    return replace(record, value=record.value[:room], key=key, headers=tuple(kept))
+    return replace(letter, data=letter.data[:room], key=key, headers=tuple(kept))
 
 
 def rejected_for(one: Outgoing) -> str | None:
-    """The reason of a dead letter that `letter_record` made; None of any other record."""
+    """The reason of a dead letter that `dead_letter_record` made; None of any other record."""
     reason = dict(one.headers).get(f"{OURS}reason")  # the last one is ours
     return None if reason is None else reason.decode()
 
 
-def letter_of(headers: Headers, value: bytes) -> Arrived:
-    """The dead letter that `letter_record` sent; earlier versions sent all bytes, and no digest."""
+def letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
+    """What `dead_letter_record` sent; earlier versions sent all bytes, and no digest."""
     begin = max(number for number, (name, _) in enumerate(headers) if name == LETTER)
-    said = {name.removeprefix(OURS): value.decode() for name, value in headers[begin:]}
-    return Arrived(
+    said = {name.removeprefix(OURS): (v or b"").decode() for name, v in headers[begin:]}
+    return NewDeadLetter(
         said["id"],
         value,
         InvalidInputError(cast(InvalidReason, said["reason"]), said["detail"]),

@@ -11,7 +11,7 @@ from aiokafka.errors import KafkaError
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.catching_up import CopyFolder
 from palimpsest.streams.cluster.copies import let_go
-from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.copy import WorkerCopy
 from palimpsest.streams.cluster.thread import OneThread, is_cancelled
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Standby:
             await asyncio.sleep(EVERY_SECONDS)
 
     async def _fill(self, partitions: list[int]) -> None:
-        logs: dict[int, PublishedLog] = {}
+        logs: dict[int, WorkerCopy] = {}
         why: BaseException | None = None
         try:
             await self._copies.catch_up(partitions, logs, self._thread, lambda *_: None)

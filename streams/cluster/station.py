@@ -17,7 +17,7 @@ from palimpsest.streams.cluster.assigned import AssignedPartition, Delivery
 from palimpsest.streams.cluster.catching_up import CopyFolder
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.copies import discard, let_go
-from palimpsest.streams.cluster.copy import PublishedLog
+from palimpsest.streams.cluster.copy import WorkerCopy
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.missed import INPUTS, Missed, acknowledged, starts
 from palimpsest.streams.cluster.partition import PartitionWriter
@@ -161,7 +161,7 @@ class Station:
     async def _assign(self, partitions: Sequence[int]) -> None:
         await compare_counts(self._connection, self._topics)
         producers = {p: self._producer(p) for p in partitions}
-        logs: dict[int, PublishedLog] = {}
+        logs: dict[int, WorkerCopy] = {}
         try:
             await _all(producer.start() for producer in producers.values())
             with self._metrics.stage("catch_up"):
@@ -193,7 +193,7 @@ class Station:
     def _producer(self, partition: int) -> PartitionProducer:
         return PartitionProducer(self._connection, self._topics, partition, self._effect)
 
-    async def _partition_failed(self, log: PublishedLog, error: BaseException) -> None:
+    async def _partition_failed(self, log: WorkerCopy, error: BaseException) -> None:
         if isinstance(error, StoreError):
             await self._decider.run(discard, log.path)
         await self._failed(error)
@@ -204,7 +204,7 @@ class Station:
         return {name: await topic_id(self._connection, name) for name in names}
 
     async def _all_missed(
-        self, logs: Mapping[int, PublishedLog], inputs: Mapping[str, str]
+        self, logs: Mapping[int, WorkerCopy], inputs: Mapping[str, str]
     ) -> dict[int, Missed]:
         done = await acknowledged(self._connection, self._topics) if logs else {}
         found: dict[int, Missed] = {}
@@ -216,7 +216,7 @@ class Station:
     async def _writer(
         self,
         producer: PartitionProducer,
-        log: PublishedLog,
+        log: WorkerCopy,
         inputs: Mapping[str, str],
         most_candidates: int,
     ) -> PartitionWriter:
@@ -225,11 +225,11 @@ class Station:
         )
         assert followed is not None
         producer.go_on_at(followed.next_offset)
-        log.publish_with(self._metrics.watching(producer.publish), followed)
         writer = await self._decider.run(
             PartitionWriter,
             log,
-            producer.partition,
+            self._metrics.watching(producer.publish),
+            followed,
             self._topics,
             inputs,
             self._policy,

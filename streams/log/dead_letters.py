@@ -11,7 +11,6 @@ from typing import Literal
 import orjson
 
 from palimpsest.contracts.errors import InvalidInputError
-from palimpsest.contracts.identity import digest
 from palimpsest.streams.log.database import Database, Row
 
 LetterState = Literal["open", "retried"]
@@ -47,10 +46,11 @@ class DeadLetter:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """A letter on its way into a store; of `size` bytes, `data` has all or the first.
+class NewDeadLetter:
+    """A dead letter on its way into a store or a topic.
 
-    `digest` is that of all of them.
+    Of `size` bytes, `data` has all or the first; `digest` is that of all of them. `headers` and
+    `key` are those of the record that it came in, if it did.
     """
 
     id: str
@@ -61,6 +61,7 @@ class Arrived:
     digest: str
     size: int
     headers: Headers = ()
+    key: bytes | None = None
 
 
 class DeadLetters:
@@ -69,21 +70,18 @@ class DeadLetters:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def add(
-        self, letter_id: str, data: bytes, error: InvalidInputError, origin: str, at: datetime
-    ) -> None:
+    def add(self, letter: NewDeadLetter) -> None:
         """Keep an input under `contracts.identity.invalid_id`, with the event about it.
 
         Only inside a transaction. Bytes that are there already change nothing.
         """
-        arrived = Arrived(letter_id, data, error, origin, at, digest(data), len(data))
-        self._insert(arrived, "DO NOTHING")
+        self._insert(letter, "DO NOTHING")
 
-    def follow(self, letter: Arrived) -> None:
+    def follow(self, letter: NewDeadLetter) -> None:
         """As `add`, for a letter of a topic, where each record has one: equal ones are counted."""
         self._insert(letter, "DO UPDATE SET times = times + 1")
 
-    def _insert(self, one: Arrived, on_conflict: str) -> None:
+    def _insert(self, one: NewDeadLetter, on_conflict: str) -> None:
         self._database.require_transaction()
         told = one.error.reason, one.error.detail, one.origin, one.at.isoformat(), one.size
         self._database.execute(

@@ -48,12 +48,10 @@ class Log(Database):
 
         An id that the log holds already raises sqlite3.IntegrityError: `decide` was not idempotent.
         """
-        return self._add([(event, encode(event)) for event in events])
+        return self.append_lines([(event, encode(event)) for event in events])
 
-    def _add(self, events: Lines) -> list[int]:
-        return self._file(events)
-
-    def _file(self, events: Sequence[tuple[AnyEvent | Envelope, bytes]]) -> list[int]:
+    def append_lines(self, events: Sequence[tuple[AnyEvent | Envelope, bytes]]) -> list[int]:
+        """As `append`, of events with their lines as they are written."""
         self.require_transaction()
         first = self.head() + 1
         positions = list(range(first, first + len(events)))
@@ -81,7 +79,7 @@ class Log(Database):
 
         What the judge has to be asked because of them, `follow_touched` has to be told.
         """
-        positions = self._add(lines)
+        positions = self.append_lines(lines)
         return [
             Recorded(position, event) for position, (event, _) in zip(positions, lines, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""Deciding by one writer: inputs and commands in, a draft of events out; nothing is committed."""
+"""Deciding by one writer: inputs and commands fill a commit, which nothing here appends."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.intake import Prepared, Word, said_before
+from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.draft import Draft
+from palimpsest.streams.write.commit import Commit
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Loaded, Owners
 
@@ -39,10 +40,9 @@ _log = logging.getLogger(__name__)
 
 
 class Decider:
-    """Decides inputs and commands on the ledgers in memory; `draft` is what came of it so far.
+    """Decides inputs and commands on the ledgers in memory; `pending` is what came of it so far.
 
-    The ledgers are ahead of the log until the draft is committed. Whoever takes the draft commits
-    it, or has its owners forgotten.
+    The ledgers are ahead of the log until that is appended; whoever takes it appends or undoes it.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Decider:
         clock: Callable[[], datetime],
     ) -> None:
         self.policy = policy
-        self.draft = Draft()
+        self.pending = Commit()
         self._log = log
         self._owners = owners
         self._embedder = embedder
         self._clock = clock
 
-    def take(self) -> Draft:
+    def take(self) -> Commit:
         """What was decided since it was last taken."""
-        draft, self.draft = self.draft, Draft()
-        return draft
+        taken, self.pending = self.pending, Commit()
+        return taken
 
     # -- inputs --------------------------------------------------------------------------------
 
@@ -111,13 +111,19 @@ class Decider:
             event = Invalid(
                 id=event_id, subject=sha, time=self._clock(), partitionkey="", data=data
             )
-            self.draft.done.append((event, Touched()))
-            self.draft.invalid[event_id] = (one, error)
+            self.pending.events.append((event, Touched()))
+            self._bury(one, error, event_id)
         return _rejected(event_id, error)
+
+    def _bury(self, one: Input, error: InvalidInputError, event_id: str) -> None:
+        raw, source = one.row.raw, one.row.source
+        letter = NewDeadLetter(event_id, raw, error, source, self._clock(), digest(raw), len(raw))
+        self.pending.rejected.add(event_id)
+        self.pending.dead_letters.append(letter)
 
     def _is_rejected(self, event_id: str) -> bool:
         """Whether these bytes are invalid already, for whatever reason: they are told of once."""
-        return event_id in self.draft.invalid or self._log.find(event_id) is not None
+        return event_id in self.pending.rejected or self._log.find(event_id) is not None
 
     def _hear(self, word: Word) -> Outcome:
         self.run(word)
@@ -212,7 +218,7 @@ class Decider:
         error = InvalidInputError("id_conflict", "its id is known with other content")
         event_id = invalid_id(digest(one.row.raw))
         if last is not None:
-            self.draft.invalid[event_id] = (one, error)
+            self._bury(one, error, event_id)
         return _rejected(event_id, error)
 
     def _vector(self, embedding: Embedding) -> Vector:
@@ -238,17 +244,17 @@ class Decider:
         """Decide on a command and fold its events."""
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
         ledger = self._owners.get(owner_id).ledger
-        self.draft.owners.add(owner_id)
+        self.pending.owners.add(owner_id)
         done = execute(command, ledger, self.policy, self._clock())
-        self.draft.done.extend(done)
+        self.pending.events.extend(done)
         return [event for event, _ in done]
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Record that a command could not be, where it was tried elsewhere."""
         ledger = self._owners.get(command.owner_id).ledger
-        self.draft.owners.add(command.owner_id)
+        self.pending.owners.add(command.owner_id)
         event = refused(command, refusal, ledger.at(self._clock()))
-        self.draft.done.append((event, evolve(ledger, event)))
+        self.pending.events.append((event, evolve(ledger, event)))
 
     def embed(self, text: str) -> Vector:
         """The vector of a text, at once."""
@@ -257,8 +263,8 @@ class Decider:
     def set_policy(self, policy: Policy, event_id: str, actor: str | None) -> None:
         """Decide by this policy from now on."""
         event = policy_event(policy, event_id, actor, self._clock())
-        self.draft.done.append((event, Touched()))
-        self.draft.policy_before = self.draft.policy_before or self.policy
+        self.pending.events.append((event, Touched()))
+        self.pending.policy_before = self.pending.policy_before or self.policy
         self.use_policy(policy)
 
     def use_policy(self, policy: Policy) -> None:
@@ -266,11 +272,11 @@ class Decider:
         self.policy = policy
         self._owners.forget_indexes()
 
-    def undo(self, draft: Draft) -> None:
-        """Nothing of a draft happened: its owners are folded anew from the log."""
-        self._owners.forget(draft.owners)
-        if draft.policy_before is not None:
-            self.use_policy(draft.policy_before)
+    def undo(self, commit: Commit) -> None:
+        """Nothing of a commit happened: its owners are folded anew from the log."""
+        self._owners.forget(commit.owners)
+        if commit.policy_before is not None:
+            self.use_policy(commit.policy_before)
 
 
 def _rejected(event_id: str, error: InvalidInputError) -> Outcome:

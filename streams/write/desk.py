@@ -13,7 +13,7 @@ from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Content
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import PolicyRequest
+from palimpsest.contracts.requests import AnyRequest, PolicyRequest
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.text import NORMALISER, text_hash
@@ -62,6 +62,9 @@ class WriterDesk:
         self.writer = writer
         self.log = writer.log
 
+    def met_a_bug(self, request: AnyRequest, error: Exception) -> None:
+        """Called where a request failed; raises the error where it may have been committed."""
+
     @property
     def policy(self) -> Policy:
         """The policy in force."""
@@ -86,7 +89,6 @@ class WriterDesk:
     def checkpoint(self) -> None:
         """Commit."""
         self.writer.commit()
-        self.writer.owners.trim()
 
     def content(self, text: str) -> Content:
         """Embedded with the writer's model."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.errors import (
     InvalidInputError,
+    PalimpsestError,
     RefusedError,
     StoreError,
     TransientError,
@@ -26,8 +27,10 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SettleRequest,
 )
+from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.desk import Answer, Desk, WriterDesk
 from palimpsest.streams.write.operations import carry_out
+from palimpsest.streams.write.writer import Writer
 
 SMALL = (SettleRequest, ComposeRequest, CombineRequest, SeparateRequest, ConfirmRequest)
 """What verifiers and batch runs bring by the hundred: each is one step on one owner's ledger."""
@@ -35,16 +38,16 @@ MOST_TOGETHER = 64
 """Small requests of one transaction: each transaction waits for the disk, and others for it."""
 
 
-def _unheard(_answer: Answer) -> None:
-    """Whoever asked has the answer from `serve`."""
-
-
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A request that somebody asked; `reply` is called in the transaction that holds its effect."""
+class PendingRequest:
+    """A request, where its answer goes, and the input offset that is finished with it.
+
+    Without an address whoever asked has the answer from `serve` alone.
+    """
 
     request: AnyRequest
-    reply: Callable[[Answer], None] = _unheard
+    reply_to: Address | None = None
+    offset: InputOffset | None = None
 
 
 def understood(body: bytes) -> AnyRequest:
@@ -55,30 +58,46 @@ def understood(body: bytes) -> AnyRequest:
         raise InvalidInputError("field", f"no request: {error.error_count()} errors") from None
 
 
-def serve(desk: WriterDesk, asked: Sequence[Asked]) -> list[Answer]:
+def serve(desk: WriterDesk, asked: Sequence[PendingRequest]) -> list[Answer]:
     """Carry requests out in their order, and commit them in one transaction with their answers.
 
     A dry run is rehearsed: nothing of it happens. What is refused or cannot be is an answer. Where
     anything else is raised, none of them happened, but for those parts of a bulk request that were
     committed on the way.
     """
-    try:
+    with desk.writer.undone_on_failure():
         answers = [_answer(desk, one.request) for one in asked]
-    except BaseException:
-        desk.writer.abandon()
-        raise
-
-    def reply() -> None:
-        for one, answer in zip(asked, answers, strict=True):
-            one.reply(answer)
-
-    desk.writer.commit(reply)
-    desk.writer.owners.trim()
+        _commit(desk.writer, asked, answers)
     return answers
 
 
+def serve_alone(desk: WriterDesk, one: PendingRequest) -> list[Answer]:
+    """As `serve`, of one request. A bug is its answer: it must not stop all that come after it."""
+    try:
+        return serve(desk, [one])
+    except (PalimpsestError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whoever asked raises it
+        desk.met_a_bug(one.request, error)
+        answer = {"failed": type(error).__name__}
+        _commit(desk.writer, [one], [answer])
+        return [answer]
+
+
+def _commit(writer: Writer, asked: Sequence[PendingRequest], answers: Sequence[Answer]) -> None:
+    """Commit what was decided, with these answers to requests."""
+    for one, answer in zip(asked, answers, strict=True):
+        if one.reply_to is not None:
+            writer.pending.answers.append(Reply(one.reply_to, answer))
+        if one.offset is not None:
+            writer.pending.offsets.append(one.offset)
+    writer.commit()
+
+
 def serve_all(
-    desk: WriterDesk, asked: Iterable[Asked], alone: Callable[[Asked], list[Answer]]
+    desk: WriterDesk,
+    asked: Iterable[PendingRequest],
+    alone: Callable[[PendingRequest], list[Answer]],
 ) -> list[Answer]:
     """As `serve`, many small requests in one transaction, and any other in its own.
 
@@ -96,9 +115,9 @@ def serve_all(
     return answers
 
 
-def _parts(asked: Iterable[Asked]) -> Iterator[list[Asked]]:
+def _parts(asked: Iterable[PendingRequest]) -> Iterator[list[PendingRequest]]:
     """Requests in their order, in parts of one transaction: many small ones, or another alone."""
-    part: list[Asked] = []
+    part: list[PendingRequest] = []
     for one in asked:
         if part and not (_goes_with(one, part[-1]) and len(part) < MOST_TOGETHER):
             yield part
@@ -108,7 +127,7 @@ def _parts(asked: Iterable[Asked]) -> Iterator[list[Asked]]:
         yield part
 
 
-def _goes_with(one: Asked, other: Asked) -> bool:
+def _goes_with(one: PendingRequest, other: PendingRequest) -> bool:
     return isinstance(one.request, SMALL) and isinstance(other.request, SMALL)
 
 

@@ -1,14 +1,15 @@
-"""The writer of the embedded runtime: inputs in, events in the log (design section 7).
+"""The writer of both runtimes: inputs and commands in, commits out (design section 7).
 
-Only who holds the writer's lock uses it. A window is looked up, embedded on the embedder's thread,
-decided on candidate by candidate (`Decider`, which drafts events), and its draft is committed in
-one transaction. Deciding and committing are two steps: a runtime may publish in between.
+A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate
+(`Decider`, which fills a `Commit`). A runtime adds its answers, dead letters and offsets to that
+value; then its `Append` makes all of it last, or nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,16 +21,17 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedder import Embedder, Embedding
-from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.awaited import Awaited
+from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.deciding import Decider
-from palimpsest.streams.write.draft import Draft
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Owners
 from palimpsest.streams.write.telling import tell
 
 Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
+Append = Callable[[Commit], list[int]]
+"""Makes a commit last and returns its events' positions; where it raises, nothing happened."""
 Effect = Callable[[str], None]
 
 
@@ -44,7 +46,6 @@ class Window:
     inputs: Sequence[Input]
     texts: Sequence[str]
     embeddings: Future[list[Embedding]] | None
-    also: Callable[[list[Outcome]], None] | None = None
 
     def embedded(self) -> dict[str, Embedding]:
         """The texts with their embeddings; waits for them, and raises what went wrong."""
@@ -53,11 +54,12 @@ class Window:
 
 
 class Writer:
-    """Decides inputs and commands, appends their events, and tells `committed` about them."""
+    """Decides inputs and commands, has them appended, and tells `committed` about the events."""
 
     def __init__(
         self,
         log: Log,
+        append: Append,
         policy: Policy,
         embedder: Callable[[], Embedder],
         clock: Callable[[], datetime],
@@ -67,10 +69,10 @@ class Writer:
         self.log = log
         self.owners = Owners(log)
         self._decider = Decider(log, self.owners, policy, embedder, clock)
-        self._dead_letters = DeadLetters(log)
         self._embedder = embedder
         self.clock = clock
         self._committed = committed
+        self._append = append
         self._effect = effect
         self._awaited = Awaited()
         self._policy_is_recorded = False
@@ -82,30 +84,30 @@ class Writer:
 
     # -- windows of inputs ---------------------------------------------------------------------
 
-    def open_window(
-        self, inputs: Sequence[Input], also: Callable[[list[Outcome]], None] | None = None
-    ) -> Window:
-        """Look the inputs up and have the new texts embedded; nothing is decided yet.
-
-        `also` runs in the transaction that commits the window.
-        """
+    def open_window(self, inputs: Sequence[Input]) -> Window:
+        """Look the inputs up and have the new texts embedded; nothing is decided yet."""
         texts = list(dict.fromkeys(self._awaited.new_texts(inputs, self.owners)))
         future = self._embedder().submit(texts) if texts else None
-        return Window(inputs, texts, future, also)
+        return Window(inputs, texts, future)
 
-    def close_window(self, window: Window) -> list[Outcome]:
-        """Decide on a window's inputs in order, commit them, and say what became of each."""
-        also = window.also
+    def close_window(self, window: Window, reply_to: Address | None = None) -> list[Outcome]:
+        """Decide on a window's inputs in order, commit them, and return what became of each.
+
+        That is committed as the answer to `reply_to`, where there is one.
+        """
+        with self.undone_on_failure():
+            outcomes = self.decide(window)
+            if reply_to is not None:
+                self.pending.answers.append(Reply(reply_to, outcomes))
+            self.commit()
+        return outcomes
+
+    def decide(self, window: Window) -> list[Outcome]:
+        """Decide on a window's inputs in order; `commit` makes it last."""
         try:
-            outcomes = self._decider.decide(window.inputs, window.embedded())
-            self.commit(None if also is None else lambda: also(outcomes))
-        except BaseException:
-            self.abandon()
-            raise
+            return self._decider.decide(window.inputs, window.embedded())
         finally:
             self.forget_window(window)
-        self.owners.trim()
-        return outcomes
 
     def forget_window(self, window: Window) -> None:
         """Nobody waits for its texts any more: it was decided on, or never will be."""
@@ -135,42 +137,46 @@ class Writer:
 
     # -- what was decided ----------------------------------------------------------------------
 
+    @property
+    def pending(self) -> Commit:
+        """What was decided and is not committed yet; a runtime adds to it what goes with that."""
+        return self._decider.pending
+
+    @contextmanager
+    def undone_on_failure(self) -> Iterator[None]:
+        """Where the block raises, undo what it decided and did not commit."""
+        try:
+            yield
+        except BaseException:
+            self.abandon()
+            raise
+
     def abandon(self) -> None:
         """Undo what was decided but not committed: its owners are folded anew from the log."""
         self._decider.undo(self._decider.take())
 
-    def commit(self, also: Callable[[], None] | None = None) -> None:
-        """Append what was decided, in one transaction with `also`; on failure nothing happened."""
-        draft = self._decider.take()
-        if draft.done and not self._records_policy(draft):
-            first = policy_event(self.policy, policy_id(self.policy.hash), None, self.clock())
-            draft.done.insert(0, (first, Touched()))
+    def commit(self) -> None:
+        """Append what was decided, then let owners leave memory; on failure nothing happened."""
+        commit = self._decider.take()
         try:
-            positions = self._append(draft, also)
+            self._record_policy(commit)
+            self._effect("log:append")
+            positions = self._append(commit)
         except BaseException:
-            self._decider.undo(draft)
+            self._decider.undo(commit)
             raise
         self._effect("log:committed")
         if positions:
             self.owners.position = positions[-1]
-            for event, _ in draft.done:
+            for event, _ in commit.events:
                 tell(event)
-            done = zip(positions, draft.done, strict=True)
+            done = zip(positions, commit.events, strict=True)
             self._committed([(position, *what) for position, what in done])
+        self.owners.trim()
 
-    def _records_policy(self, draft: Draft) -> bool:
-        """Whether the log names a policy once it has these events; another process may have."""
+    def _record_policy(self, commit: Commit) -> None:
+        """Put the policy before the first events; another process may have recorded it."""
         self._policy_is_recorded = self._policy_is_recorded or self.log.last_policy() is not None
-        return self._policy_is_recorded or draft.policy_before is not None
-
-    def _append(self, draft: Draft, also: Callable[[], None] | None) -> list[int]:
-        self._effect("log:append")
-        with self.log.transaction():
-            positions = self.log.append([event for event, _ in draft.done])
-            for position, (event, touched) in zip(positions, draft.done, strict=True):
-                self.log.follow_touched(event.owner_id, touched, position)
-            for event_id, (one, error) in draft.invalid.items():
-                self._dead_letters.add(event_id, one.row.raw, error, one.row.source, self.clock())
-            if also is not None:
-                also()
-        return positions
+        if commit.events and not self._policy_is_recorded and commit.policy_before is None:
+            first = policy_event(self.policy, policy_id(self.policy.hash), None, self.clock())
+            commit.events.insert(0, (first, Touched()))

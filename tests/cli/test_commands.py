@@ -16,7 +16,7 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.output import Output
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.log.dead_letters import Arrived, DeadLetters
+from palimpsest.streams.log.dead_letters import DeadLetters, NewDeadLetter
 from palimpsest.streams.log.log import Log
 from tests.cli.conftest import CommandLine, row
 
@@ -457,7 +457,7 @@ def test_a_letter_of_which_only_the_beginning_was_kept_is_not_retried(
     whole = json.dumps(row(TEA)).encode() + b" " * 9
     error = InvalidInputError("field", "too large")
     at, sha = datetime(2026, 1, 2, tzinfo=UTC), digest(whole)
-    cut = Arrived(invalid_id(sha), whole[:-9], error, "topic/0/1", at, sha, len(whole))
+    cut = NewDeadLetter(invalid_id(sha), whole[:-9], error, "topic/0/1", at, sha, len(whole))
     with Log.open(palimpsest.store / LOG_FILE) as log, log.transaction():
         DeadLetters(log).follow(cut)
     retried = palimpsest.json("dead-letters", "retry", status=1)

@@ -14,8 +14,8 @@ from palimpsest.streams.cluster.copy import Copy, Followed
 from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow
 from palimpsest.streams.cluster.missed import starts
 from palimpsest.streams.cluster.publishing import PartitionProducer
-from palimpsest.streams.cluster.records import Done
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.write.commit import InputOffset
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
 from tests.cluster.test_copies import make_anew
@@ -70,7 +70,7 @@ def test_an_input_that_was_made_anew_goes_on_at_its_start(tmp_path: Path) -> Non
     with Copy.create(tmp_path / "copy.sqlite") as copy:
         with copy.transaction():
             copy.follow(Followed("memory.decisions", 0, "decisions", 9))
-            copy.follow_input(Done("memory.candidates", "former", 6), 0)
+            copy.follow_input(InputOffset("memory.candidates", "former", 6), 0)
         inputs_now = {"memory.candidates": "new", "memory.commands": "commands"}
         done = {TopicPartition(topic, 0): 4 for topic in inputs_now}
         assert starts(copy, 0, inputs_now, done) == {"memory.candidates": 0, "memory.commands": 4}

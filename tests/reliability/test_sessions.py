@@ -26,7 +26,7 @@ from palimpsest.store import Palimpsest
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder import Embedder
-from palimpsest.streams.log.dead_letters import Arrived, DeadLetters, Headers
+from palimpsest.streams.log.dead_letters import DeadLetters, Headers, NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input
@@ -212,7 +212,7 @@ def test_a_retry_reads_a_record_with_its_headers(
     log = store._desk.log
     with log.transaction():
         size = len(body) + more
-        DeadLetters(log).follow(Arrived(*came, digest(body), size, headers))
+        DeadLetters(log).follow(NewDeadLetter(*came, digest(body), size, headers))
     assert store.retry_dead_letters().decisions == decisions
     [letter] = store.dead_letters()
     assert letter["state"] == ("retried" if decisions else "open")

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from palimpsest.contracts.errors import TransientError
-from palimpsest.streams.cluster.answers import answer_record, merged, progress_record
+from palimpsest.streams.cluster.answers import answer_record, merged
 from palimpsest.streams.cluster.client import ANSWER_SECONDS, Client
 from palimpsest.streams.cluster.records import Outgoing
 
@@ -51,7 +51,7 @@ def awaited(words: Sequence[Word], seconds: float, partitions: Sequence[int] = (
 
 
 def goes_on(name: str, partition: int = 0) -> Word:
-    return partition, progress_record("answers", name, 1)
+    return partition, answer_record("answers", name, {"so_far": 1})
 
 
 def answered(partition: int = 0) -> Word:

@@ -17,16 +17,18 @@ from palimpsest.contracts.events import Decided
 from palimpsest.streams.cluster import publishing, questions
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.copies import open_copy, take_over
-from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.missed import starts
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
-from palimpsest.streams.cluster.records import Done, Outgoing, Record, done_with
+from palimpsest.streams.cluster.records import Outgoing, Record, done_with
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.log.dead_letters import Headers
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.commit import InputOffset
 from tests.streams.write.runtime import AT, Runtime
 from tests.stub_engine import StubEngine
 
@@ -44,9 +46,11 @@ class Brokers:
     """What was published: of each transaction the events' subjects, and what it was done with."""
 
     def __init__(self) -> None:
-        self.taken: list[tuple[list[str], list[Done]]] = []
+        self.taken: list[tuple[list[str], list[InputOffset]]] = []
 
-    def publish(self, lines: Lines, _others: Sequence[Outgoing], done: Sequence[Done]) -> int:
+    def publish(
+        self, lines: Lines, _others: Sequence[Outgoing], done: Sequence[InputOffset]
+    ) -> int:
         self.taken.append(([e.subject for e, _ in lines if isinstance(e, Decided)], [*done]))
         return sum(len(lines) for lines, _ in self.taken)
 
@@ -58,11 +62,19 @@ def brokers() -> Brokers:
 
 @pytest.fixture
 def writer(tmp_path: Path, brokers: Brokers) -> Iterator[PartitionWriter]:
-    with PublishedLog.create(tmp_path / "copy.sqlite") as log:
-        log.publish_with(brokers.publish, Followed(DECISIONS, 0, "decisions-id", 0))
+    with WorkerCopy.create(tmp_path / "copy.sqlite") as log:
+        decisions = Followed(DECISIONS, 0, "decisions-id", 0)
         embedder, policy = Embedder(StubEngine()), load_policy("standard")
         yield PartitionWriter(
-            log, 0, TOPICS, INPUTS, policy, lambda: embedder, lambda: AT, Metrics()
+            log,
+            brokers.publish,
+            decisions,
+            TOPICS,
+            INPUTS,
+            policy,
+            lambda: embedder,
+            lambda: AT,
+            Metrics(),
         )
         embedder.close()
 
@@ -72,7 +84,7 @@ def test_a_batch_is_done_with_its_last_record(writer: PartitionWriter, brokers: 
     writer.close(writer.open(batch))
     [(decided, done)] = brokers.taken
     assert len(decided) == 2
-    assert done == [Done(CANDIDATES, "candidates-id", 7)]
+    assert done == [InputOffset(CANDIDATES, "candidates-id", 7)]
     assert writer.log.first_undone(CANDIDATES, "candidates-id", 0) == 8
     assert writer.log.first_undone(CANDIDATES, "made anew", 0) == 0
 
@@ -93,7 +105,7 @@ def test_a_copy_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> None
         lines = runtime.lines()
     log, followed = open_copy(tmp_path, TOPICS, 0, "decisions-id", 20)
     assert followed.next_offset == 0
-    headers = done_with([Done(CANDIDATES, "candidates-id", 7)])
+    headers = done_with([InputOffset(CANDIDATES, "candidates-id", 7)])
     records = [read_back(10 + place, line) for place, line in enumerate(lines[:-1])]
     take_over({0: log}, [*records, read_back(16, lines[-1], headers)], "decisions-id")
     assert log.followed(DECISIONS, 0) == Followed(DECISIONS, 0, "decisions-id", 17)
@@ -118,19 +130,19 @@ def test_a_copy_that_is_ahead_of_the_topic_is_made_anew(
 def test_an_input_goes_on_behind_what_is_decided_on_or_acknowledged(tmp_path: Path) -> None:
     """What had no effect is acknowledged alone."""
     candidates, commands = (TopicPartition(topic, 0) for topic in INPUTS)
-    with PublishedLog.create(tmp_path / "copy.sqlite") as log:
+    with WorkerCopy.create(tmp_path / "copy.sqlite") as log:
         with log.transaction():
-            log.follow_input(Done(CANDIDATES, "candidates-id", 7), 0)
+            log.follow_input(InputOffset(CANDIDATES, "candidates-id", 7), 0)
         assert starts(log, 0, INPUTS, {}) == {CANDIDATES: 8, commands.topic: 0}
         done = {candidates: 5, commands: 4}
         assert starts(log, 0, INPUTS, done) == {CANDIDATES: 8, commands.topic: 4}
         assert starts(log, 0, INPUTS, {candidates: 9})[CANDIDATES] == 9
 
 
-def read_back(
-    offset: int, line: bytes, headers: tuple[tuple[str, bytes], ...] = ()
-) -> ConsumerRecord[bytes, bytes]:
-    return ConsumerRecord(DECISIONS, 0, offset, 0, 0, None, line, None, 0, len(line), headers)
+def read_back(offset: int, line: bytes, headers: Headers = ()) -> ConsumerRecord[bytes, bytes]:
+    return ConsumerRecord(
+        DECISIONS, 0, offset, 0, 0, None, line, None, 0, len(line), tuple(headers)
+    )
 
 
 @dataclass(frozen=True)

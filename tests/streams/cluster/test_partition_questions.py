@@ -15,12 +15,13 @@ from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.events import Reversed
 from palimpsest.contracts.questions import QUESTION, AnyQuestion, ComposeQuestion
 from palimpsest.contracts.requests import UnmergeRequest
-from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
-from palimpsest.streams.cluster.records import Done, Outgoing, Record
+from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.log.log import Lines
+from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.writer import Writer
 from tests.laws.checks import nobody, texts_to_compose
 from tests.laws.histories import ASKING, COMPOSED, Act, Told, losses
@@ -38,7 +39,9 @@ class Brokers:
         self.taken: list[tuple[Lines, list[AnyQuestion]]] = []
         self.away = False
 
-    def publish(self, lines: Lines, others: Sequence[Outgoing], _done: Sequence[Done]) -> int:
+    def publish(
+        self, lines: Lines, others: Sequence[Outgoing], _done: Sequence[InputOffset]
+    ) -> int:
         """Take a transaction."""
         if self.away:
             raise TransientError("the brokers are away")
@@ -53,10 +56,12 @@ class Brokers:
 
     def partition(self, path: Path, clock: Callable[[], datetime]) -> PartitionWriter:
         """The writer of the only partition, on a copy that has all that was published."""
-        log = PublishedLog.create(path)
+        log = WorkerCopy.create(path)
         known = sum(len(lines) for lines, _ in self.taken)
-        log.publish_with(self.publish, Followed(TOPICS.name("decisions"), 0, "id", known))
-        return PartitionWriter(log, 0, TOPICS, INPUTS, ASKING, nobody, clock, Metrics())
+        decisions = Followed(TOPICS.name("decisions"), 0, "id", known)
+        return PartitionWriter(
+            log, self.publish, decisions, TOPICS, INPUTS, ASKING, nobody, clock, Metrics()
+        )
 
     def told(self, story: list[Act], path: Path) -> Written:
         """A story told to a partition's writer, each act in a transaction of its own."""

@@ -22,17 +22,18 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.streams.cluster import answers
 from palimpsest.streams.cluster.answers import SO_FAR, answer_record
-from palimpsest.streams.cluster.copy import Followed, PublishedLog
+from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.desk import Interrupted
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
-from palimpsest.streams.cluster.records import Done, Outgoing, Record
+from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import operations, serving
+from palimpsest.streams.write.commit import InputOffset
 from tests.reliability.rows import rows
 from tests.streams.write.runtime import AT, inputs
 from tests.stub_engine import StubEngine
@@ -40,7 +41,7 @@ from tests.stub_engine import StubEngine
 TOPICS = Topics("", 1)
 INPUTS = {"memory.candidates": "candidates", "memory.commands": "commands"}
 COUNT = 30
-Transaction = tuple[list[AnyEvent], list[Outgoing], list[Done]]
+Transaction = tuple[list[AnyEvent], list[Outgoing], list[InputOffset]]
 
 
 class Partition:
@@ -50,12 +51,12 @@ class Partition:
         self.taken: list[Transaction] = []
         self.refusal: BaseException | None = None
         self.sending: Callable[[], None] = lambda: None
-        self.log = PublishedLog.create(path)
-        self.log.publish_with(self._publish, Followed(TOPICS.name("decisions"), 0, "id", 0))
+        self.log = WorkerCopy.create(path)
         embedder = Embedder(StubEngine())
         self.writer = PartitionWriter(
             self.log,
-            0,
+            self._publish,
+            Followed(TOPICS.name("decisions"), 0, "id", 0),
             TOPICS,
             INPUTS,
             load_policy("standard"),
@@ -67,7 +68,9 @@ class Partition:
         decide_all(self.writer.writer, inputs(rows(COUNT, owners=1)))
         self.taken.clear()
 
-    def _publish(self, lines: Lines, others: Sequence[Outgoing], done: Sequence[Done]) -> int:
+    def _publish(
+        self, lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
+    ) -> int:
         self.sending()
         refusal, self.refusal = self.refusal, None
         if refusal is not None:

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
-from palimpsest.streams.log.dead_letters import CHUNK, Arrived, DeadLetter, DeadLetters
+from palimpsest.streams.log.dead_letters import CHUNK, DeadLetter, DeadLetters, NewDeadLetter
 from palimpsest.streams.log.log import Log
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
@@ -24,11 +24,15 @@ def letters(tmp_path: Path) -> Iterator[DeadLetters]:
         yield DeadLetters(log)
 
 
+def letter(letter_id: str, data: bytes, error: InvalidInputError) -> NewDeadLetter:
+    return NewDeadLetter(letter_id, data, error, "a.jsonl", AT, digest(data), len(data))
+
+
 def add(letters: DeadLetters, *inputs: bytes, error: InvalidInputError = ERROR) -> list[str]:
     ids = [invalid_id(digest(data)) for data in inputs]
     with letters._database.transaction():
         for letter_id, data in zip(ids, inputs, strict=True):
-            letters.add(letter_id, data, error, "a.jsonl", AT)
+            letters.add(letter(letter_id, data, error))
     return ids
 
 
@@ -72,7 +76,7 @@ def test_those_of_an_earlier_version_are_kept(tmp_path: Path) -> None:
 
 def test_those_of_the_version_that_measured_them_first_stay_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
-    cut = Arrived("1", b"{", ERROR, "topic/0/1", AT, digest(b"{ and more"), 10)
+    cut = NewDeadLetter("1", b"{", ERROR, "topic/0/1", AT, digest(b"{ and more"), 10)
     with Log.create(path) as log:
         with log.transaction():
             DeadLetters(log).follow(cut)
@@ -87,7 +91,7 @@ def test_those_of_a_topic_are_counted_and_have_what_the_first_came_with(
 ) -> None:
     """Of very many bytes the first are there: what is told of them is of all."""
     headers = (("trace", b"\xff"), ("trace", b""), ("nothing", None))
-    first = Arrived("1", b"{", ERROR, "topic/0/1", AT, digest(b"{ and more"), 10, headers)
+    first = NewDeadLetter("1", b"{", ERROR, "topic/0/1", AT, digest(b"{ and more"), 10, headers)
     with letters._database.transaction():
         letters.follow(first)
         letters.follow(replace(first, origin="topic/0/2", headers=()))
@@ -117,6 +121,6 @@ def test_letters_are_listed_by_state_in_order(letters: DeadLetters) -> None:
 
 def test_adding_and_marking_outside_a_transaction_is_a_bug(letters: DeadLetters) -> None:
     with pytest.raises(RuntimeError):
-        letters.add("id", b"", ERROR, "a.jsonl", AT)
+        letters.add(letter("id", b"", ERROR))
     with pytest.raises(RuntimeError):
         letters.mark("id", "retried")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -25,6 +26,7 @@ from palimpsest.following import Replica
 from palimpsest.streams.cluster.copy import Copy
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.verifications import Waiting
@@ -137,7 +139,10 @@ WAYS = {
 def told(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
     """A log that a writer fills command by command; the table is right after each commit."""
     with Log.create(folder / FILE) as log:
-        world = Written(policy, lambda clock: Writer(log, policy, nobody, clock, lambda _: None))
+        appends = partial(append, log)
+        world = Written(
+            policy, lambda clock: Writer(log, appends, policy, nobody, clock, lambda _: None)
+        )
         teller = Told(world)
         for number, act in enumerate(story, 1):
             teller.follow(act)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +16,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.embedded.pipeline import Rows, decide_all, run
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.embedder.contract import Engine
@@ -60,6 +62,7 @@ class Runtime:
         self.told: list[tuple[int, AnyEvent, Touched]] = []
         self.writer = Writer(
             self.log,
+            partial(append, self.log),
             policy or load_policy("standard"),
             lambda: self.embedder,
             clock,

@@ -256,17 +256,20 @@ def test_a_policy_is_recorded_and_another_model_is_refused(runtime: Runtime) -> 
     assert runtime.writer.policy.name == "mine"
 
 
-def test_a_policy_that_could_not_be_recorded_is_not_in_force(runtime: Runtime) -> None:
+def test_a_policy_that_could_not_be_recorded_is_not_in_force(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said(runtime, "one thing")
     before = runtime.writer.policy
     rules = before.model_dump(mode="json") | {"name": "mine"}
     carry_out(WriterDesk(runtime.writer), PolicyRequest(request_id=fresh(), policy=rules))
 
-    def fails() -> None:
+    def fails(_events: object) -> None:
         raise OSError("no more disk")
 
+    monkeypatch.setattr(runtime.log, "append", fails)
     with pytest.raises(OSError, match="no more disk"):
-        runtime.writer.commit(fails)
+        runtime.writer.commit()
     assert runtime.writer.policy == before
     assert runtime.log.last_policy() == runtime.log.after(0, 1)[0].event
 

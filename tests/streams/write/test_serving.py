@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
+import orjson
 import pytest
 
 from palimpsest.contracts.errors import InvalidInputError, StoreError
@@ -25,11 +26,18 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.contracts.wire import decode
+from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import serving
 from palimpsest.streams.write.desk import Answer, WriterDesk
 from palimpsest.streams.write.operations import carry_out
-from palimpsest.streams.write.serving import MOST_TOGETHER, Asked, serve, serve_all, understood
+from palimpsest.streams.write.serving import (
+    MOST_TOGETHER,
+    PendingRequest,
+    serve,
+    serve_all,
+    understood,
+)
 from tests.streams.write.runtime import Runtime
 
 BOATS = [f"Ada paints {n} wooden boats in the harbour" for n in range(2, 7)]
@@ -48,16 +56,23 @@ class Store(Runtime):
         self.dies_before = ""
         super().__init__(path, effect=self._effect)
         self.desk = WriterDesk(self.writer)
-        self.answers: list[Answer] = []
+        self._inbox = Inbox(self.log)
 
     def _effect(self, name: str) -> None:
         if name == self.dies_before:
             raise Dies
         self.commits += name == "log:committed"
 
-    def asked(self, *requests: AnyRequest) -> list[Asked]:
-        """Requests whose answers are kept, if they are committed."""
-        return [Asked(request, self.answers.append) for request in requests]
+    def asked(self, *requests: AnyRequest) -> list[PendingRequest]:
+        """Requests as items of the inbox."""
+        items = self._inbox.put_each("request", "test", [b"?" for _ in requests])
+        return [PendingRequest(*one) for one in zip(requests, items, strict=True)]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """What was committed of answers, in the order of the items."""
+        rows = self.log.rows("SELECT answer FROM inbox WHERE answered_at IS NOT NULL ORDER BY id")
+        return [orjson.loads(answer) for (answer,) in rows]
 
     def pending(self) -> list[str]:
         """Who waits, in their order."""
@@ -133,7 +148,7 @@ def test_one_that_meets_a_bug_takes_no_other_with_it(
     monkeypatch.setattr(serving, "carry_out", breaks)
     told: list[AnyRequest] = []
 
-    def alone(one: Asked) -> list[Answer]:
+    def alone(one: PendingRequest) -> list[Answer]:
         try:
             return serve(store.desk, [one])
         except ZeroDivisionError:

@@ -17,6 +17,7 @@ from palimpsest.contracts.policy import Judge
 from palimpsest.contracts.wire import decode
 from palimpsest.ingesting import Summary
 from palimpsest.streams.embedded import pipeline
+from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.intake import understand
 from palimpsest.streams.log.dead_letters import DeadLetters
@@ -331,18 +332,21 @@ def test_a_commit_that_fails_leaves_ledgers_as_the_log(log_path: Path) -> None:
         assert len(runtime.told) == runtime.log.count()
 
 
-def test_a_transaction_that_fails_leaves_no_part_of_it(log_path: Path) -> None:
+def test_a_transaction_that_fails_leaves_no_part_of_it(
+    log_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Events, dead letters and answers come together or not at all."""
     with Runtime(log_path) as runtime:
         runtime.submit(row("first", 1))
         before = runtime.lines()
 
-        def also(_outcomes: object) -> None:
+        def fails(*_: object) -> None:
             raise Stopped
 
-        window = runtime.writer.open_window(inputs([row("second", 2), b"broken"]), also)
+        monkeypatch.setattr(Inbox, "answer", fails)
+        window = runtime.writer.open_window(inputs([row("second", 2), b"broken"]))
         with pytest.raises(Stopped):
-            runtime.writer.close_window(window)
+            runtime.writer.close_window(window, reply_to=1)
         assert runtime.lines() == before
         assert DeadLetters(runtime.log).count() == 0
         assert runtime.ledger_matches_log()

@@ -1,0 +1,28 @@
+"""How the embedded runtime commits: everything in one transaction of the store's file."""
+
+from __future__ import annotations
+
+import orjson
+
+from palimpsest.streams.embedded.inbox import Inbox
+from palimpsest.streams.log.dead_letters import DeadLetters
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.commit import Commit
+
+
+def append(log: Log, commit: Commit) -> list[int]:
+    """Append a commit's events, questions, dead letters and answers; return the events' positions.
+
+    All of it is on the disk when this returns, or none of it where it raises.
+    """
+    inbox, dead_letters = Inbox(log), DeadLetters(log)
+    with log.transaction():
+        positions = log.append([event for event, _ in commit.events])
+        for position, (event, touched) in zip(positions, commit.events, strict=True):
+            log.follow_touched(event.owner_id, touched, position)
+        for letter in commit.dead_letters:
+            dead_letters.add(letter)
+        for address, answer in commit.answers:
+            assert isinstance(address, int)
+            inbox.answer(address, orjson.dumps(answer))
+    return positions

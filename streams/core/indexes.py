@@ -36,14 +36,16 @@ def distinct_text(ledger: Ledger, namespace: str, text_hash: str) -> Distinct:
 def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str) -> None:
     """Keep a composed text with its join, and let exact repeats of it find its newest source.
 
-    `text_id` is the event that brought it.
+    `text_id` is the event that brought it. A text belongs to the sources that it was composed of
+    first, until a candidate is decided on anew with it.
     """
     edge.texts[text_id] = composition
     ledger.composed_by[text_id] = edge
     content = composition.content
     distinct = distinct_text(ledger, edge.newer.fields.namespace, content.hash)
-    if distinct.target is None:
-        distinct.alias = newest([ledger.entries[source] for source in composition.sources])
+    sources = [ledger.entries[source] for source in composition.sources]
+    if not distinct.members and distinct.alias not in sources:
+        distinct.alias = newest(sources)
         distinct.vector = content.vector
 
 

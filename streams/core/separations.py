@@ -97,6 +97,19 @@ def composed(ledger: Ledger, text_id: str) -> tuple[Edge, Composition] | None:
     return None if edge is None else (edge, edge.texts[text_id])
 
 
+def same_text(ledger: Ledger, text: Composition) -> str | None:
+    """The event by which a ledger has a text of the same sources: one that stands, if any does."""
+    of_it = (text.content.hash, text.sources)
+    found: str | None = None
+    for text_id, edge in ledger.composed_by.items():
+        one = edge.texts[text_id]
+        if (one.content.hash, one.sources) == of_it:
+            if text_stands(ledger, text_id):
+                return text_id
+            found = found or text_id
+    return found
+
+
 def take_apart(ledger: Ledger, edge: Edge, cause: str, rank: Rank) -> Apart:
     """Note that a request is about to take this join out of its memory.
 

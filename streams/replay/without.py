@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import (
@@ -43,6 +44,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join, redecide
 from palimpsest.streams.core.refusal import Refusal
+from palimpsest.streams.core.separations import same_text
 from palimpsest.streams.core.settle import Freed, due, obstacle, settle_due
 from palimpsest.streams.core.walk import still_about
 from palimpsest.streams.replay.again import merged_again, redecided_again, said_again
@@ -70,6 +72,7 @@ class Without:
         self._policies = policies
         self._search = search
         self._called: dict[str, str] = {}
+        self._voices: dict[str, str] = {}
         self._parted = False
         self._in_force = next(iter(policies.values()))
 
@@ -89,7 +92,9 @@ class Without:
         self._note(event)
 
     def _note(self, event: AnyEvent) -> None:
-        if isinstance(event, Decided | Settled | Redecided):
+        if isinstance(event, Settled):
+            self.made[event.subject] = _spoken_by(event, self._voices)
+        elif isinstance(event, Decided | Redecided):
             self.made[event.subject] = event
 
     def _tell_other(self, event: AnyEvent) -> None:
@@ -104,10 +109,10 @@ class Without:
             case Decided():
                 self._arrive(event)
             case Settled():
-                self._hear_verdicts(event, event.data.evidence.verdicts)
+                self._hear_verdicts(_spoken_by(event, self._there(event)))
             case Refused():
                 if event.data.command == "settle":
-                    self._hear_verdicts(event, event.data.verdicts)
+                    self._hear_verdicts(_spoken_by(event, self._there(event)))
             case Joined() | Redecided():
                 self._join(event)
             case Reversed() | Reinstated() | Separated() | Composed() | Restored():
@@ -125,7 +130,7 @@ class Without:
             case Decided():
                 self._evolve(_on_its_own(event))
             case Settled():
-                self._evolve(_only_said(event))
+                self._evolve(_only_said(_spoken_by(event, self._there(event))))
             case _:
                 pass
         join = event.data.join
@@ -194,16 +199,16 @@ class Without:
 
     # -- verdicts --------------------------------------------------------------------------------
 
-    def _hear_verdicts(self, event: Settled | Refused, verdicts: tuple[Verdict, ...]) -> None:
+    def _hear_verdicts(self, event: Settled | Refused) -> None:
         """What the judge said of pairs it said there, too: what follows from it may be another.
 
         An answer that was freed later is heard already; where it made the same join there, that
         one is meant from here on.
         """
         entry = self.other.entries.get(event.data.candidate_id or "")
+        verdicts, data = _verdicts(event), event.data
         if entry is None or not verdicts:
             return
-        data = event.data
         if isinstance(data, SettledData) and data.cause is not None:
             join, made = data.join, arrival_join(entry)
             if join is not None and made is not None and made.older.id == join.to:
@@ -224,6 +229,18 @@ class Without:
             return
         for told in decide(settle, self.other, self._in_force, event.time):
             self._evolve(told.model_copy(update={"id": event.id}))
+
+    def _there(self, event: Settled | Refused) -> dict[str, str]:
+        """The events by which the other history has the composed texts that were compared."""
+        found = {}
+        for speaker in {one.speaker for one in _verdicts(event) if one.speaker is not None}:
+            edge = self.real.composed_by.get(speaker)
+            if edge is None or speaker in self.other.composed_by:
+                continue
+            there = same_text(self.other, edge.texts[speaker])
+            if there is not None:
+                found[speaker], self._voices[there] = there, speaker
+        return found
 
     def _falls_back(self, event: Settled, entry: Entry) -> bool:
         """Whether a fallback that joined can join there, too: it stays as it was recorded."""
@@ -291,6 +308,31 @@ class Without:
         if newer.memory is not older.memory:
             told = event.model_copy(update={"subject": newer.id})
             self._separate(told, older.id)
+
+
+Heard = TypeVar("Heard", Settled, Refused)
+
+
+def _verdicts(event: Settled | Refused) -> tuple[Verdict, ...]:
+    match event:
+        case Settled():
+            return event.data.evidence.verdicts
+        case _:
+            return event.data.verdicts
+
+
+def _spoken_by(event: Heard, voices: Mapping[str, str]) -> Heard:
+    """The event with other names for whose texts were compared."""
+    if voices.keys().isdisjoint(one.speaker for one in _verdicts(event)):
+        return event
+    named = tuple(
+        one.model_copy(update={"speaker": voices.get(one.speaker or "", one.speaker)})
+        for one in _verdicts(event)
+    )
+    said: dict[str, object] = {"verdicts": named}
+    if isinstance(event, Settled):
+        said = {"evidence": event.data.evidence.model_copy(update=said)}
+    return event.model_copy(update={"data": event.data.model_copy(update=said)})
 
 
 def _on_its_own(event: Decided) -> Decided:

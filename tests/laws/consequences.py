@@ -7,6 +7,7 @@ question what it said of the same one; of others it says nothing, and the candid
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import ne
 from uuid import uuid5
 
 from hypothesis import assume
@@ -25,7 +26,9 @@ from palimpsest.contracts.evidence import Answer, Neighbour, Verdict
 from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import UnmergeRequest
-from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.redecide import arrival_join
+from palimpsest.streams.core.separations import text_stands
 from palimpsest.streams.replay.consequences import Plan, commands, plan
 from tests.laws.checks import (
     EXACT,
@@ -51,12 +54,16 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     """
     told = tell(policy, story)
     number, join = _chosen(told, which)
-    assume(_composed_once(told, join) and _joined_once(told.world.ledger))
+    assume(_joined_once(told.world.ledger))
     real, other = _both(policy, [command for command, _ in told.steps], number, join)
+    assume(_composed_once(real, other))
     recorded = list(real.log)
     assume(accepted(unmerged(real, join.id)))
+    named = [one.candidate for one in planned(real, recorded, join.id).consequences]
+    before = [_as_decided(entry) for entry in named]
     done = carry_out(real, recorded, join.id)
     assume(accepted(done))
+    assert all(map(ne, before, map(_as_decided, named))), "named, and stays as it is"
     assert not any(map(_separates, done)), "nobody said so"
     assert picture(real.ledger) == picture(other.ledger)
     assert questions(real.ledger) == questions(other.ledger)
@@ -66,15 +73,29 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     assert picture(real.ledger) == picture(other.ledger)
 
 
-def _composed_once(told: Told, join: Decided | Settled) -> bool:
-    """Whether nobody composed the join's text again, of other sources.
+def _as_decided(entry: Entry) -> tuple[object, ...]:
+    """Whom a candidate joined and as what, whom it was compared with, and what it waits for."""
+    edge = arrival_join(entry)
+    join = (edge.older.id, edge.face, [*edge.texts.values()][:1]) if edge else None
+    return join, entry.asked, entry.open, entry.closed
 
-    A text that was ever composed is its sources' for good, whichever memories there are: such a
-    second composition is not usable, and would be in the history without the first.
+
+def _composed_once(real: World, other: World) -> bool:
+    """Whether no waiting answer composes a text that goes out, of other sources than that one's.
+
+    A text that was ever composed is its sources' for good, whichever memories there are: where the
+    answer is free at last, its text is not usable, and would be in the history without the first.
     """
-    texts = [text for _, events in told.steps for event in events if (text := _text_of(event))]
-    own = _text_of(join)
-    return own is None or texts.count(own) == 1
+    there = {text_hash for text_hash, _ in _texts(other)}
+    gone = {text_hash: sources for text_hash, sources in _texts(real) if text_hash not in there}
+    refused = (event for event in (*real.log, *other.log) if isinstance(event, Refused))
+    waiting = (text for event in refused if (text := _text_of(event)))
+    return all(gone.get(text_hash, sources) == sources for text_hash, sources in waiting)
+
+
+def _texts(world: World) -> set[tuple[str, tuple[str, ...]]]:
+    texts = (edge.texts[text_id] for text_id, edge in world.ledger.composed_by.items())
+    return {(text.content.hash, text.sources) for text in texts}
 
 
 def _joined_once(ledger: Ledger) -> bool:
@@ -84,9 +105,9 @@ def _joined_once(ledger: Ledger) -> bool:
     return len({*arrived}) == len(arrived)
 
 
-def _text_of(event: AnyEvent) -> str | None:
+def _text_of(event: AnyEvent) -> tuple[str, tuple[str, ...]] | None:
     composition = getattr(event.data, "composition", None)
-    return composition.content.hash if composition else None
+    return (composition.content.hash, composition.sources) if composition else None
 
 
 def reinstating_restores(policy: Policy, story: list[Act], which: int) -> None:
@@ -169,7 +190,8 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
     if isinstance(command, Settle):
         verdicts = [said for event in real.run(command) if (said := _verdicts_of(event))]
         if verdicts:
-            other.run(command.model_copy(update={"verdicts": verdicts[0]}))
+            said = tuple(_of_the_same_text(real, other, one) for one in verdicts[0])
+            other.run(command.model_copy(update={"verdicts": said}))
         return True
     if isinstance(command, Merge) and _overrules(real, command) != _overrules(other, command):
         return False
@@ -199,6 +221,24 @@ def _verdicts_of(event: AnyEvent) -> tuple[Verdict, ...]:
             return event.data.verdicts
         case _:
             return ()
+
+
+def _of_the_same_text(real: World, other: World, verdict: Verdict) -> Verdict:
+    """A verdict of a composed text: the other history may have the same one by another event."""
+    speaker = verdict.speaker
+    edge = real.ledger.composed_by.get(speaker) if speaker else None
+    if edge is None or speaker is None or speaker in other.ledger.composed_by:
+        return verdict
+    text = edge.texts[speaker]
+    same = [
+        text_id
+        for text_id, there in other.ledger.composed_by.items()
+        if (one := there.texts[text_id]).content.hash == text.content.hash
+        if one.sources == text.sources
+    ]
+    standing = [text_id for text_id in same if text_stands(other.ledger, text_id)]
+    found = [*same[:1], *standing[:1]]
+    return verdict.model_copy(update={"speaker": found[-1]}) if found else verdict
 
 
 def _pair(world: World, command: Unmerge | Reinstate) -> tuple[str, str] | None:

@@ -17,6 +17,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import evolve, operate
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.replay import without
 from palimpsest.streams.replay.without import Without
 from tests.laws import consequences
 from tests.laws.histories import (
@@ -25,6 +26,7 @@ from tests.laws.histories import (
     SAYS,
     Act,
     Judge,
+    OnJoin,
     Pair,
     Say,
     Whole,
@@ -131,6 +133,44 @@ APART_FROM_A_SPEAKER: list[Act] = [
 """A late answer separates one from whoever spoke, who waits for it."""
 
 
+SAME_TEXT: list[Act] = [
+    *(Say(4), Say(0), Say(1), Say(2)),
+    Judge(which=1, answers=("same",)),
+    Say(3),
+    Judge(which=1, answers=("unavailable",)),
+    Judge(which=1, answers=("compose", "different", "unusable"), point=5),
+    Judge(which=1, answers=("different",)),
+]
+"""An answer was about a composed text, which the other history has by another event."""
+SAME_TEXT_KEPT: list[Act] = [
+    *(Say(7, "!"), Say(0), Say(11), Say(7)),
+    Judge(which=1, answers=("different",)),
+    Say(6),
+    Judge(which=3, answers=("compose", "unusable", "unusable"), point=2),
+    Judge(which=13, answers=("same",)),
+]
+"""Whoever joined such a text by its answer is named by no plan: nothing of it would be another."""
+TEXT_OF_A_REINSTATED: list[Act] = [
+    *(Say(3), Say(1, hours_ago=1), Judge(which=0, answers=("update",)), Whole(which=1)),
+    Say(3, "?", hours_ago=2),
+    Judge(which=3, answers=("compose", "unavailable"), point=5),
+    OnJoin(which=13, standing=False),
+    Say(2, "!", hours_ago=1),
+    Judge(which=5, answers=("compose",), point=8),
+]
+"""A text was composed anew by a consequence, and an answer was about it."""
+
+TEXT_OF_OTHERS: list[Act] = [
+    *(Say(11), Say(8, hours_ago=1), Judge(which=1, answers=("update",)), Say(0), Say(9), Say(2)),
+    *[Judge(which=2, answers=("compose",), point=4)] * 2,
+]
+"""A text was composed of two of whom one goes out, and then of others, whose it is from then on."""
+
+
+@example(preset("store-time", 0.5, 0.875), TEXT_OF_OTHERS, 2, ["different"])
+@example(preset("store-time", 0.6875, 0.8125), SAME_TEXT, 0, ["same"])
+@example(preset("store-time", 0.5, 0.6875), SAME_TEXT_KEPT, 0, ["same"])
+@example(preset("store-time", 0.625, 0.75), TEXT_OF_A_REINSTATED, 0, ["same"])
 @example(COMPOSING, HELD_BACK, 0, ["same"])
 @example(preset("store-time", 0.75, 0.8125), ASKED_OF_A_TEXT, 0, ["unavailable"])
 @example(preset("store-time", 0.5, 1.0, guard=False), APART_FROM_A_SPEAKER, 0, ["unavailable"])
@@ -188,11 +228,6 @@ def later_decisions_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Without, "_is_the_same", lambda self, event, target, found: True)
 
 
-def any_verdict_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the judge said of one text is taken as said of another."""
-    monkeypatch.setattr(Without, "_asks_the_same", lambda self, candidate_id: True)
-
-
 def a_consequence_separates(monkeypatch: pytest.MonkeyPatch) -> None:
     """A join that goes out as a consequence counts as a person's word against the pair."""
     unmerge = operate.unmerge
@@ -209,7 +244,6 @@ def a_consequence_separates(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         what_is_decided_anew_comes_last,
         later_decisions_stay,
-        any_verdict_will_do,
         a_consequence_separates,
     ],
     ids=lambda broken: broken.__name__,
@@ -220,3 +254,12 @@ def test_a_break_is_found(
     broken(monkeypatch)
     with pytest.raises((AssertionError, KeyError)):
         search(consequences.equals_without, presets(), asked, numbers, lates)
+
+
+def test_a_text_is_the_same_whichever_event_composed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(without, "same_text", lambda ledger, text: None)
+    with pytest.raises(AssertionError):
+        search(
+            consequences.equals_without,
+            *map(st.just, (preset("store-time", 0.6875, 0.8125), SAME_TEXT, 0, ["same"])),
+        )

@@ -23,11 +23,11 @@ from bench.figure import Measured, Scale
 from bench.sentences import sentences
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.contracts.questions import AskedNeighbour, AskedText, SettleQuestion
-from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.verifier import Verifier
-from palimpsest.streams.judge.verifying import Answered, Taken, Verifying
+from palimpsest.streams.judge.worker import AnsweredQuestion, JudgeWorker, PendingQuestion
 
 AT_ONCE = 32
 DELAY = 0.3
@@ -71,12 +71,12 @@ async def _seconds(count: int, url: str, run: int) -> float:
     settings = JudgeSettings(base_url=url, concurrency=AT_ONCE, calls_per_second=10_000)
     with tempfile.TemporaryDirectory() as folder:
         async with Judge.beside(Path(folder), RULES, settings, lambda: AT) as judge:
-            docket = Docket(Manner(at_once=AT_ONCE))
-            verifying = Verifying(questions, Verifier(cache(judge.by), docket), lambda _: None)
+            batcher = Batcher(BatchSettings(concurrency=AT_ONCE))
+            worker = JudgeWorker(questions, Verifier(cache(judge.by), batcher), lambda _: None)
             begun = time.perf_counter()
-            tally = await verifying.run(asyncio.Event(), once=True)
+            tally = await worker.run(asyncio.Event(), once=True)
             taken = time.perf_counter() - begun
-            await docket.close()
+            await batcher.close()
     if tally.calls != count:
         raise RuntimeError(f"{tally.calls} calls for {count} questions")
     return taken
@@ -108,14 +108,16 @@ class _Questions:
     def __init__(self, questions: Sequence[SettleQuestion]) -> None:
         self._waiting = list(reversed(questions))
 
-    async def take(self, most: int) -> list[Taken]:
+    async def take(self, most: int) -> list[PendingQuestion]:
         """The next ones."""
-        return [Taken(self._waiting.pop(), None) for _ in range(min(most, len(self._waiting)))]
+        return [
+            PendingQuestion(self._waiting.pop(), None) for _ in range(min(most, len(self._waiting)))
+        ]
 
     async def at_end(self) -> bool:
         """Whether none is left."""
         return not self._waiting
 
-    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+    async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Every request is carried out by nobody."""
         return Counter(settled=len(answered))

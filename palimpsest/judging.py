@@ -11,8 +11,8 @@ from typing import Protocol, Self, TypedDict
 
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.judge.cost import NOTHING
 from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.models import NOTHING
 from palimpsest.streams.judge.pairs import Composed, Pair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 

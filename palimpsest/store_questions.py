@@ -14,7 +14,7 @@ from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.desk import FrontDesk
 from palimpsest.streams.core.questions import compose_question, settle_question
 from palimpsest.streams.judge.verifier import request_id
-from palimpsest.streams.judge.verifying import Answered, Taken
+from palimpsest.streams.judge.worker import AnsweredQuestion, PendingQuestion
 from palimpsest.streams.log.verifications import Waiting
 from palimpsest.streams.write.owners import Owners
 
@@ -43,7 +43,7 @@ class StoreQuestions:
             await self._off_loop(self._desk.close)
         self._thread.shutdown()
 
-    async def take(self, most: int) -> list[Taken]:
+    async def take(self, most: int) -> list[PendingQuestion]:
         """Up to `most` questions that are not in hand, the oldest first."""
         return await self._off_loop(self._reading.take, most) if most else []
 
@@ -51,9 +51,9 @@ class StoreQuestions:
         """Whether the table was read to its end, and nothing has come into the log since."""
         return await self._off_loop(self._reading.is_at_end)
 
-    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+    async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Have them carried out here, or by whoever is writing; those that were refused, by why."""
-        return await self._off_loop(self._reading.bring, answered)
+        return await self._off_loop(self._reading.deliver, answered)
 
     async def waiting(self) -> int:
         """How many wait in the store, those in hand too."""
@@ -88,14 +88,14 @@ class Reading:
         """How many wait."""
         return self._desk.log.verifications.count()
 
-    def take(self, most: int) -> list[Taken]:
+    def take(self, most: int) -> list[PendingQuestion]:
         """Up to `most` questions that are not in hand."""
         if self.is_at_end():
             return []
         head = self._desk.log.head()
         self._owners.catch_up()
         policy = self._desk.policy_in_force()
-        found: list[Taken] = []
+        found: list[PendingQuestion] = []
         while len(found) < most:
             rows = self._desk.log.verifications.waiting(ROWS, self._last)
             found += self._asked(rows, policy, most - len(found))
@@ -105,9 +105,9 @@ class Reading:
         self._owners.trim()
         return found
 
-    def _asked(self, rows: Sequence[Waiting], policy: Policy, most: int) -> list[Taken]:
+    def _asked(self, rows: Sequence[Waiting], policy: Policy, most: int) -> list[PendingQuestion]:
         """The questions of rows, up to where no more may be taken."""
-        found: list[Taken] = []
+        found: list[PendingQuestion] = []
         for row in rows:
             if len(found) == most:
                 break
@@ -116,7 +116,7 @@ class Reading:
             question = None if key in self._in_hand else self._question(row, policy)
             if question is not None and request_id(question) not in self._left:
                 self._in_hand.add(key)
-                found.append(Taken(question, key))
+                found.append(PendingQuestion(question, key))
         return found
 
     def _question(self, row: Waiting, policy: Policy) -> AnyQuestion | None:
@@ -125,7 +125,7 @@ class Reading:
             return settle_question(ledger, row.subject, policy)
         return compose_question(ledger, row.subject, policy)
 
-    def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+    def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Have them carried out; the reasons of refusals are counted, and what was settled."""
         requests = [one.request for one in answered if one.request is not None]
         refusals = [
@@ -137,6 +137,6 @@ class Reading:
             for request, refusal in zip(requests, refusals, strict=True)
             if refusal is None
         }
-        self._left |= {request_id(one.taken.question) for one in answered} - carried_out
-        self._in_hand -= {one.taken.origin for one in answered}
+        self._left |= {request_id(one.pending.question) for one in answered} - carried_out
+        self._in_hand -= {one.pending.origin for one in answered}
         return Counter(f"refused: {refusal}" if refusal else "settled" for refusal in refusals)

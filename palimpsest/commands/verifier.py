@@ -23,8 +23,8 @@ from palimpsest.interrupts import told_to_end
 
 if TYPE_CHECKING:
     from palimpsest.desk import FrontDesk
-    from palimpsest.streams.judge.docket import Docket
-    from palimpsest.streams.judge.verifying import Questions, Tally
+    from palimpsest.streams.judge.batching import Batcher
+    from palimpsest.streams.judge.worker import Questions, Tally
 
 app = typer.Typer()
 
@@ -123,10 +123,10 @@ async def _verified(
     call: Invocation, wanted: _Wanted, *, in_topics: bool
 ) -> tuple[Tally, int | None]:
     """Run until told to end; what was done, and how many wait in the store, if there is one."""
-    from palimpsest.streams.judge.docket import Docket, Manner
+    from palimpsest.streams.judge.batching import Batcher, BatchSettings
     from palimpsest.streams.judge.judge import Judge
     from palimpsest.streams.judge.verifier import Verifier
-    from palimpsest.streams.judge.verifying import Verifying
+    from palimpsest.streams.judge.worker import JudgeWorker
 
     wanted.data.mkdir(parents=True, exist_ok=True)
     settings = call.settings.judge
@@ -135,11 +135,13 @@ async def _verified(
         judge = await stack.enter_async_context(
             Judge.beside(wanted.data, _no_rules(), settings, lambda: datetime.now(UTC))
         )
-        docket = Docket(Manner(at_once=settings.concurrency, patience=wanted.patience))
-        stack.push_async_callback(docket.close)
+        batcher = Batcher(BatchSettings(concurrency=settings.concurrency, patience=wanted.patience))
+        stack.push_async_callback(batcher.close)
         with call.output.progress() as tell:
-            verifying = Verifying(questions, Verifier(cache(judge.by), docket), _told(tell, docket))
-            tally = await verifying.run(told_to_end(), once=wanted.once)
+            worker = JudgeWorker(
+                questions, Verifier(cache(judge.by), batcher), _told(tell, batcher)
+            )
+            tally = await worker.run(told_to_end(), once=wanted.once)
         return tally, await _waiting(questions)
 
 
@@ -150,9 +152,9 @@ def _no_rules() -> Any:
     return Judge()
 
 
-def _told(tell: Callable[[str, float | None], None], docket: Docket) -> Callable[[Tally], None]:
+def _told(tell: Callable[[str, float | None], None], batcher: Batcher) -> Callable[[Tally], None]:
     def told(tally: Tally) -> None:
-        away = ", the service does not answer" if docket.silent else ""
+        away = ", the service does not answer" if batcher.outage else ""
         done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, ${tally.usd:.4f}"
         tell(f"{done}{away}", None)
 

@@ -25,7 +25,7 @@ from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.publishing import REQUEST_BYTES
 from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.topics import LARGEST, Topics
-from palimpsest.streams.judge.verifying import Answered, Taken
+from palimpsest.streams.judge.worker import AnsweredQuestion, PendingQuestion
 
 _log = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
 
     # -- questions, and what they lead to ----------------------------------------------------------
 
-    async def take(self, most: int) -> list[Taken]:
+    async def take(self, most: int) -> list[PendingQuestion]:
         """Up to `most` questions that came. TransientError where the brokers are away."""
         if not most:
             return []
@@ -150,12 +150,12 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             await self._commit()
         return [one for one in taken if one is not None]
 
-    def _taken(self, record: ConsumerRecord[bytes, bytes]) -> Taken | None:
+    def _taken(self, record: ConsumerRecord[bytes, bytes]) -> PendingQuestion | None:
         place = _Place(TopicPartition(record.topic, record.partition), record.offset)
         progress = self._progress.setdefault(place.at, _Progress())
         progress.places.append(place)
         try:
-            return Taken(QUESTION.validate_json(record.value or b""), place)
+            return PendingQuestion(QUESTION.validate_json(record.value or b""), place)
         except ValidationError as error:
             self.unreadable += 1
             _log.warning(
@@ -178,28 +178,28 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             raise _away(error) from error
         return bool(at) and all(positions[one] >= ends[one] for one in at)
 
-    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+    async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         """Publish the requests, then commit how far all is answered."""
         try:
             await self._publish(answered)
         except KafkaError as error:
             raise _away(error) from error
         for one in answered:
-            place: _Place = one.taken.origin
+            place: _Place = one.pending.origin
             progress = self._progress.get(place.at)
             if progress is not None:
                 progress.done.add(place)
         await self._commit()
         return Counter(published=sum(one.request is not None for one in answered))
 
-    async def _publish(self, answered: Sequence[Answered]) -> None:
+    async def _publish(self, answered: Sequence[AnsweredQuestion]) -> None:
         topic = self._topics.name("commands")
         sent = []
         for one in answered:
             if one.request is not None:
                 body = one.request.model_dump_json(exclude_none=True).encode()
                 key = one.request.request_id.encode()
-                owner = partition_of(one.taken.question.owner_id, self._topics.partitions)
+                owner = partition_of(one.pending.question.owner_id, self._topics.partitions)
                 sent.append(await self._producer.send(topic, body, key, partition=owner))
         await asyncio.gather(*sent)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PART_BYTES = 24_000
 """Of a conversation in one request: about eight thousand tokens, of which few become memories."""
 ANSWERS = 40
-"""How many pairs' room the answer about a part has (`streams.judge.packing.answer_limit`)."""
+"""How many pairs' room the answer about a part has (`streams.judge.messages.answer_limit`)."""
 
 
 @dataclass(slots=True)

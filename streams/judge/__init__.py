@@ -1,1 +1,1 @@
-"""The judge: a model of a service that is asked about pairs in the gray zone (design section 6)."""
+"""The judge: an LLM that decides the pairs in the gray zone (docs/judge.md)."""

@@ -1,45 +1,81 @@
-"""The judge: is a pair the same, and if so, what does one say of both? (design section 6)."""
+"""The judge: do two texts say the same, and which one text says what several say? (docs/judge.md).
+
+A service's model is asked by prompt. Cached answers are not requested again; other pairs are packed
+into few requests, and every answer is cached immediately.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from palimpsest.contracts import policy
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.judge.answers import composed
-from palimpsest.streams.judge.budget import Budget
-from palimpsest.streams.judge.cache import Key, Known, VerdictCache
-from palimpsest.streams.judge.cost import NOTHING, Cost
-from palimpsest.streams.judge.hearing import Heard, Hearing, agreed, no_answer, remember
-from palimpsest.streams.judge.models import model
-from palimpsest.streams.judge.notes import FILE
-from palimpsest.streams.judge.packing import entries_of, fits
-from palimpsest.streams.judge.pairs import Composed, Pair, Side
-from palimpsest.streams.judge.payload import sources_payload
-from palimpsest.streams.judge.prompts import Name, Prompt, prompt
+from palimpsest.streams.judge.messages import (
+    composition_entries,
+    fits,
+    pack,
+    pairs_payload,
+    read_answers,
+    read_composed_text,
+    sources_payload,
+)
+from palimpsest.streams.judge.models import NOTHING, Cost, model
+from palimpsest.streams.judge.pairs import Composed, JudgeAnswer, Pair, Side
+from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.storage import FILE, Budget, Key, VerdictCache
 
 if TYPE_CHECKING:
     from palimpsest.streams.judge.service import Reply, Service
 
-__all__ = ["Composed", "Judge", "Pair", "Side"]
+__all__ = ["Composed", "Judge", "Pair", "PairJudge", "Side"]
+
+SWAPPED = "~swapped"
+"""Suffix of a prompt's id in the cache: the pair was shown in the other order."""
+Result = TypeVar("Result")
+
+
+class PairJudge(Protocol):
+    """Anything that compares pairs and composes texts as `Judge` does."""
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """A verdict for each pair, in order."""
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        """One text of several, given oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """How pairs are put to a model; `swapped` shows the newer side of each first."""
+
+    prompt: Prompt
+    model: str
+    swapped: bool = False
+
+    def key(self, pair: Pair) -> Key:
+        prompt_id = self.prompt.id + SWAPPED if self.swapped else self.prompt.id
+        return Key(pair.older.hash, pair.newer.hash, prompt_id, self.model)
+
 
 ONE_SIDED = frozenset({"update", "compose"})
-"""Answers that would change a text: they count only if they are given in both orders."""
+"""Answers that would change a text: they count only if given in both orders."""
 
 
 class Judge:
-    """Asks a service's model, by a policy's rules; an async context manager.
+    """Asks a service's model under a policy's rules; an async context manager.
 
     Failures of the service are answers, never exceptions: `unavailable` (it is down, slow or limits
-    us, or the day's budget is spent) and `unusable` (it refused, or answered something else). Only
+    us, or the day's budget is spent) and `unusable` (it refused, or did not answer as asked). Only
     a key or a model that the service does not know is a UsageError. It belongs to one event loop.
     """
 
@@ -70,9 +106,9 @@ class Judge:
         *,
         recorded: bool = True,
     ) -> Judge:
-        """A judge whose answers and budget are kept in a store's folder.
+        """Create a judge that keeps its answers and budget in a store's folder.
 
-        Where nothing of it is `recorded` in the log, as in a dry run, the cost of an answer goes
+        If its verdicts are not `recorded` in the log, as in a dry run, the cost of an answer goes
         to the verdict that is recorded later.
         """
         file = folder / FILE
@@ -85,7 +121,7 @@ class Judge:
         return cls(rules, settings, cache, budget, recorded=recorded)
 
     def by(self, rules: policy.Judge) -> Judge:
-        """The same judge by other rules: one rate, one budget, open as long as this one is."""
+        """This judge under other rules: it shares rate and budget, and closes with this one."""
         other = Judge(rules, self._settings, self._cache, self.budget, recorded=self._recorded)
         other._service = self.service
         return other
@@ -93,13 +129,13 @@ class Judge:
     async def __aenter__(self) -> Self:
         self._entered.callback(self.close)
         try:
-            self._service = await self._entered.enter_async_context(self._made_service())
+            self._service = await self._entered.enter_async_context(self._new_service())
         except BaseException:
             await self._entered.aclose()
             raise
         return self
 
-    def _made_service(self) -> Service:
+    def _new_service(self) -> Service:
         try:
             from palimpsest.streams.judge.service import Service
         except ModuleNotFoundError:
@@ -118,119 +154,221 @@ class Judge:
         await self._entered.aclose()
 
     def close(self) -> None:
-        """Let the files go; whoever entered it need not."""
+        """Close the files; leaving the context does it, too."""
         self._cache.close()
         self.budget.close()
 
     @property
     def service(self) -> Service:
-        """What is asked, for questions of other kinds too; only between entering and leaving."""
+        """The service, for requests of other kinds too; available inside the context only."""
         if self._service is None:
             raise RuntimeError("a judge is an async context manager: enter it first")
         return self._service
 
     @property
     def cost(self) -> Cost:
-        """What its requests have cost since it was entered, whatever became of the answers."""
+        """The cost of all its requests so far, usable or not."""
         return self.service.cost
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """A verdict for each pair, in their order; give pairs of one owner, they share requests.
+        """A verdict for each pair, in order; all must be of one owner, for they share requests.
 
-        What was answered before is not asked again and costs nothing. A verdict's `neighbour_id`
-        is the older candidate's. Under `ask: compose` nothing is asked: each is to be composed.
+        Cached answers cost nothing. A verdict's `neighbour_id` is the older candidate's. Under
+        `ask: compose` there is no request: every pair is to be composed.
         """
         match self.rules.ask:
             case "compose":
                 return [Verdict(neighbour_id=p.older.candidate_id, answer="compose") for p in pairs]
             case "same":
-                return await self._in_one_order("compare-same", self.rules.model, pairs)
+                return await self._verdicts("compare-same", self.rules.model, pairs)
             case "relation":
-                return await self._in_both_orders(pairs)
+                return await self._verdicts_in_both_orders(pairs)
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """As `compare`, by the policy's stronger model: each is `same` or `different`."""
-        return await self._in_one_order("review", self.rules.review_model, pairs)
+        """As `compare`, by the policy's stronger model; every answer is `same` or `different`."""
+        return await self._verdicts("review", self.rules.review_model, pairs)
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
         """One text of several, given oldest first; the verdict's `neighbour_id` is the oldest's."""
         asked, name = prompt("compose"), self.rules.model
         key = Key(sources[0].hash, _hash(sources[1:]), asked.id, name)
-        known = self._cache.get(key)
-        if known is not None:
-            cost = self._cache.claim(key) if self._recorded else NOTHING
-            heard = Heard(
-                "unusable" if known.answer == "unusable" else "compose", known.reason, cost
+        answer = self._cached(key) or await self._composed(key, sources, asked)
+        return Composed(answer.text, _verdict(sources[0], answer, asked, name))
+
+    async def _composed(self, key: Key, sources: Sequence[Side], asked: Prompt) -> JudgeAnswer:
+        payload, entries = sources_payload(sources), composition_entries(sources)
+        if not fits(asked, payload, entries, model(key.model)):
+            return JudgeAnswer("unusable", "the texts are more than the model reads")
+        reply = await self.service.ask(asked, key.model, payload, entries)
+        answer = _composition(reply)
+        if answer.answer == "compose" or (answer.answer == "unusable" and reply.lasting):
+            self._remember(key, answer)
+        return answer
+
+    async def _verdicts(self, name: Name, model: str, pairs: Sequence[Pair]) -> list[Verdict]:
+        comparison = _Comparison(prompt(name), model)
+        return _as_verdicts(comparison, pairs, await self._answers(comparison, pairs))
+
+    async def _verdicts_in_both_orders(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """An answer that would change a text is requested again in the other order."""
+        comparison = _Comparison(prompt("compare-relation"), self.rules.model)
+        answers = await self._answers(comparison, pairs)
+        again = [place for place, one in enumerate(answers) if one.answer in ONE_SIDED]
+        swapped = replace(comparison, swapped=True)
+        others = await self._answers(swapped, [pairs[place] for place in again])
+        for place, other in zip(again, others, strict=True):
+            answers[place] = _agreed(answers[place], other)
+        return _as_verdicts(comparison, pairs, answers)
+
+    # -- from pairs to answers ---------------------------------------------------------------------
+
+    async def _answers(self, how: _Comparison, pairs: Sequence[Pair]) -> list[JudgeAnswer]:
+        """The cached or requested answer about each pair, in order.
+
+        Pairs of equal texts are requested once, and the first of them carries the cost.
+        """
+        keys = [how.key(pair) for pair in pairs]
+        found = {key: one for key in dict.fromkeys(keys) if (one := self._cached(key))}
+        missing = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in found}
+        requested = await self._ask_all(how, list(missing.values()))
+        found |= zip(missing, requested, strict=True)
+        answers = []
+        for key in keys:
+            answers.append(found[key])
+            found[key] = replace(found[key], cost=NOTHING)
+        return answers
+
+    async def _ask_all(self, how: _Comparison, pairs: Sequence[Pair]) -> list[JudgeAnswer]:
+        """Send all pairs in few concurrent requests."""
+        packs = pack(pairs, how.prompt, model(how.model), self.rules)
+        parts = [pairs[one.start : one.stop] for one in packs]
+        answers = await _gather(self._ask(how, part, [NOTHING] * len(part)) for part in parts)
+        return [answer for part in answers for answer in part]
+
+    async def _ask(
+        self, how: _Comparison, pairs: Sequence[Pair], paid: Sequence[Cost]
+    ) -> list[JudgeAnswer]:
+        """Send one request; `paid` is what each pair has cost before.
+
+        Answers are cached immediately, so that a crash does not pay for them twice. If an answer is
+        unusable, another pair of the request may be the cause: its pair is sent again in smaller
+        requests, and an unusable answer is cached only for a pair that was alone.
+        """
+        payload = pairs_payload(pairs, swapped=how.swapped)
+        reply = await self.service.ask(how.prompt, how.model, payload, len(pairs))
+        parts = reply.cost.parts(len(pairs))
+        costs = [before + part for before, part in zip(paid, parts, strict=True)]
+        if reply.outcome == "unavailable":
+            return [_no_answer(reply, cost) for cost in costs]
+        read = read_answers(reply.given, ANSWERS[how.prompt.name], len(pairs))
+        answers = [
+            replace(one, cost=cost) if one else _no_usable_answer(reply, cost)
+            for one, cost in zip(read, costs, strict=True)
+        ]
+        alone = len(pairs) == 1
+        for pair, answer in zip(pairs, answers, strict=True):
+            if answer.answer != "unusable" or (alone and reply.lasting):
+                self._remember(how.key(pair), answer)
+        lost = [place for place, one in enumerate(read) if one is None]
+        if lost and reply.lasting and not alone:
+            again = await self._ask_in_smaller_requests(
+                how, [pairs[p] for p in lost], [costs[p] for p in lost], len(pairs)
             )
-            return _composed(known.text, heard, sources, asked, name)
-        payload, entries = sources_payload(sources), entries_of(sources)
-        if not fits(asked, payload, entries, model(name)):
-            heard = Heard("unusable", "the texts are more than the model reads")
-            return _composed(None, heard, sources, asked, name)
-        reply = await self.service.ask(asked, name, payload, entries)
-        text = _whole_text(reply)
-        heard = Heard("compose", None, reply.cost) if text is not None else _no_text(reply)
-        if text is not None or (heard.answer == "unusable" and reply.lasting):
-            answer = Known(heard.answer, heard.reason, text)
-            remember(self._cache, key, answer, reply.cost, self._recorded)
-        return _composed(text, heard, sources, asked, name)
+            for place, answer in zip(lost, again, strict=True):
+                answers[place] = answer
+        return answers
 
-    async def _in_one_order(self, asked: Name, name: str, pairs: Sequence[Pair]) -> list[Verdict]:
-        hearing = self._hearing(asked, name)
-        return _verdicts(pairs, await hearing.of(pairs), hearing)
+    async def _ask_in_smaller_requests(
+        self, how: _Comparison, pairs: Sequence[Pair], paid: Sequence[Cost], than: int
+    ) -> list[JudgeAnswer]:
+        """Send pairs again in requests of fewer pairs `than` before."""
+        half = len(pairs) if len(pairs) < than else -(-len(pairs) // 2)
+        parts = (slice(None, half), slice(half, None))
+        answers = await _gather(
+            self._ask(how, pairs[part], paid[part]) for part in parts if pairs[part]
+        )
+        return [answer for part in answers for answer in part]
 
-    async def _in_both_orders(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """What would replace or compose is asked again the other way round."""
-        hearing = self._hearing("compare-relation", self.rules.model)
-        heard = await hearing.of(pairs)
-        again = [place for place, one in enumerate(heard) if one.answer in ONE_SIDED]
-        turned = await hearing.of([pairs[place] for place in again], swapped=True)
-        for place, other in zip(again, turned, strict=True):
-            heard[place] = agreed(heard[place], other)
-        return _verdicts(pairs, heard, hearing)
+    # -- the cache ---------------------------------------------------------------------------------
 
-    def _hearing(self, asked: Name, name: str) -> Hearing:
-        rules, cache = self.rules, self._cache
-        return Hearing(prompt(asked), name, rules, cache, self.service, self._recorded)
+    def _cached(self, key: Key) -> JudgeAnswer | None:
+        """The cached answer; a recorded verdict claims what a dry run paid for it."""
+        answer = self._cache.get(key)
+        if answer is None or not self._recorded:
+            return answer
+        return replace(answer, cost=self._cache.claim(key))
+
+    def _remember(self, key: Key, answer: JudgeAnswer) -> None:
+        """Cache an answer; its cost is owed if the verdict is not recorded."""
+        self._cache.put(key, answer)
+        if not self._recorded:
+            self._cache.owe(key, answer.cost)
+
+
+def _agreed(first: JudgeAnswer, second: JudgeAnswer) -> JudgeAnswer:
+    """The answer given in both orders; `different` if the two disagree."""
+    cost = first.cost + second.cost
+    if second.answer == first.answer or second.answer in {"unavailable", "unusable"}:
+        return replace(second, cost=cost)
+    reason = f"{first.answer} in one order, {second.answer} in the other"
+    return JudgeAnswer("different", reason, cost)
+
+
+def _no_answer(reply: Reply, cost: Cost) -> JudgeAnswer:
+    """A reply that failed as an answer."""
+    assert reply.outcome != "answered"
+    return JudgeAnswer(reply.outcome, reply.why, cost)
+
+
+def _no_usable_answer(reply: Reply, cost: Cost) -> JudgeAnswer:
+    reason = reply.why or "the model gave no usable answer about this pair"
+    return JudgeAnswer("unusable", reason, cost)
+
+
+def _composition(reply: Reply) -> JudgeAnswer:
+    if reply.outcome != "answered":
+        return _no_answer(reply, reply.cost)
+    text = None if reply.cut else read_composed_text(reply.given)
+    if text is None:
+        return JudgeAnswer("unusable", "the model gave no usable text", reply.cost)
+    return JudgeAnswer("compose", None, reply.cost, text)
+
+
+async def _gather(requests: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
+    """All results, in order; if one request raises, the others are cancelled."""
+    tasks = [asyncio.ensure_future(one) for one in requests]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 def _hash(sources: Sequence[Side]) -> str:
-    """The hash of one text is its own, that of several is over theirs."""
+    """The hash of one text is its own; that of several is over theirs."""
     if len(sources) == 1:
         return sources[0].hash
     return hashlib.sha256("".join(source.hash for source in sources).encode()).hexdigest()
 
 
-def _whole_text(reply: Reply) -> str | None:
-    return composed(reply.given) if reply.outcome == "answered" and not reply.cut else None
-
-
-def _no_text(reply: Reply) -> Heard:
-    if reply.outcome == "answered":
-        return Heard("unusable", "the model gave no usable text", reply.cost)
-    return no_answer(reply, reply.cost)
-
-
-def _composed(
-    text: str | None, heard: Heard, sources: Sequence[Side], asked: Prompt, name: str
-) -> Composed:
-    return Composed(text, _verdict(sources[0], heard, asked, name))
-
-
-def _verdicts(pairs: Sequence[Pair], heard: Sequence[Heard], by: Hearing) -> list[Verdict]:
+def _as_verdicts(
+    how: _Comparison, pairs: Sequence[Pair], answers: Sequence[JudgeAnswer]
+) -> list[Verdict]:
     return [
-        _verdict(pair.older, one, by.asked, by.model)
-        for pair, one in zip(pairs, heard, strict=True)
+        _verdict(pair.older, answer, how.prompt, how.model)
+        for pair, answer in zip(pairs, answers, strict=True)
     ]
 
 
-def _verdict(older: Side, heard: Heard, asked: Prompt, name: str) -> Verdict:
-    cost = heard.cost
+def _verdict(older: Side, answer: JudgeAnswer, asked: Prompt, model: str) -> Verdict:
+    cost = answer.cost
     return Verdict(
         neighbour_id=older.candidate_id,
-        answer=heard.answer,
-        reasoning=heard.reason,
-        model=name,
+        answer=answer.answer,
+        reasoning=answer.reason,
+        model=model,
         prompt=asked.id,
         input_tokens=cost.input_tokens,
         output_tokens=cost.output_tokens,

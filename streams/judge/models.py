@@ -1,9 +1,10 @@
-"""What is known of the service's models: how much they read and write, and what that costs."""
+"""The service's models: their context, their longest answer, their prices; and what calls cost."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Annotated
@@ -12,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MILLION = 1_000_000
 CACHING = 1.25
-"""What input that the service caches costs, as a part of its price."""
+"""The price of input that the service writes to its cache, as a multiple of the input price."""
 _DATE = re.compile(r"-\d{8}$")
 
 
 class Usage(BaseModel):
-    """Tokens of one answer, as the service counts them; `input_tokens` are those not cached."""
+    """Token counts that the service reports of an answer; `input_tokens` excludes cached ones."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -34,7 +35,7 @@ class Usage(BaseModel):
 
 
 class Tier(BaseModel):
-    """USD for a million tokens of input and output, where the input has at most `up_to`."""
+    """USD per million tokens of input and output, for requests of at most `up_to` input tokens."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,12 +44,12 @@ class Tier(BaseModel):
     up_to: int | None = None
 
     def holds(self, tokens: int) -> bool:
-        """Whether these are the prices of a request with so many tokens."""
+        """Whether these prices apply to a request of this many tokens."""
         return self.up_to is None or tokens <= self.up_to
 
 
 class Model(BaseModel):
-    """A model's limits in tokens, and its prices; without tiers its cost is not known."""
+    """A model's limits in tokens, and its prices; without tiers its cost is unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +59,7 @@ class Model(BaseModel):
     reread: float = 1.0
 
     def cost(self, usage: Usage) -> float | None:
-        """USD for these tokens; None where no price is known."""
+        """USD for these tokens; None if no price is known."""
         tier = next((tier for tier in self.tiers if tier.holds(usage.read)), None)
         if tier is None:
             return None
@@ -69,11 +70,11 @@ class Model(BaseModel):
 
 
 UNKNOWN = Model(context=200_000, answer=32_000)
-"""What is taken for granted of a model that is not listed."""
+"""The assumed limits of a model that is not listed."""
 
 
 def model(name: str) -> Model:
-    """A model by its name, with or without the date of a release."""
+    """Return a model by its name, with or without a release date."""
     known = _known()
     return known.get(name) or known.get(_DATE.sub("", name)) or UNKNOWN
 
@@ -82,3 +83,47 @@ def model(name: str) -> Model:
 def _known() -> dict[str, Model]:
     text = files("palimpsest.streams.judge").joinpath("models.toml").read_text(encoding="utf-8")
     return {name: Model.model_validate(table) for name, table in tomllib.loads(text).items()}
+
+
+# -- what calls cost -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Tokens, USD, seconds and calls; `usd` is None if the model's prices are unknown."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+    seconds: float = 0.0
+    calls: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            None if self.usd is None or other.usd is None else self.usd + other.usd,
+            self.seconds + other.seconds,
+            self.calls + other.calls,
+        )
+
+    def parts(self, count: int) -> list[Cost]:
+        """Split the cost into `count` equal parts; the first ones take the remaining tokens."""
+        return [
+            Cost(
+                _part(self.input_tokens, count, number),
+                _part(self.output_tokens, count, number),
+                None if self.usd is None else self.usd / count,
+                self.seconds / count,
+                self.calls / count,
+            )
+            for number in range(count)
+        ]
+
+
+NOTHING = Cost()
+"""The cost of a cached answer."""
+
+
+def _part(whole: int, count: int, number: int) -> int:
+    return whole // count + (number < whole % count)

@@ -1,4 +1,4 @@
-"""What the judge is asked about: texts of candidates with their times, and what it composed."""
+"""What the judge compares, and what it answers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 
-from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.streams.judge.models import NOTHING, Cost
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One text that is looked at: a candidate's, or the face of its memory.
+    """One text of a comparison: a candidate's, or the face of its memory.
 
-    `moment` is when that happened, as far as is known, else when it was recorded.
+    `moment` is when it happened, if that is known; otherwise when it was recorded.
     """
 
     candidate_id: str
@@ -22,24 +23,37 @@ class Side:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the text as it is, in hex: what a verdict is remembered by."""
+        """SHA-256 of the text as it is, in hex; cached answers are keyed by it."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts of one owner, by their moments; those of a review by their arrival."""
+    """Two texts of one owner, ordered by moment; a review orders them by arrival."""
 
     older: Side
     newer: Side
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
-    """A text made of several, and what it cost.
+class JudgeAnswer:
+    """What the judge answered about a pair or a composition, and what that cost.
 
-    `text` is None where there is none: `verdict.answer` then says `unavailable` or `unusable`. An
-    empty text is an answer: the model found nothing to compose, and nothing is merged.
+    `text` is set only for a composition. A cached answer costs nothing.
+    """
+
+    answer: Answer
+    reason: str | None = None
+    cost: Cost = NOTHING
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """One text composed of several, with the verdict that records its cost.
+
+    `text` is None if there is none; `verdict.answer` is then `unavailable` or `unusable`. An empty
+    text is an answer: the model found nothing to compose, and nothing is merged.
     """
 
     text: str | None

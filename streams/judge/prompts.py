@@ -19,14 +19,14 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
     "compare-relation": ("same", "update", "compose", "different"),
     "review": ("same", "different"),
 }
-"""What may be answered to each prompt about pairs."""
+"""The allowed answers to each prompt about pairs."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model is told, and the tool that it answers with.
+    """A system prompt, and the tool that the model answers with.
 
-    `id` is the name with the hash of both: verdicts say it, and are remembered by it.
+    `id` is the name with the hash of both; verdicts record it, and cached answers are keyed by it.
     """
 
     name: str
@@ -36,20 +36,20 @@ class Prompt:
     @property
     def id(self) -> str:
         """`NAME@sha256:` and 16 hex digits."""
-        told = orjson.dumps([self.text, self.tool], option=orjson.OPT_SORT_KEYS)
-        return f"{self.name}@sha256:{hashlib.sha256(told).hexdigest()[:16]}"
+        content = orjson.dumps([self.text, self.tool], option=orjson.OPT_SORT_KEYS)
+        return f"{self.name}@sha256:{hashlib.sha256(content).hexdigest()[:16]}"
 
 
 @cache
 def prompt(name: Name) -> Prompt:
-    """The prompt of that name, as it is shipped."""
+    """Return the shipped prompt of that name."""
     path = files("palimpsest.streams.judge").joinpath("prompts", f"{name}.md")
     tool = _compose() if name == "compose" else _answer(ANSWERS[name])
     return Prompt(name, path.read_text(encoding="utf-8"), tool)
 
 
 def _answer(allowed: tuple[str, ...]) -> Schema:
-    """A reason stands before its answer, so that the answer follows from it."""
+    """The reason precedes the answer, so that the answer follows from it."""
     entry = {
         "pair": {"type": "integer", "description": "The number of the pair."},
         "reason": {"type": "string", "description": "At most fifteen words, quoting nothing."},
@@ -65,7 +65,7 @@ def _compose() -> Schema:
 
 
 def tool(name: str, description: str, properties: Schema) -> Schema:
-    """A tool whose input the service holds against its schema (`strict`)."""
+    """A tool whose input the service validates against its schema (`strict`)."""
     return {
         "name": name,
         "description": description,

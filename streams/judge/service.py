@@ -1,4 +1,4 @@
-"""The service behind its own SDK: one request at a time, whatever happens to it."""
+"""The service, through its own SDK: rate and budget are kept, and failures become replies."""
 
 from __future__ import annotations
 
@@ -19,21 +19,18 @@ from anthropic import (
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.streams.judge.bucket import TokenBucket
-from palimpsest.streams.judge.budget import SPENT, Budget, Reserved
-from palimpsest.streams.judge.cost import Cost
-from palimpsest.streams.judge.models import Model, Usage, model
-from palimpsest.streams.judge.packing import ANSWER_TOKENS, answer_limit
-from palimpsest.streams.judge.payload import request, tokens
+from palimpsest.streams.judge.messages import ANSWER_TOKENS, answer_limit, request, tokens
+from palimpsest.streams.judge.models import Cost, Model, Usage, model
 from palimpsest.streams.judge.prompts import Prompt
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.storage import SPENT, Budget, Reservation
 
 _log = logging.getLogger(__name__)
 
 SECONDS_A_PAIR = 0.5
-"""How much longer a request may take for each pair in it: its answer is as much longer."""
+"""Extra time a request may take for each of its pairs, as its answer is longer."""
 REFUSED_AT_FIRST = 3
-"""So many requests refused as wrong, and none ever taken: it is not for what is in them."""
+"""After so many rejected requests and no accepted one, the cause is not in their content."""
 _NO_CREDIT = "credit balance"
 _NO_KEY = (
     "the judge needs a key that can be used: set ANTHROPIC_API_KEY"
@@ -43,10 +40,10 @@ _NO_KEY = (
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: `given` is the tool's input, `why` says what is wrong where none came.
+    """The reply to one request: `given` is the tool's input, `why` the reason if there is none.
 
-    `cut`: the model did not come to its end, so a text in it is not whole. `lasting`: what is wrong
-    is the model's word about these texts, so asking again would only cost again.
+    `cut`: the answer ended early, so a text in it is incomplete. `lasting`: the failure follows
+    from these texts, so sending them again would only cost again.
     """
 
     outcome: Literal["answered", "unavailable", "unusable"]
@@ -64,7 +61,7 @@ class _Block(BaseModel):
 
 
 class _Message(BaseModel):
-    """What we need of an answer, and no more of it is looked at."""
+    """The fields of an answer that we read."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -73,11 +70,38 @@ class _Message(BaseModel):
     stop_reason: str | None = None
 
 
-class Service:
-    """Sends requests, so many at once and so fast as the settings say, within the day's budget.
+class TokenBucket:
+    """Fills at `rate` tokens a second and holds a second's worth; each call takes one."""
 
-    `cost` is what they have cost so far, whatever became of the answers. Retries, back-off with
-    jitter, `retry-after` and the key are the SDK's business.
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._tokens = self._holds = max(1.0, rate)
+        self._at: float | None = None
+
+    def wait(self, now: float) -> float:
+        """Take a token at `now` (seconds of any clock); returns the seconds until it is available.
+
+        Later callers wait behind earlier ones.
+        """
+        if self._at is not None:
+            filled = self._tokens + max(0.0, now - self._at) * self._rate
+            self._tokens = min(self._holds, filled)
+        self._at = now
+        self._tokens -= 1.0
+        return max(0.0, -self._tokens / self._rate)
+
+    async def take(self) -> None:
+        """Wait until a call may begin."""
+        seconds = self.wait(asyncio.get_running_loop().time())
+        if seconds:
+            await asyncio.sleep(seconds)
+
+
+class Service:
+    """Sends requests, with the settings' concurrency and rate, within the day's budget.
+
+    `cost` is the cost of all requests so far. The SDK handles retries, back-off with jitter,
+    `retry-after` and the key.
     """
 
     def __init__(self, settings: JudgeSettings, budget: Budget) -> None:
@@ -103,7 +127,7 @@ class Service:
         await self._client.__aexit__(kind, error, at)
 
     async def ask(self, prompt: Prompt, name: str, payload: str, pairs: int = 1) -> Reply:
-        """Put a payload of so many pairs to the model of that name, and return what it gave.
+        """Send a payload of so many pairs to the model of that name, and return its reply.
 
         Raises UsageError for a key, a model or a budget with which no request can succeed.
         """
@@ -123,7 +147,7 @@ class Service:
             return self._read(answer, prompt, model(name), reserved, time.monotonic() - begun)
 
     def _expected(self, prompt: Prompt, name: str, payload: str, pairs: int) -> float:
-        """USD that a call may cost: rather too much than too little, until it is known."""
+        """The expected cost of a call in USD, rather too high than too low."""
         sent = tokens(prompt.text) + tokens(payload)
         usage = Usage(input_tokens=sent, output_tokens=max(ANSWER_TOKENS * pairs, len(payload)))
         usd = model(name).cost(usage)
@@ -135,7 +159,7 @@ class Service:
         return usd or 0.0
 
     async def _send(self, body: dict[str, Any], pairs: int) -> bytes:
-        """The body of the service's answer, after retries; late ones are given up."""
+        """The body of the service's answer, after retries; raises TimeoutError if it is late."""
         longer = SECONDS_A_PAIR * pairs
         try:
             async with asyncio.timeout(self._settings.patience + longer):
@@ -148,7 +172,7 @@ class Service:
             raise UsageError(_NO_KEY) from None
 
     def _read(
-        self, answer: bytes, prompt: Prompt, known: Model, reserved: Reserved, seconds: float
+        self, answer: bytes, prompt: Prompt, known: Model, reserved: Reservation, seconds: float
     ) -> Reply:
         try:
             message = _Message.model_validate_json(answer)
@@ -196,7 +220,7 @@ class Service:
 
 
 def _reply(message: _Message, prompt: Prompt, cost: Cost) -> Reply:
-    """What a message gives; blocks before the tool's are the model's thinking."""
+    """A message as a reply; the blocks before the tool call are the model's thinking."""
     if message.stop_reason == "refusal":
         return Reply("unusable", cost, "the model refused")
     calls = [block for block in message.content if block.type == "tool_use"]
@@ -207,7 +231,7 @@ def _reply(message: _Message, prompt: Prompt, cost: Cost) -> Reply:
 
 
 def _client(settings: JudgeSettings) -> AsyncAnthropic:
-    """The SDK's client; UsageError for no key or no address. Its traces stay off: nobody asked."""
+    """The SDK's client, without its tracing. Raises UsageError without a key or an address."""
     try:
         client = AsyncAnthropic(
             base_url=settings.base_url, max_retries=settings.retries, open_telemetry=False

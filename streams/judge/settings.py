@@ -1,4 +1,4 @@
-"""How the service is asked: how much at once, how patiently, and for how much a day."""
+"""Settings of the service: concurrency, rate, timeouts and the day's budget."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Positive = Annotated[float, Field(gt=0.0)]
 
 
 class JudgeSettings(BaseModel):
-    """Settings of `[judge]` in palimpsest.toml; what is asked is the policy's.
+    """Settings of `[judge]` in palimpsest.toml; the policy has the questions.
 
-    `concurrency` requests are under way at once and `calls_per_second` begun. One attempt may take
-    `timeout` seconds, all `retries` of it `patience`; requests of many pairs have longer. A day is
-    a day in UTC. The key is read from the environment alone (ANTHROPIC_API_KEY), by the service's
-    own SDK, and so is ANTHROPIC_BASE_URL where `base_url` is not given.
+    At most `concurrency` requests run at a time, and `calls_per_second` start. One attempt may take
+    `timeout` seconds, all `retries` together `patience`; requests of many pairs may take longer. A
+    day is a day in UTC. The service's SDK reads the key from the environment (ANTHROPIC_API_KEY),
+    and ANTHROPIC_BASE_URL if `base_url` is not set.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

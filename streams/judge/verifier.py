@@ -1,13 +1,15 @@
-"""A question to the judge becomes the request that its verdicts make (design section 6).
+"""A question to the judge becomes the request that carries its verdicts (docs/judge.md).
 
-Nothing here knows where questions come from or where requests go.
+Where questions come from and where requests go is not decided here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Generic, TypeVar
 
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Answer, Verdict
@@ -20,38 +22,73 @@ from palimpsest.contracts.questions import (
     SettleQuestion,
 )
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
-from palimpsest.streams.judge.docket import Asked, Docket
+from palimpsest.streams.judge.batching import Batcher
+from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Composed, Pair, Side
-from palimpsest.streams.judge.sharing import Sharing
 
-JudgeOf = Callable[[policy.Judge], Asked]
-"""The judge that asks by a policy's rules."""
+JudgeOf = Callable[[policy.Judge], PairJudge]
+"""Returns the judge under a policy's rules."""
 
 NEXT: frozenset[Answer] = frozenset({"different", "unusable"})
-"""After these the next best neighbour is asked about; any other answer settles."""
+"""After these answers the next best neighbour follows; any other answer settles."""
 FAILED: frozenset[Answer] = frozenset({"unavailable", "unusable"})
-"""These are nobody's but the first one's: whoever needs an answer asks, which costs nothing where
-the judge remembers it."""
+"""These answers are not shared: each caller sends its own request, which is free if cached."""
 COSTS = ("calls", "input_tokens", "output_tokens", "cost_usd", "seconds")
 
 
-class Verifier:
-    """Asks about the best neighbour first, until one is the same.
+Result = TypeVar("Result")
 
-    Equal texts that are under way at once, also of two owners, share one call as they would share
-    what is remembered of it. An answer that is not remembered is nobody's but the first one's.
+
+@dataclass(slots=True)
+class _InProgress(Generic[Result]):
+    task: asyncio.Task[Result]
+    waiting: int = 0
+
+
+class SharedRequests(Generic[Result]):
+    """Requests in progress, by key: equal requests share one; of one event loop."""
+
+    def __init__(self) -> None:
+        self._in_progress: dict[Hashable, _InProgress[Result]] = {}
+
+    async def result(
+        self, key: Hashable, request: Callable[[], Coroutine[Any, Any, Result]]
+    ) -> tuple[Result, bool]:
+        """The result, and whether it is shared: another caller sent the request and bears its cost.
+
+        The request is cancelled when no caller waits for it any more.
+        """
+        found = self._in_progress.get(key)
+        shared = found is not None
+        if found is None:
+            found = self._in_progress[key] = _InProgress(asyncio.create_task(request()))
+        found.waiting += 1
+        try:
+            return await asyncio.shield(found.task), shared
+        finally:
+            found.waiting -= 1
+            if not found.waiting:
+                del self._in_progress[key]
+                found.task.cancel()
+
+
+class Verifier:
+    """Compares a candidate with its neighbours, the best first, until one is the same.
+
+    Equal texts that are compared at the same time, even of two owners, share one request, as they
+    would share its cached answer. A failure is not shared.
     """
 
-    def __init__(self, judge_of: JudgeOf, docket: Docket) -> None:
+    def __init__(self, judge_of: JudgeOf, batcher: Batcher) -> None:
         self._judge_of = judge_of
-        self._docket = docket
-        self._pairs: Sharing[Verdict] = Sharing()
-        self._texts: Sharing[Composed] = Sharing()
+        self._batcher = batcher
+        self._pairs: SharedRequests[Verdict] = SharedRequests()
+        self._texts: SharedRequests[Composed] = SharedRequests()
 
     async def answer(self, question: AnyQuestion) -> SettleRequest | ComposeRequest | None:
-        """What the judge's answers ask for; None where no text could be composed anew.
+        """The request that the judge's answers lead to; None if no text could be composed.
 
-        The request's id follows from the question: asked twice, it is carried out once.
+        The request's id follows from the question: answered twice, it takes effect once.
         """
         if isinstance(question, SettleQuestion):
             return await self._settle(question)
@@ -65,9 +102,9 @@ class Verifier:
             verdict = await self._compare(question, neighbour)
             if verdict.answer == "compose":
                 texts = _oldest_first([*neighbour.sources, question.candidate])
-                made = await self._made_of(question, texts)
-                verdict = _with(verdict, made)
-                composed, sources = made.text, tuple(text.candidate_id for text in texts)
+                result = await self._composed(question, texts)
+                verdict = _with_composition(verdict, result)
+                composed, sources = result.text, tuple(text.candidate_id for text in texts)
             verdicts.append(verdict)
             if verdict.answer not in NEXT:
                 break
@@ -80,54 +117,56 @@ class Verifier:
         )
 
     async def _compare(self, question: SettleQuestion, neighbour: AskedNeighbour) -> Verdict:
-        """The verdict about a neighbour, whichever of the two happened first."""
+        """The verdict about a neighbour; the pair is ordered by moment."""
         about = neighbour.side.candidate_id
         if not question.rules.enabled:
             return Verdict(neighbour_id=about, answer="unavailable", speaker=neighbour.speaker)
-        found = await self._asked(
+        found = await self._verdict(
             question, Pair(*_oldest_first([neighbour.side, question.candidate]))
         )
         return found.model_copy(update={"neighbour_id": about, "speaker": neighbour.speaker})
 
-    async def _asked(self, question: SettleQuestion, pair: Pair) -> Verdict:
+    async def _verdict(self, question: SettleQuestion, pair: Pair) -> Verdict:
         judge = self._judge_of(question.rules)
-        ask = partial(self._docket.compare, judge, question.owner_id, pair)
+        ask = partial(self._batcher.compare, judge, question.owner_id, pair)
         key = (judge, pair.older.hash, pair.newer.hash)
-        found, shared = await self._pairs.answer(key, ask)
+        found, shared = await self._pairs.result(key, ask)
         if shared and found.answer in FAILED:
             return await ask()
-        return _known(found) if shared else found
+        return _at_no_cost(found) if shared else found
 
     async def _compose(self, question: ComposeQuestion) -> ComposeRequest | None:
         if not question.rules.enabled:
             return None
-        made = await self._made_of(question, [_side(source) for source in question.sources])
-        if made.text is None or not made.text.strip():
+        result = await self._composed(question, [_side(source) for source in question.sources])
+        if result.text is None or not result.text.strip():
             return None
         return ComposeRequest(
             request_id=request_id(question),
             decision_id=question.decision_id,
-            text=made.text,
+            text=result.text,
             sources=tuple(source.candidate_id for source in question.sources),
-            verdicts=(made.verdict,),
+            verdicts=(result.verdict,),
         )
 
-    async def _made_of(self, question: AnyQuestion, texts: list[Side]) -> Composed:
+    async def _composed(self, question: AnyQuestion, texts: list[Side]) -> Composed:
         judge = self._judge_of(question.rules)
-        ask = partial(self._docket.compose, judge, question.owner_id, texts)
-        found, shared = await self._texts.answer((judge, *(text.hash for text in texts)), ask)
+        ask = partial(self._batcher.compose, judge, question.owner_id, texts)
+        found, shared = await self._texts.result((judge, *(text.hash for text in texts)), ask)
         if shared and found.text is None:
             return await ask()
-        verdict = _known(found.verdict).model_copy(update={"neighbour_id": texts[0].candidate_id})
-        return replace(found, verdict=verdict) if shared else found
+        if not shared:
+            return found
+        oldest = {"neighbour_id": texts[0].candidate_id}
+        return replace(found, verdict=_at_no_cost(found.verdict).model_copy(update=oldest))
 
 
 def request_id(question: AnyQuestion) -> str:
-    """The id of the request that answers a question: the same whoever answers it, and when.
+    """The id of the request that answers a question, whatever process answers it, and when.
 
-    A candidate may be asked about more than once: by another decision, about other neighbours, or
-    about other texts of theirs. A join may be composed anew more than once: of other sources, or
-    because what was made of these was no longer needed when it came, and is again.
+    Several questions may concern one candidate: from another decision, about other neighbours, or
+    about other texts of theirs. A join may be composed again several times: from other sources, or
+    because an earlier text was not needed when it arrived, and is needed now.
     """
     match question:
         case SettleQuestion():
@@ -143,27 +182,27 @@ def _side(asked: AskedText) -> Side:
 
 
 def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:
-    """By their moments; what happened at once stays in the order in which it is given."""
+    """Ordered by moment; the sort is stable."""
     return [_side(one) for one in sorted(asked, key=lambda one: one.recorded_at)]
 
 
-def _known(verdict: Verdict) -> Verdict:
-    """The verdict about another's equal text, which costs nothing more."""
+def _at_no_cost(verdict: Verdict) -> Verdict:
+    """The verdict on equal texts, whose cost another verdict carries."""
     free = {name: 0 for name in COSTS if getattr(verdict, name) is not None}
     return verdict.model_copy(update=free)
 
 
-def _with(verdict: Verdict, made: Composed) -> Verdict:
-    """The verdict that a text is to be composed, with what became of that and what both cost."""
-    told = made.verdict
-    costs = {name: _sum(getattr(verdict, name), getattr(told, name)) for name in COSTS}
-    said = {
-        "answer": verdict.answer if made.text is not None else told.answer,
-        "reasoning": verdict.reasoning or told.reasoning,
-        "model": verdict.model or told.model,
-        "prompt": verdict.prompt or told.prompt,
+def _with_composition(verdict: Verdict, result: Composed) -> Verdict:
+    """The verdict `compose` with the outcome of the composition, and the cost of both."""
+    other = result.verdict
+    costs = {name: _sum(getattr(verdict, name), getattr(other, name)) for name in COSTS}
+    words = {
+        "answer": verdict.answer if result.text is not None else other.answer,
+        "reasoning": verdict.reasoning or other.reasoning,
+        "model": verdict.model or other.model,
+        "prompt": verdict.prompt or other.prompt,
     }
-    return verdict.model_copy(update=costs | said)
+    return verdict.model_copy(update=costs | words)
 
 
 def _sum(a: float | None, b: float | None) -> float | None:

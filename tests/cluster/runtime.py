@@ -16,8 +16,8 @@ from palimpsest.projections.analysts import query
 from palimpsest.streams.cluster.client import as_record
 from palimpsest.streams.cluster.importing import import_lines
 from palimpsest.streams.cluster.questions import TopicQuestions
-from palimpsest.streams.judge.docket import Asked
-from palimpsest.streams.judge.verifying import Tally
+from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.judge.worker import Tally
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input
@@ -100,7 +100,7 @@ class ClusterRuntime:
             raise RefusedError(answer["refused"]["reason"], answer["refused"]["detail"])
         return dict(answer["done"])
 
-    def verify(self, judge: Asked) -> Tally:
+    def verify(self, judge: PairJudge) -> Tally:
         self._settle()
 
         async def run() -> Tally:

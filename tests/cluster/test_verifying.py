@@ -19,9 +19,9 @@ from palimpsest.streams.cluster.client import Client
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.questions import MOST_BYTES, TopicQuestions, question_record
 from palimpsest.streams.cluster.records import Outgoing
-from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.verifier import Verifier
-from palimpsest.streams.judge.verifying import Answered, Tally, Verifying
+from palimpsest.streams.judge.worker import AnsweredQuestion, JudgeWorker, Tally
 from tests.cluster.cluster import Cluster, environment, eventually, said
 from tests.cluster.verifier import events_of, read_topic
 from tests.judge.stand_in import StandIn
@@ -52,7 +52,7 @@ class Mortal(TopicQuestions):
 
     dies_before = ""
 
-    async def _publish(self, answered: Sequence[Answered]) -> None:
+    async def _publish(self, answered: Sequence[AnsweredQuestion]) -> None:
         self._die("publish")
         await super()._publish(answered)
 
@@ -72,10 +72,10 @@ def verified(cluster: Cluster, judge: StandIn, dies_before: str = "") -> Tally |
         questions = Mortal(cluster.connection, cluster.topics)
         questions.dies_before = dies_before
         async with questions:
-            verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
-            verifying = Verifying(questions, verifier, lambda _: None, poll=0.05, in_hand=5)
+            verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
+            worker = JudgeWorker(questions, verifier, lambda _: None, poll=0.05, most=5)
             try:
-                return await verifying.run(asyncio.Event(), once=True)
+                return await worker.run(asyncio.Event(), once=True)
             except Dies:
                 return None
 

@@ -13,8 +13,8 @@ from palimpsest.desk import FrontDesk
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
 from palimpsest.streams.embedder import Embedder
-from palimpsest.streams.judge.docket import Asked
-from palimpsest.streams.judge.verifying import Tally
+from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.judge.worker import Tally
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
@@ -50,7 +50,7 @@ class EmbeddedRuntime:
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
         return self._desk.ask(request)
 
-    def verify(self, judge: Asked) -> Tally:
+    def verify(self, judge: PairJudge) -> Tally:
         async def run() -> Tally:
             async with StoreQuestions(self._opened) as questions:
                 return await verified(questions, judge)

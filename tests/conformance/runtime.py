@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.streams.judge.docket import Asked, Docket, Manner
+from palimpsest.streams.judge.batching import Batcher, BatchSettings
+from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.verifier import Verifier
-from palimpsest.streams.judge.verifying import Questions, Tally, Verifying
+from palimpsest.streams.judge.worker import JudgeWorker, Questions, Tally
 
 
 class Runtime(Protocol):
@@ -29,7 +30,7 @@ class Runtime(Protocol):
     def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
         """What a request would do."""
 
-    def verify(self, judge: Asked) -> Tally:
+    def verify(self, judge: PairJudge) -> Tally:
         """Have a verifier ask a judge about all that waits, and wait until it is carried out."""
 
     def log(self) -> list[bytes]:
@@ -48,11 +49,11 @@ class Runtime(Protocol):
         """End everything."""
 
 
-async def verified(questions: Questions, judge: Asked) -> Tally:
+async def verified(questions: Questions, judge: PairJudge) -> Tally:
     """One verifier without patience, until nothing waits."""
-    verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
-    verifying = Verifying(questions, verifier, lambda _: None, poll=0.05)
-    return await verifying.run(asyncio.Event(), once=True)
+    verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
+    worker = JudgeWorker(questions, verifier, lambda _: None, poll=0.05)
+    return await worker.run(asyncio.Event(), once=True)
 
 
 def decided(events: Sequence[AnyEvent]) -> list[dict[str, Any]]:

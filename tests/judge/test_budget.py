@@ -9,13 +9,13 @@ import pytest
 
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.demo_judge import Fault
-from palimpsest.streams.judge.bucket import TokenBucket
-from palimpsest.streams.judge.budget import Budget, Spent
-from palimpsest.streams.judge.cache import Key, Known, VerdictCache
+from palimpsest.streams.judge.messages import pairs_payload, tokens
 from palimpsest.streams.judge.models import Usage, model
-from palimpsest.streams.judge.payload import pairs_payload, tokens
+from palimpsest.streams.judge.pairs import JudgeAnswer
 from palimpsest.streams.judge.prompts import prompt
+from palimpsest.streams.judge.service import TokenBucket
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.storage import Budget, Key, Spent, VerdictCache
 from tests.judge.asking import Asking, pair
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -179,8 +179,8 @@ def test_a_damaged_file_is_told_and_may_be_deleted(tmp_path: Path) -> None:
 def test_answers_are_told_apart_by_all_of_their_key(tmp_path: Path) -> None:
     cache = VerdictCache(tmp_path / "judge.sqlite")
     key = Key("aa", "bb", "p", "m")
-    cache.put(key, Known("same", "r"))
-    assert cache.get(key) == Known("same", "r")
+    cache.put(key, JudgeAnswer("same", "r"))
+    assert cache.get(key) == JudgeAnswer("same", "r")
     others = [Key("bb", "aa", "p", "m"), Key("aa", "bb", "q", "m"), Key("aa", "bb", "p", "n")]
     assert [cache.get(other) for other in others] == [None, None, None]
     cache.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from palimpsest.streams.judge.cost import NOTHING, Cost
+from palimpsest.streams.judge.models import NOTHING, Cost
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])

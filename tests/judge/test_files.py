@@ -15,8 +15,8 @@ from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.streams.judge import judge
 from palimpsest.streams.judge.judge import Judge
-from palimpsest.streams.judge.notes import FILE
 from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.judge.storage import FILE
 
 OPEN: set[int] = set()
 

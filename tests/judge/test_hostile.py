@@ -15,12 +15,12 @@ from palimpsest.contracts.policy import CosineCheck, Zone
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.judge.judge import Composed, Judge, Pair
-from palimpsest.streams.judge.payload import pairs_payload, request, sources_payload
+from palimpsest.streams.judge.messages import pairs_payload, request, sources_payload
 from palimpsest.streams.judge.prompts import Name, prompt
 from palimpsest.streams.policies import load_policy
 from tests.judge.asking import Asking, pair, side
 from tests.judge.hostile import HOSTILE
-from tests.judge.test_verifying import Store
+from tests.judge.test_worker import Store
 from tests.streams.write.runtime import inputs
 
 BEFORE = pair("Ada has a big dog.", "ada has a big dog", "first")

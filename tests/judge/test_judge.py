@@ -11,12 +11,16 @@ import pytest
 from palimpsest.contracts import policy
 from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.demo_judge import Fault
-from palimpsest.streams.judge.bucket import TokenBucket
 from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.messages import (
+    ANSWER_TOKENS,
+    BYTES_A_TOKEN,
+    THINKING_TOKENS,
+    answer_limit,
+)
 from palimpsest.streams.judge.models import Usage, model
-from palimpsest.streams.judge.packing import ANSWER_TOKENS, THINKING_TOKENS, answer_limit
-from palimpsest.streams.judge.payload import BYTES_A_TOKEN
 from palimpsest.streams.judge.prompts import prompt
+from palimpsest.streams.judge.service import TokenBucket
 from tests.judge.asking import Asking, pair, side
 
 SAME = pair("Ada has a big dog.", "ada has a big dog", "s")

@@ -10,10 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.contracts import policy
-from palimpsest.streams.judge.cost import Cost
-from palimpsest.streams.judge.models import UNKNOWN, Model, Usage, model
-from palimpsest.streams.judge.packing import ANSWER_TOKENS, THINKING_TOKENS, answer_limit, pack
-from palimpsest.streams.judge.payload import pairs_payload, tokens
+from palimpsest.streams.judge.messages import (
+    ANSWER_TOKENS,
+    THINKING_TOKENS,
+    answer_limit,
+    pack,
+    pairs_payload,
+    tokens,
+)
+from palimpsest.streams.judge.models import UNKNOWN, Cost, Model, Usage, model
 from palimpsest.streams.judge.prompts import ANSWERS, Name, Prompt, prompt
 from tests.judge.asking import pair
 

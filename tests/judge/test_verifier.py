@@ -19,7 +19,7 @@ from palimpsest.contracts.questions import (
     SettleQuestion,
 )
 from palimpsest.contracts.requests import ComposeRequest, SettleRequest
-from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.pairs import Pair
 from palimpsest.streams.judge.verifier import Verifier, request_id
 from tests.judge.stand_in import AT, StandIn
@@ -69,7 +69,7 @@ def by_name(answers: Mapping[str, Answer]) -> StandIn:
 def answered(
     judge: StandIn, question: AnyQuestion, patience: float = 0.0
 ) -> SettleRequest | ComposeRequest | None:
-    verifier = Verifier(lambda _: judge, Docket(Manner(patience=patience)))
+    verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=patience)))
     return asyncio.run(verifier.answer(question))
 
 
@@ -192,7 +192,7 @@ def together(judge: StandIn, questions: Sequence[SettleQuestion]) -> list[Settle
 
     async def asking() -> list[SettleRequest]:
         judge.gate = asyncio.Event()
-        verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
+        verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
         tasks = [asyncio.create_task(verifier.answer(one)) for one in questions]
         while not judge.under_way:  # noqa: ASYNC110 - nobody gives word of it
             await asyncio.sleep(0)
@@ -238,7 +238,7 @@ def test_who_asked_first_may_go_without_taking_the_answer_along() -> None:
     async def story() -> None:
         judge = StandIn(gate=asyncio.Event())
         assert judge.gate is not None
-        verifier = Verifier(lambda _: judge, Docket(Manner()))
+        verifier = Verifier(lambda _: judge, Batcher(BatchSettings()))
         first, second = (asyncio.create_task(verifier.answer(q)) for q in of_each_owner(2, "a"))
         while not judge.under_way:  # noqa: ASYNC110 - nobody gives word of it
             await asyncio.sleep(0)
@@ -260,7 +260,7 @@ def test_the_judge_is_the_one_of_the_questions_rules() -> None:
         asked_with.append(rules)
         return StandIn()
 
-    verifier = Verifier(judge_of, Docket(Manner()))
+    verifier = Verifier(judge_of, Batcher(BatchSettings()))
     asyncio.run(verifier.answer(about("a", rules=strict)))
     assert asked_with == [strict]
 
@@ -316,7 +316,7 @@ def test_a_text_that_two_ask_for_at_once_is_each_ones_own() -> None:
     )
 
     async def both() -> list[SettleRequest | ComposeRequest | None]:
-        verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
+        verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
         return [*await asyncio.gather(*map(verifier.answer, (anew("a", "b"), other)))]
 
     first, second = asyncio.run(both())

@@ -25,7 +25,7 @@ from typer.main import get_command
 from palimpsest import cli, desk, store, store_questions
 from palimpsest.projections import compaction, duck, lance, projector
 from palimpsest.streams.embedded import pipeline
-from palimpsest.streams.judge import cache
+from palimpsest.streams.judge import storage
 from palimpsest.streams.write import operations
 from palimpsest.writing import WritingSession
 from tests.light import lighten
@@ -132,8 +132,8 @@ def live(plan: Plan) -> int:
 
 def _watch_the_judge(effect: Any) -> None:
     """Have a verifier's steps be effects: an answer that came, is remembered, is brought."""
-    _before(cache.VerdictCache, "put", lambda: effect("judge:asked"))
-    _after(cache.VerdictCache, "put", lambda: effect("judge:remembered"))
+    _before(storage.VerdictCache, "put", lambda: effect("judge:asked"))
+    _after(storage.VerdictCache, "put", lambda: effect("judge:remembered"))
     _before(store_questions.Reading, "bring", lambda: effect("verifier:brings"))
 
 

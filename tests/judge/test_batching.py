@@ -10,9 +10,9 @@ import pytest
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.judge.budget import SPENT
-from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.pairs import Pair
+from palimpsest.streams.judge.storage import SPENT
 from tests.judge.stand_in import StandIn, pair, side
 
 Result = TypeVar("Result")
@@ -37,22 +37,24 @@ def pairs(count: int) -> list[Pair]:
     return [pair("old", f"new {number}") for number in range(count)]
 
 
-async def all_of(docket: Docket, judge: StandIn, some: list[Pair], owner: str = "ada") -> list[str]:
-    asking = (docket.compare(judge, owner, one) for one in some)
+async def all_of(
+    batcher: Batcher, judge: StandIn, some: list[Pair], owner: str = "ada"
+) -> list[str]:
+    asking = (batcher.compare(judge, owner, one) for one in some)
     return [verdict.answer for verdict in await asyncio.gather(*asking)]
 
 
 def test_a_few_go_alone_and_many_are_packed_into_what_is_free() -> None:
     async def story() -> None:
         judge = StandIn()
-        docket = Docket(Manner(at_once=4, packed=8))
-        assert await all_of(docket, judge, pairs(3)) == ["different"] * 3
+        batcher = Batcher(BatchSettings(concurrency=4, size=8))
+        assert await all_of(batcher, judge, pairs(3)) == ["different"] * 3
         assert [len(asked) for asked in judge.asked] == [1, 1, 1]
         judge.asked.clear()
-        assert await all_of(docket, judge, pairs(20)) == ["different"] * 20
+        assert await all_of(batcher, judge, pairs(20)) == ["different"] * 20
         assert [len(asked) for asked in judge.asked] == [5, 5, 5, 5]
         judge.asked.clear()
-        await all_of(docket, judge, pairs(100))
+        await all_of(batcher, judge, pairs(100))
         assert max(len(asked) for asked in judge.asked) == 8
 
     run(story())
@@ -61,7 +63,7 @@ def test_a_few_go_alone_and_many_are_packed_into_what_is_free() -> None:
 def test_every_pair_gets_its_own_answer_whatever_it_was_packed_with() -> None:
     async def story() -> None:
         judge = StandIn(lambda one: "same" if one.newer.candidate_id in "new 3 new 7" else "update")
-        answers = await all_of(Docket(Manner(at_once=1, packed=4)), judge, pairs(10))
+        answers = await all_of(Batcher(BatchSettings(concurrency=1, size=4)), judge, pairs(10))
         assert [n for n, answer in enumerate(answers) if answer == "same"] == [3, 7]
 
     run(story())
@@ -70,9 +72,9 @@ def test_every_pair_gets_its_own_answer_whatever_it_was_packed_with() -> None:
 def test_texts_of_two_owners_never_go_together() -> None:
     async def story() -> None:
         judge = StandIn()
-        docket = Docket(Manner(at_once=1, packed=50))
+        batcher = Batcher(BatchSettings(concurrency=1, size=50))
         asking = [
-            docket.compare(judge, f"owner {n % 3}", pair(f"{n % 3}", str(n))) for n in range(30)
+            batcher.compare(judge, f"owner {n % 3}", pair(f"{n % 3}", str(n))) for n in range(30)
         ]
         await asyncio.gather(*asking)
         owners = [{older for older, _ in asked} for asked in judge.asked]
@@ -86,8 +88,10 @@ def test_no_more_than_may_be_are_under_way() -> None:
     async def story() -> None:
         gate = asyncio.Event()
         judge = StandIn(gate=gate)
-        docket = Docket(Manner(at_once=3, packed=2))
-        asking = asyncio.gather(all_of(docket, judge, pairs(40)), docket.compose(judge, "ada", ()))
+        batcher = Batcher(BatchSettings(concurrency=3, size=2))
+        asking = asyncio.gather(
+            all_of(batcher, judge, pairs(40)), batcher.compose(judge, "ada", ())
+        )
         await until(lambda: judge.under_way == 3)
         gate.set()
         with pytest.raises(IndexError):  # nothing to compose of
@@ -101,10 +105,10 @@ def test_no_more_than_may_be_are_under_way() -> None:
 def test_a_slow_answer_holds_up_none_but_those_packed_with_it() -> None:
     async def story() -> None:
         slow, quick = StandIn(gate=asyncio.Event()), StandIn()
-        docket = Docket(Manner(at_once=2, packed=4))
-        waiting = asyncio.create_task(docket.compare(slow, "ada", pair("a", "b")))
+        batcher = Batcher(BatchSettings(concurrency=2, size=4))
+        waiting = asyncio.create_task(batcher.compare(slow, "ada", pair("a", "b")))
         await until(lambda: slow.under_way)
-        assert len(await all_of(docket, quick, pairs(50))) == 50
+        assert len(await all_of(batcher, quick, pairs(50))) == 50
         assert not waiting.done()
         assert slow.gate is not None
         slow.gate.set()
@@ -117,9 +121,9 @@ def test_what_nobody_waits_for_any_more_is_not_asked() -> None:
     async def story() -> None:
         gate = asyncio.Event()
         judge = StandIn(gate=gate)
-        docket = Docket(Manner(at_once=1, packed=1))
+        batcher = Batcher(BatchSettings(concurrency=1, size=1))
         first, given_up, last = (
-            asyncio.create_task(docket.compare(judge, "ada", one)) for one in pairs(3)
+            asyncio.create_task(batcher.compare(judge, "ada", one)) for one in pairs(3)
         )
         await until(lambda: judge.under_way)
         given_up.cancel()
@@ -134,16 +138,16 @@ def test_an_outage_is_waited_out_with_one_request_at_a_time() -> None:
     async def story() -> None:
         judge = StandIn()
         judge.away = True
-        docket = Docket(Manner(at_once=4, packed=1, first_pause=QUICK))
-        asking = asyncio.create_task(all_of(docket, judge, pairs(12)))
+        batcher = Batcher(BatchSettings(concurrency=4, size=1, first_pause=QUICK))
+        asking = asyncio.create_task(all_of(batcher, judge, pairs(12)))
         await until(lambda: judge.calls >= 8)
-        assert docket.silent
+        assert batcher.outage
         first, judge.most_under_way = judge.calls, 0
         await until(lambda: judge.calls > first + 2)
         assert judge.most_under_way == 1
         judge.away = False
         assert await asking == ["different"] * 12
-        assert not docket.silent
+        assert not batcher.outage
 
     run(story())
 
@@ -157,7 +161,7 @@ def test_pauses_grow_to_half_a_minute_and_are_drawn_at_random(
         drawn.append((low, high))
         return 0.75
 
-    monkeypatch.setattr("palimpsest.streams.judge.docket.random.uniform", draw)
+    monkeypatch.setattr("palimpsest.streams.judge.batching.random.uniform", draw)
 
     async def story() -> list[float]:
         loop, paused = asyncio.get_running_loop(), []
@@ -170,7 +174,7 @@ def test_pauses_grow_to_half_a_minute_and_are_drawn_at_random(
         monkeypatch.setattr(loop, "call_later", at_once)
         judge = StandIn()
         judge.away = True
-        asking = asyncio.create_task(all_of(Docket(Manner()), judge, pairs(1)))
+        asking = asyncio.create_task(all_of(Batcher(BatchSettings()), judge, pairs(1)))
         await until(lambda: len(paused) == 8)
         judge.away = False
         assert await asking == ["different"]
@@ -183,12 +187,12 @@ def test_pauses_grow_to_half_a_minute_and_are_drawn_at_random(
 def test_one_that_nobody_ever_answers_does_not_hold_up_the_others() -> None:
     async def story() -> None:
         judge = StandIn(lambda one: "unavailable" if "new 0" in one.newer.candidate_id else "same")
-        docket = Docket(Manner(at_once=1, packed=1, first_pause=QUICK, patience=1e9))
-        stuck, *others = (docket.compare(judge, "ada", one) for one in pairs(5))
+        batcher = Batcher(BatchSettings(concurrency=1, size=1, first_pause=QUICK, patience=1e9))
+        stuck, *others = (batcher.compare(judge, "ada", one) for one in pairs(5))
         waiting = asyncio.create_task(stuck)
         assert [verdict.answer for verdict in await asyncio.gather(*others)] == ["same"] * 4
         assert not waiting.done()
-        await docket.close()
+        await batcher.close()
         waiting.cancel()
 
     run(story())
@@ -198,14 +202,14 @@ def test_after_patience_the_answer_is_that_nobody_answers() -> None:
     async def story() -> None:
         judge = StandIn()
         judge.away = True
-        docket = Docket(Manner(patience=0.02, first_pause=QUICK))
-        assert await all_of(docket, judge, pairs(3)) == ["unavailable"] * 3
+        batcher = Batcher(BatchSettings(patience=0.02, first_pause=QUICK))
+        assert await all_of(batcher, judge, pairs(3)) == ["unavailable"] * 3
         assert judge.calls > 3
         judge.asked.clear()
-        assert await all_of(docket, judge, pairs(5)) == ["unavailable"] * 5
+        assert await all_of(batcher, judge, pairs(5)) == ["unavailable"] * 5
         assert judge.calls == 5, "the outage has lasted long enough: each is asked once"
         judge.away = False
-        assert await all_of(docket, judge, pairs(5)) == ["different"] * 5
+        assert await all_of(batcher, judge, pairs(5)) == ["different"] * 5
 
     run(story())
 
@@ -217,8 +221,8 @@ def test_without_patience_or_budget_it_is_given_up_at_once(
     async def story() -> None:
         judge = StandIn()
         judge.away, judge.why = True, why
-        docket = Docket(Manner(patience=patience))
-        assert await all_of(docket, judge, pairs(4)) == ["unavailable"] * 4
+        batcher = Batcher(BatchSettings(patience=patience))
+        assert await all_of(batcher, judge, pairs(4)) == ["unavailable"] * 4
         assert sum(len(asked) for asked in judge.asked) == 4
 
     run(story())
@@ -237,11 +241,11 @@ def test_an_answer_that_was_known_already_says_nothing_of_the_service() -> None:
     async def story() -> None:
         judge = Remembers()
         judge.away = True
-        docket = Docket(Manner(packed=1, first_pause=QUICK))
-        asking = asyncio.create_task(docket.compare(judge, "ada", pair("a", "b")))
-        await until(lambda: docket.silent)
-        assert (await docket.compare(judge, "ada", pair("a", "known"))).answer == "same"
-        assert docket.silent
+        batcher = Batcher(BatchSettings(size=1, first_pause=QUICK))
+        asking = asyncio.create_task(batcher.compare(judge, "ada", pair("a", "b")))
+        await until(lambda: batcher.outage)
+        assert (await batcher.compare(judge, "ada", pair("a", "known"))).answer == "same"
+        assert batcher.outage
         judge.away = False
         await asking
 
@@ -254,9 +258,9 @@ def test_what_is_wrong_with_the_settings_ends_it() -> None:
             raise UsageError("the service does not know this key")
 
     async def story() -> None:
-        docket = Docket(Manner())
+        batcher = Batcher(BatchSettings())
         with pytest.raises(UsageError, match="does not know this key"):
-            await docket.compare(Refuses(), "ada", pair("a", "b"))
+            await batcher.compare(Refuses(), "ada", pair("a", "b"))
 
     run(story())
 
@@ -264,10 +268,10 @@ def test_what_is_wrong_with_the_settings_ends_it() -> None:
 def test_closing_gives_up_what_is_under_way() -> None:
     async def story() -> None:
         judge = StandIn(gate=asyncio.Event())
-        docket = Docket(Manner())
-        asking = asyncio.create_task(docket.compose(judge, "ada", [side("a")]))
+        batcher = Batcher(BatchSettings())
+        asking = asyncio.create_task(batcher.compose(judge, "ada", [side("a")]))
         await until(lambda: judge.under_way)
-        await docket.close()
+        await batcher.close()
         with pytest.raises(asyncio.CancelledError):
             await asking
 

@@ -31,11 +31,11 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
 from palimpsest.streams.core.questions import settle_question
 from palimpsest.streams.embedder import Embedder
-from palimpsest.streams.judge.docket import Docket, Manner
+from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.judge.verifier import Verifier
-from palimpsest.streams.judge.verifying import Answered, Taken, Tally, Verifying
+from palimpsest.streams.judge.worker import AnsweredQuestion, JudgeWorker, PendingQuestion, Tally
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Outcome
@@ -100,10 +100,10 @@ class Store:
         async def run() -> Tally:
             judge = Judge.beside(self.folder, Rules(), made, lambda: datetime.now(UTC))
             async with StoreQuestions(self.opened) as questions, judge:
-                docket = Docket(Manner(patience=patience, first_pause=0.001, packed=2))
-                verifier = Verifier(cache(judge.by), docket)
-                verifying = Verifying(questions, verifier, told, poll=0.01, in_hand=4)
-                return await verifying.run(asyncio.Event(), once=True)
+                batcher = Batcher(BatchSettings(patience=patience, first_pause=0.001, size=2))
+                verifier = Verifier(cache(judge.by), batcher)
+                worker = JudgeWorker(questions, verifier, told, poll=0.01, most=4)
+                return await worker.run(asyncio.Event(), once=True)
 
         return asyncio.run(run())
 
@@ -291,13 +291,13 @@ def test_a_retracted_candidate_is_asked_about_once_it_is_restored(
 class Scripted:
     """Questions from a list, and a place that can be away for a while."""
 
-    def __init__(self, questions: Sequence[Taken], away: int = 0) -> None:
+    def __init__(self, questions: Sequence[PendingQuestion], away: int = 0) -> None:
         self.left = list(questions)
         self.away = away
-        self.brought: list[Answered] = []
+        self.brought: list[AnsweredQuestion] = []
         self.most: list[int] = []
 
-    async def take(self, most: int) -> list[Taken]:
+    async def take(self, most: int) -> list[PendingQuestion]:
         self._reach()
         self.most.append(most)
         some, self.left = self.left[:most], self.left[most:]
@@ -306,7 +306,7 @@ class Scripted:
     async def at_end(self) -> bool:
         return not self.left
 
-    async def bring(self, answered: Sequence[Answered]) -> Counter[str]:
+    async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
         self._reach()
         self.brought += answered
         return Counter(brought=len(answered))
@@ -317,12 +317,12 @@ class Scripted:
             raise TransientError("it is away")
 
 
-def taken(count: int) -> list[Taken]:
+def taken(count: int) -> list[PendingQuestion]:
     """Questions about so many texts: equal ones would share a call."""
     from tests.judge.test_verifier import about
 
     ids = [str(uuid4()) for _ in range(count)]
-    return [Taken(about(f"a{n}", decided=one), one) for n, one in enumerate(ids)]
+    return [PendingQuestion(about(f"a{n}", decided=one), one) for n, one in enumerate(ids)]
 
 
 def run(
@@ -330,9 +330,9 @@ def run(
 ) -> Tally:
     async def running() -> Tally:
         stopping = asyncio.Event()
-        verifier = Verifier(lambda _: judge, Docket(Manner(patience=0.0)))
-        verifying = Verifying(questions, verifier, lambda _: None, poll=0.001, in_hand=3)
-        task = asyncio.create_task(verifying.run(stopping, once=stop is None))
+        verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
+        worker = JudgeWorker(questions, verifier, lambda _: None, poll=0.001, most=3)
+        task = asyncio.create_task(worker.run(stopping, once=stop is None))
         if stop is not None:
             await stop()
             stopping.set()
@@ -345,7 +345,7 @@ def test_all_are_brought_once_and_no_more_than_fit_are_in_hand() -> None:
     questions = Scripted(taken(20))
     everyone = [one.origin for one in questions.left]
     tally = run(questions, StandIn())
-    assert sorted(one.taken.origin for one in questions.brought) == sorted(everyone)
+    assert sorted(one.pending.origin for one in questions.brought) == sorted(everyone)
     assert max(questions.most) == 3
     assert (tally.questions, tally.answers, tally.outcomes) == (
         20,
@@ -364,7 +364,7 @@ def test_a_place_that_is_away_for_a_while_is_tried_again() -> None:
 def test_a_question_that_comes_twice_is_asked_once() -> None:
     one, *_ = taken(1)
     judge = StandIn()
-    questions = Scripted([one, Taken(one.question, "again")])
+    questions = Scripted([one, PendingQuestion(one.question, "again")])
     assert run(questions, judge).questions == 2
     assert judge.calls == 1
 

@@ -1,0 +1,207 @@
+"""Batching requests to the judge: packed by owner, bounded, and patient during an outage.
+
+A pair that comes back `unavailable` is sent again, one request at a time with growing pauses, until
+the service answers. It falls back under the policy once the day's budget is spent, or once an
+outage has lasted for the operator's patience.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.storage import SPENT
+
+_log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 3600.0
+"""An outage of less than an hour costs time only."""
+BATCH_SIZE = 16
+"""The most pairs of one owner in a batch: in a larger one more pairs wait for the slowest."""
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 30.0
+
+
+@dataclass(slots=True, eq=False)
+class _PendingRequest:
+    """A pair or a composition that waits for its answer.
+
+    `unavailable_since` is when it first came back unanswered, by the event loop's clock.
+    """
+
+    judge: PairJudge
+    owner_id: str
+    subject: Pair | tuple[Side, ...]
+    answer: asyncio.Future[Verdict | Composed]
+    unavailable_since: float | None = None
+
+    def shares_a_batch(self, other: _PendingRequest) -> bool:
+        """Whether one batch may hold both: texts of two owners are never sent together."""
+        pairs = isinstance(self.subject, Pair) and isinstance(other.subject, Pair)
+        return pairs and self.judge is other.judge and self.owner_id == other.owner_id
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSettings:
+    """Up to `concurrency` batches at a time, of up to `size` pairs each; `patience` in seconds.
+
+    Pauses are drawn at random between half and all of their length, so that many workers do not
+    return at the same moment.
+    """
+
+    concurrency: int = 8
+    size: int = BATCH_SIZE
+    patience: float = PATIENCE_SECONDS
+    first_pause: float = FIRST_PAUSE_SECONDS
+
+
+@dataclass(slots=True)
+class Batcher:
+    """Sends requests of many questions to the judge in batches; of one event loop."""
+
+    settings: BatchSettings
+    _waiting: deque[_PendingRequest] = field(default_factory=deque)
+    _in_progress: set[asyncio.Task[None]] = field(default_factory=set)
+    _outage_since: float | None = None
+    _pauses: int = 0
+    _next: asyncio.TimerHandle | None = None
+
+    @property
+    def outage(self) -> bool:
+        """Whether the last request got no answer from the service."""
+        return self._outage_since is not None
+
+    async def compare(self, judge: PairJudge, owner_id: str, pair: Pair) -> Verdict:
+        """The verdict on a pair, however long it takes."""
+        return cast(Verdict, await self._submit(judge, owner_id, pair))
+
+    async def compose(self, judge: PairJudge, owner_id: str, sources: Sequence[Side]) -> Composed:
+        """One text of several, however long it takes."""
+        return cast(Composed, await self._submit(judge, owner_id, tuple(sources)))
+
+    async def _submit(
+        self, judge: PairJudge, owner_id: str, subject: Pair | tuple[Side, ...]
+    ) -> Verdict | Composed:
+        loop = asyncio.get_running_loop()
+        request = _PendingRequest(judge, owner_id, subject, loop.create_future())
+        self._waiting.append(request)
+        # Not immediately: requests that arrive in this turn of the loop may share a batch.
+        loop.call_soon(self._send_batches)
+        return await request.answer
+
+    def _send_batches(self) -> None:
+        """Send as many batches as the limit allows; during an outage one request, after a pause."""
+        limit = 1 if self.outage else self.settings.concurrency
+        while self._waiting and self._next is None and len(self._in_progress) < limit:
+            batch = self._next_batch(1 if self.outage else limit - len(self._in_progress))
+            if batch:
+                task = asyncio.create_task(self._send(batch))
+                self._in_progress.add(task)
+                task.add_done_callback(self._on_done)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._in_progress.discard(task)
+        if not task.cancelled():
+            self._send_batches()
+
+    def _next_batch(self, free: int) -> list[_PendingRequest]:
+        """The first request with others that may share its batch; free slots are used first."""
+        most = 1 if self.outage else min(self.settings.size, -(-len(self._waiting) // free))
+        first = self._waiting.popleft()
+        if first.answer.done():  # the caller was cancelled
+            return []
+        batch = [first]
+        for other in list(self._waiting):
+            if len(batch) == most:
+                break
+            if other.shares_a_batch(first):
+                self._waiting.remove(other)
+                batch.append(other)
+        return batch
+
+    async def _send(self, batch: Sequence[_PendingRequest]) -> None:
+        try:
+            answers = await self._answers(batch)
+        except BaseException as error:
+            for request in batch:
+                _fail(request.answer, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        for request, answer in zip(batch, answers, strict=True):
+            self._on_answer(request, answer)
+
+    async def _answers(self, batch: Sequence[_PendingRequest]) -> Sequence[Verdict | Composed]:
+        judge, subject = batch[0].judge, batch[0].subject
+        if not isinstance(subject, Pair):
+            return [await judge.compose(subject)]
+        return await judge.compare([cast(Pair, request.subject) for request in batch])
+
+    def _on_answer(self, request: _PendingRequest, answer: Verdict | Composed) -> None:
+        verdict = answer if isinstance(answer, Verdict) else answer.verdict
+        if verdict.answer != "unavailable":
+            if verdict.calls:  # a cached answer says nothing about the service
+                self._end_outage()
+            _resolve(request.answer, answer)
+        elif verdict.reasoning == SPENT or self._is_given_up(request):
+            _resolve(request.answer, answer)
+        else:
+            self._waiting.append(request)  # last: the service may fail on this request alone
+            self._pause()
+
+    def _end_outage(self) -> None:
+        if self.outage:
+            _log.warning("the judge's service answers again")
+        self._outage_since, self._pauses = None, 0
+
+    def _is_given_up(self, request: _PendingRequest) -> bool:
+        now = asyncio.get_running_loop().time()
+        if request.unavailable_since is None:
+            request.unavailable_since = now
+        if self._outage_since is None:
+            self._outage_since = now
+            _log.warning("the judge's service does not answer: pending requests are sent again")
+        return now - min(request.unavailable_since, self._outage_since) >= self.settings.patience
+
+    def _pause(self) -> None:
+        if self._next is not None:
+            return
+        longest = min(LONGEST_PAUSE_SECONDS, self.settings.first_pause * 2**self._pauses)
+        self._pauses = min(self._pauses + 1, 16)
+        loop = asyncio.get_running_loop()
+        self._next = loop.call_later(longest * random.uniform(0.5, 1.0), self._resume)  # noqa: S311
+
+    def _resume(self) -> None:
+        self._next = None
+        self._send_batches()
+
+    async def close(self) -> None:
+        """Send nothing more, and cancel the batches in progress."""
+        if self._next is not None:
+            self._next.cancel()
+        tasks = list(self._in_progress)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _resolve(future: asyncio.Future[Verdict | Composed], answer: Verdict | Composed) -> None:
+    if not future.done():
+        future.set_result(answer)
+
+
+def _fail(future: asyncio.Future[Verdict | Composed], error: BaseException) -> None:
+    if future.done():
+        return
+    if isinstance(error, asyncio.CancelledError):
+        future.cancel()
+    else:
+        future.set_exception(error)

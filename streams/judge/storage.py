@@ -1,0 +1,216 @@
+"""The judge's file: the answers that were paid for, and what each day has cost.
+
+It can be deleted at any time: answers that are needed again are requested again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.streams.judge.models import NOTHING, Cost
+from palimpsest.streams.judge.pairs import JudgeAnswer
+from palimpsest.streams.judge.settings import JudgeSettings
+
+FILE = "judge.sqlite"
+"""The file's name, beside a store's log."""
+BUSY_SECONDS = 30.0
+SPENT = "the budget of this day is spent"
+"""The reason of an `unavailable` verdict if the budget left no room for the request."""
+
+_SETTINGS = ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=NORMAL")
+_ANSWERS = """CREATE TABLE IF NOT EXISTS answers (
+    older BLOB, newer BLOB, prompt TEXT, model TEXT, answer TEXT NOT NULL, reason TEXT, text TEXT,
+    PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
+_OWED = """CREATE TABLE IF NOT EXISTS owed (
+    older BLOB, newer BLOB, prompt TEXT, model TEXT, cost TEXT NOT NULL,
+    PRIMARY KEY (older, newer, prompt, model)) WITHOUT ROWID"""
+_SPENDING = """CREATE TABLE IF NOT EXISTS spending (
+    day TEXT PRIMARY KEY, calls INTEGER, usd REAL) WITHOUT ROWID"""
+
+
+@contextmanager
+def file_errors(file: Path) -> Iterator[None]:
+    """Raise a failure of SQLite as TransientError (locked) or StoreError (unusable)."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise TransientError(f"another process keeps {file} locked: try again") from error
+        raise StoreError(
+            f"{file} cannot be used ({error}): it holds nothing but answers of the judge and what"
+            " they cost; look at its disk, or delete it"
+        ) from error
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """Open the file, creating it if needed; several processes may share it.
+
+    A killed process loses nothing. A power failure may lose the last answers: they are requested
+    again, which costs less than waiting for the disk after each.
+    """
+    with file_errors(file):
+        connection = sqlite3.connect(file, timeout=BUSY_SECONDS, isolation_level=None)
+        try:
+            for statement in (*_SETTINGS, _ANSWERS, _OWED, _SPENDING):
+                connection.execute(statement)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+# -- cached answers ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The key of a cached answer; `older` and `newer` are hashes in hex.
+
+    For a composition `newer` is the hash over all sources but the oldest.
+    """
+
+    older: str
+    newer: str
+    prompt: str
+    model: str
+
+    @property
+    def row(self) -> tuple[bytes, bytes, str, str]:
+        """The key as it is stored."""
+        return bytes.fromhex(self.older), bytes.fromhex(self.newer), self.prompt, self.model
+
+
+class VerdictCache:
+    """A file of answers.
+
+    It holds composed texts and short reasons, but no other text of a memory. The cost of an answer
+    that a dry run paid for is *owed*: it belongs to the first verdict that is recorded.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._connection = connect(file)
+
+    def get(self, key: Key) -> JudgeAnswer | None:
+        """The cached answer, if there is one; it costs nothing."""
+        sql = (
+            "SELECT answer, reason, text FROM answers"
+            " WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
+        )
+        with file_errors(self._file):
+            row = self._connection.execute(sql, key.row).fetchone()
+        return None if row is None else JudgeAnswer(row[0], row[1], text=row[2])
+
+    def put(self, key: Key, answer: JudgeAnswer) -> None:
+        """Store an answer immediately; its cost is not stored."""
+        sql = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
+        values = (*key.row, answer.answer, answer.reason, answer.text)
+        with file_errors(self._file):
+            self._connection.execute(sql, values)
+
+    def owe(self, key: Key, cost: Cost) -> None:
+        """Store the cost of an answer that no verdict has recorded yet."""
+        sql = "INSERT OR REPLACE INTO owed VALUES (?, ?, ?, ?, ?)"
+        with file_errors(self._file):
+            self._connection.execute(sql, (*key.row, json.dumps(asdict(cost))))
+
+    def claim(self, key: Key) -> Cost:
+        """Take the owed cost of an answer; the caller records it."""
+        one = " FROM owed WHERE older = ? AND newer = ? AND prompt = ? AND model = ?"
+        with file_errors(self._file):
+            if self._connection.execute("SELECT 1" + one, key.row).fetchone() is None:
+                return NOTHING
+            row = self._connection.execute(f"DELETE{one} RETURNING cost", key.row).fetchone()
+        return NOTHING if row is None else Cost(**json.loads(row[0]))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+# -- the day's budget ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls and USD of one day."""
+
+    calls: int = 0
+    usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A call that may be made: its day, and its expected cost in USD."""
+
+    day: str
+    usd: float
+
+
+class Budget:
+    """Calls and money of a day in UTC, kept in a file, so a restart continues the count.
+
+    Every call is counted with its expected cost before it is made, so that concurrent calls do not
+    overspend together. Afterwards the actual cost replaces the expected one.
+    """
+
+    def __init__(self, file: Path, settings: JudgeSettings, clock: Callable[[], datetime]) -> None:
+        self._file = file
+        self._connection = connect(file)
+        self._calls, self._usd = settings.daily_calls, settings.daily_usd
+        self._clock = clock
+
+    @property
+    def in_money(self) -> bool:
+        """Whether there is a limit in money, so that every call's price must be known."""
+        return self._usd is not None
+
+    def spent(self) -> Spent:
+        """The calls and cost of this day, including the expected cost of calls in progress."""
+        row = self._one("SELECT calls, usd FROM spending WHERE day = ?", (self._today(),))
+        return Spent(*row) if row else Spent()
+
+    def reserve(self, usd: float) -> Reservation | None:
+        """Count a call of this expected cost; None if the day's budget has no room for it."""
+        day = self._today()
+        self._one("INSERT OR IGNORE INTO spending VALUES (?, 0, 0)", (day,))
+        row = self._one(
+            "UPDATE spending SET calls = calls + 1, usd = usd + :usd WHERE day = :day"
+            " AND (:most_calls IS NULL OR calls < :most_calls)"
+            " AND (:most_usd IS NULL OR usd + :usd <= :most_usd) RETURNING day",
+            {"usd": usd, "day": day, "most_calls": self._calls, "most_usd": self._usd},
+        )
+        return None if row is None else Reservation(day, usd)
+
+    def settle(self, reservation: Reservation, usd: float) -> None:
+        """Replace the expected cost by the actual one."""
+        self._change(reservation, calls=0, usd=usd)
+
+    def give_back(self, reservation: Reservation) -> None:
+        """Take back the count of a call that got no answer: it cost nothing."""
+        self._change(reservation, calls=-1, usd=0.0)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _change(self, reservation: Reservation, calls: int, usd: float) -> None:
+        sql = "UPDATE spending SET calls = calls + ?, usd = max(0, usd + ?) WHERE day = ?"
+        self._one(sql, (calls, usd - reservation.usd, reservation.day))
+
+    def _today(self) -> str:
+        return self._clock().astimezone(UTC).date().isoformat()
+
+    def _one(self, sql: str, values: tuple[object, ...] | dict[str, object]) -> Any:
+        """The first row that a statement returns, if any."""
+        with file_errors(self._file):
+            rows = self._connection.execute(sql, values).fetchall()
+        return rows[0] if rows else None

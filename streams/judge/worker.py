@@ -1,0 +1,186 @@
+"""The judge worker: takes pending questions, answers many at a time, and delivers the requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.questions import AnyQuestion
+from palimpsest.contracts.requests import ComposeRequest, SettleRequest
+from palimpsest.streams.judge.verifier import Verifier, request_id
+
+MOST_QUESTIONS = 512
+"""The most questions in progress: so many pairs may share batches."""
+POLL_SECONDS = 0.5
+"""How often the worker polls for questions while it has none, or no room for more."""
+LONGEST_WAIT_SECONDS = 30.0
+"""The longest pause between two attempts to reach a store or the brokers."""
+
+Request = SettleRequest | ComposeRequest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingQuestion:
+    """A question that a worker has taken, with its origin, which only its source interprets."""
+
+    question: AnyQuestion
+    origin: Any
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """A question with the request it led to; None if no text could be composed."""
+
+    pending: PendingQuestion
+    request: Request | None
+
+
+class Questions(Protocol):
+    """The source of questions and the target of requests: a store, or a cluster's topics.
+
+    Methods raise TransientError while it cannot be reached.
+    """
+
+    async def take(self, most: int) -> list[PendingQuestion]:
+        """Take up to `most` pending questions; an empty list if there are none now."""
+
+    async def at_end(self) -> bool:
+        """Whether every pending question has been taken."""
+
+    async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
+        """Have the requests carried out; returns their outcomes once they are durable.
+
+        Delivered questions are no longer taken.
+        """
+
+
+@dataclass(slots=True)
+class Tally:
+    """A worker's totals: verdicts by answer, requests by outcome, and their cost.
+
+    `known` counts cached verdicts, which cost nothing.
+    """
+
+    questions: int = 0
+    answers: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    known: int = 0
+    calls: float = 0.0
+    usd: float = 0.0
+
+    def count(self, answered: AnsweredQuestion) -> None:
+        """Count an answered question."""
+        self.questions += 1
+        if answered.request is None:
+            self.outcomes["left"] += 1
+            return
+        for verdict in answered.request.verdicts:
+            self._count(verdict)
+
+    def _count(self, verdict: Verdict) -> None:
+        self.answers[verdict.answer] += 1
+        self.known += verdict.calls == 0 and verdict.answer != "unavailable"
+        self.calls += verdict.calls or 0.0
+        self.usd += verdict.cost_usd or 0.0
+
+
+@dataclass(slots=True)
+class JudgeWorker:
+    """Answers pending questions, many at a time, until it is stopped.
+
+    `report` is called after each delivery.
+    """
+
+    questions: Questions
+    verifier: Verifier
+    report: Callable[[Tally], object]
+    tally: Tally = field(default_factory=Tally)
+    most: int = MOST_QUESTIONS
+    poll: float = POLL_SECONDS
+    _tasks: list[asyncio.Task[AnsweredQuestion]] = field(default_factory=list)
+    _in_progress: dict[str, asyncio.Future[Request | None]] = field(default_factory=dict)
+    _done: list[AnsweredQuestion] = field(default_factory=list)
+
+    async def run(self, stop: asyncio.Event, *, once: bool = False) -> Tally:
+        """Run until `stop` is set, or with `once` until no question is pending.
+
+        Answered questions are delivered before it returns. The next worker takes the questions in
+        progress again; their verdicts, once paid for, are cached.
+        """
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                new = await self._take(stopping)
+                await self._deliver(stopping)
+                idle = not (new or self._tasks or self._done)
+                if once and idle and await self._retry(self.questions.at_end, stopping):
+                    break
+                if not (new or self._done):
+                    await self._wait(stopping)
+                self._collect()
+        finally:
+            stopping.cancel()
+            ending: list[asyncio.Future[Any]] = [*self._in_progress.values(), *self._tasks]
+            for one in ending:
+                one.cancel()
+            await asyncio.gather(*ending, return_exceptions=True)
+        await self._deliver(stopping)
+        return self.tally
+
+    async def _take(self, stopping: asyncio.Task[Any]) -> int:
+        room = self.most - len(self._tasks)
+        taken = await self._retry(lambda: self.questions.take(room), stopping) or []
+        for one in taken:
+            self._tasks.append(asyncio.create_task(self._answer(one)))
+        return len(taken)
+
+    async def _answer(self, pending: PendingQuestion) -> AnsweredQuestion:
+        """Answer a question; one that arrives twice shares the answer and its cost."""
+        key = request_id(pending.question)
+        found = self._in_progress.get(key)
+        if found is None:
+            found = asyncio.ensure_future(self.verifier.answer(pending.question))
+            self._in_progress[key] = found
+            found.add_done_callback(lambda _: self._in_progress.pop(key))
+        return AnsweredQuestion(pending, await asyncio.shield(found))
+
+    async def _wait(self, stopping: asyncio.Task[Any]) -> None:
+        await asyncio.wait(
+            {stopping, *self._tasks}, timeout=self.poll, return_when=asyncio.FIRST_COMPLETED
+        )
+
+    def _collect(self) -> None:
+        """Collect answered questions; raises the error of a failed one."""
+        for task in [task for task in self._tasks if task.done()]:
+            self._tasks.remove(task)
+            self._done.append(task.result())
+
+    async def _deliver(self, stopping: asyncio.Task[Any]) -> None:
+        if not self._done:
+            return
+        answered = self._done
+        outcomes = await self._retry(lambda: self.questions.deliver(answered), stopping)
+        if outcomes is None:
+            return
+        self._done = []
+        self.tally.outcomes += outcomes
+        for one in answered:
+            self.tally.count(one)
+        self.report(self.tally)
+
+    async def _retry(self, call: Callable[[], Any], stopping: asyncio.Task[Any]) -> Any:
+        """Retry with growing pauses on TransientError; None if the worker stops first."""
+        pause = self.poll
+        while True:
+            try:
+                return await call()
+            except TransientError:
+                if stopping.done():
+                    return None
+                await asyncio.wait({stopping}, timeout=pause)
+                pause = min(pause * 2, LONGEST_WAIT_SECONDS)

@@ -22,8 +22,7 @@ from palimpsest.contracts.policy import TokenDedupe
 from palimpsest.deduping import dedupe
 from palimpsest.demo_rules import same
 from palimpsest.streams.core.text import normalise
-from palimpsest.streams.dedupe.key_tokens import key_tokens
-from palimpsest.streams.dedupe.sharing import sharing
+from palimpsest.streams.dedupe.key_tokens import key_tokens, sharing_pairs
 from palimpsest.streams.embedder import load_engine
 from palimpsest.streams.judge.pairs import Composed, Pair, Side
 from palimpsest.streams.policies import load_policy
@@ -71,7 +70,7 @@ class _Store(Palimpsest):
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
         """Everything but the judge's own set-up."""
-        return asyncio.run(dedupe(self._desk, judge, dry_run=False, tell=_untold))
+        return asyncio.run(dedupe(self._desk, judge, dry_run=False, progress=_untold))
 
 
 def _untold(_what: str, _share: float | None) -> None:
@@ -137,7 +136,7 @@ def _looked_at(scale: Scale) -> list[Measured]:
         near = {(int(a), int(b)) for a, b in np.argwhere(np.triu(vectors @ vectors.T, 1) >= GRAY)}
         rule = STORE_TIME.dedupe
         assert isinstance(rule, TokenDedupe)
-        pairs = sharing([key_tokens(text) for text in some], rule.candidates)
+        pairs = sharing_pairs([key_tokens(text) for text in some], rule.candidates)
         shares.append(len(pairs) / (PUBLISHED * (PUBLISHED - 1) / 2))
         found = near & {(int(a), int(b)) for a, b in pairs}
         recalls.append(len(found) / len(near) if near else 1.0)

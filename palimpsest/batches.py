@@ -27,10 +27,10 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.deduping import dedupe
-from palimpsest.judging import OnDemand
+from palimpsest.judging import JudgeOnDemand
 from palimpsest.reader import MOST, Reader
 from palimpsest.reviewing import review
-from palimpsest.streams.dedupe import Tell
+from palimpsest.streams.dedupe import Progress
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.write.desk import Answer
 
@@ -67,7 +67,7 @@ class Batches(Reader):
         owner_id: Name | None = None,
         dry_run: bool = False,
         judge: JudgeSettings | None = None,
-        progress: Tell = _untold,
+        progress: Progress = _untold,
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
 
@@ -79,7 +79,7 @@ class Batches(Reader):
         async def run() -> dict[str, Any]:
             async with self._judge(judge, recorded=not dry_run) as asked:
                 done = await dedupe(
-                    self._desk, asked, owner_id=owner_id, dry_run=dry_run, tell=progress
+                    self._desk, asked, owner_id=owner_id, dry_run=dry_run, progress=progress
                 )
                 return {**done, "cost": asked.cost()}
 
@@ -90,7 +90,7 @@ class Batches(Reader):
         *,
         owner_id: Name | None = None,
         judge: JudgeSettings | None = None,
-        progress: Tell = _untold,
+        progress: Progress = _untold,
     ) -> dict[str, Any]:
         """Review every rejection, or one owner's.
 
@@ -101,14 +101,14 @@ class Batches(Reader):
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
-                done = await review(self._desk, asked, owner_id=owner_id, tell=progress)
+                done = await review(self._desk, asked, owner_id=owner_id, progress=progress)
                 return {**done, "cost": asked.cost()}
 
         return _run(run())
 
-    def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> OnDemand:
+    def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
         rules = self._desk.policy_in_force().judge
-        return OnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
+        return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
 
     def reinstate_many(
         self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]

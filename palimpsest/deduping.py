@@ -10,8 +10,8 @@ from typing import Any
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.desk import FrontDesk
-from palimpsest.judging import Judging
-from palimpsest.streams.dedupe import Pairing, Proposal, Run, Tell, proposals
+from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
+from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.write.desk import Answer
 from palimpsest.streams.write.owners import fold_owner
 
@@ -42,21 +42,26 @@ class Carried:
 
 
 async def dedupe(
-    desk: FrontDesk, judge: Judging, *, dry_run: bool, tell: Tell, owner_id: str | None = None
+    desk: FrontDesk,
+    judge: PairJudge,
+    *,
+    dry_run: bool,
+    progress: Progress,
+    owner_id: str | None = None,
 ) -> dict[str, Any]:
     """Run the batch rules of the policy in force over every owner or one; what came of it.
 
     A dry run asks the judge as the real one does, which then finds its answers; nothing is written
     to the log. RefusedError where the policy has no batch rules.
     """
-    policy, run, carried = desk.policy_in_force(), Run(tell), Carried()
+    policy, run, carried = desk.policy_in_force(), Run(progress), Carried()
     if policy.dedupe is None:
         raise RefusedError(
             "no_batch_rules", f"the policy in force, {policy.name}, has no [dedupe] section"
         )
     owners = desk.owners(owner_id)
     for number, owner in enumerate(owners):
-        tell("comparing memories", number / len(owners))
+        progress("comparing memories", number / len(owners))
         ledger = fold_owner(desk.log, owner)
         run.seen = ledger.seen
         async for part in proposals(ledger, policy, judge, run):

@@ -20,7 +20,7 @@ from palimpsest.streams.judge.settings import JudgeSettings
 def extract_candidates(
     lines: Iterable[bytes],
     about: dict[str, str],
-    tell: Callable[[dict[str, Any]], None],
+    report: Callable[[dict[str, Any]], None],
     *,
     rules: Rules,
     settings: JudgeSettings,
@@ -39,7 +39,7 @@ def extract_candidates(
         async with judge:
             async for found in extract(judge.service, rules.model, messages, about):
                 for row in found.rows:
-                    tell(row)
+                    report(row)
                 _add(total, found)
         return total
 

@@ -1,4 +1,4 @@
-"""A judge for batch runs and reviews: opened when the first pair is asked about, closed after."""
+"""The judge of batch runs and reviews, opened by the first request and closed after the run."""
 
 from __future__ import annotations
 
@@ -11,27 +11,21 @@ from typing import Protocol, Self, TypedDict
 
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.judge import Judge, PairJudge
 from palimpsest.streams.judge.models import NOTHING
 from palimpsest.streams.judge.pairs import Composed, Pair, Side
 from palimpsest.streams.judge.settings import JudgeSettings
 
 
-class Judging(Protocol):
-    """What batch runs and reviews need of a judge (`streams.judge.judge.Judge`)."""
-
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """A verdict for each pair, in their order."""
-
-    async def compose(self, sources: Sequence[Side]) -> Composed:
-        """One text of several, given oldest first."""
+class ReviewJudge(PairJudge, Protocol):
+    """A judge that also reviews, by the policy's stronger model, as `Judge` does."""
 
     async def review(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """As `compare`, by the policy's stronger model."""
 
 
-class CostTold(TypedDict):
-    """What a run's requests to the judge cost; `usd` is None where the price is not known."""
+class RunCost(TypedDict):
+    """The cost of a run's requests to the judge; `usd` is None if the price is unknown."""
 
     calls: int
     input_tokens: int
@@ -39,10 +33,10 @@ class CostTold(TypedDict):
     usd: float | None
 
 
-class OnDemand:
-    """A store's judge; who asks nothing needs neither its packages nor a key.
+class JudgeOnDemand:
+    """A store's judge, opened by the first request: without one it needs no packages and no key.
 
-    `recorded` is false in a dry run: what an answer cost goes to the log with the run that uses it.
+    `recorded` is false in a dry run: the run that uses an answer records its cost.
     """
 
     def __init__(
@@ -72,8 +66,8 @@ class OnDemand:
             self._judge = await self._stack.enter_async_context(beside)
         return self._judge
 
-    def cost(self) -> CostTold:
-        """What its requests have cost so far; to be asked before it is left."""
+    def cost(self) -> RunCost:
+        """The cost of its requests so far; to be read inside the context."""
         cost = self._judge.cost if self._judge is not None else NOTHING
         return {
             "calls": round(cost.calls),

@@ -1,7 +1,7 @@
-"""What a command says: tables and trees for people, one JSON document for programs.
+"""A command's output: tables and trees for people, one JSON document for programs.
 
-Standard output has the answer alone; progress, remarks and errors go to standard error. Texts of
-memories are only text: nothing in them is markup, and what would steer a terminal is made visible.
+The answer alone goes to standard output; progress, remarks and errors go to standard error. Texts
+of memories are plain text: markup has no effect, and control characters are escaped.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress as ProgressBar
+    from rich.progress import TaskID
 
 PATIENCE = 1.0
 """Seconds after which a command that still runs shows its progress."""
 WIDE = 160
-"""Columns of a table's cell, at most: beyond them its text goes on below."""
+"""The most columns of a table's cell; longer text wraps."""
 UNBROKEN = 1 << 20
-"""Columns of a file or another program: no line of text is broken there."""
+"""Columns for a file or another program, where no line wraps."""
 _JOINERS = "\u200c\u200d"
-"""Format characters that scripts and emoji need, and that only join or part what is beside them."""
+"""Format characters that scripts and emoji need; they only join or separate their neighbours."""
 
-Tell = Callable[[str, float | None], None]
-"""Told what is being done, and which share of it is done (0-1; None where that is not known)."""
+Progress = Callable[[str, float | None], None]
+"""Receives what is being done, and the share that is done (0-1; None if unknown)."""
 
 
 class Output:
-    """Where a command's answer, remarks and progress go; `as_json` for programs."""
+    """Prints a command's answer, remarks and progress; `as_json` for programs."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
@@ -49,13 +50,13 @@ class Output:
 
     @property
     def asks(self) -> bool:
-        """Whether there is a person to ask: a terminal on both sides, and no JSON wanted."""
+        """Whether a person can be asked: a terminal on both sides, and no `--json`."""
         return (
             not self.as_json and self._err.is_terminal and typer.get_text_stream("stdin").isatty()
         )
 
     def answer(self, document: Any, drawn: Callable[[], RenderableType]) -> None:
-        """Print the answer: the document as JSON, or what is drawn of it."""
+        """Print the answer: the document as JSON, or as `drawn`."""
         self._end_progress()
         if self.as_json:
             write_json(document)
@@ -63,37 +64,37 @@ class Output:
             self._out.print(drawn())
 
     def stream(self, rows: Iterable[Any], drawn: Callable[[Any], RenderableType]) -> None:
-        """Print an answer of many parts: JSON one a line, or each as it is drawn."""
+        """Print an answer row by row: one JSON document a line, or each as `drawn`."""
         for row in rows:
             self.answer(row, partial(drawn, row))
 
     def remark(self, text: str) -> None:
-        """Say something beside the answer."""
+        """Print a remark to standard error."""
         self._end_progress()
         self._err.print(Text(text))
 
     def show(self, drawn: RenderableType) -> None:
-        """Draw something beside the answer, such as what a person is asked about."""
+        """Print something drawn to standard error, such as what a person must confirm."""
         self._end_progress()
         self._err.print(drawn)
 
     def problem(self, text: str) -> None:
-        """Say what went wrong."""
+        """Print an error."""
         self._end_progress()
         self._err.print(Text.assemble(("error: ", "bold red"), text))
 
     @contextmanager
-    def progress(self) -> Iterator[Tell]:
-        """Give what is told of long work to a bar on the terminal, after the first second.
+    def progress(self) -> Iterator[Progress]:
+        """Report progress to a bar on the terminal, which appears after the first second.
 
-        One bar serves a whole command; whatever else is printed ends it.
+        A command has one bar; any other output ends it.
         """
         if self._bar is not None or not self._err.is_terminal:
-            yield _silent if self._bar is None else self._bar.tell
+            yield _ignore if self._bar is None else self._bar.report
             return
         self._bar = _Bar(self._err)
         try:
-            yield self._bar.tell
+            yield self._bar.report
         finally:
             self._end_progress()
             self._bar = None
@@ -104,12 +105,12 @@ class Output:
 
 
 class _Bar:
-    """A progress bar that appears by itself when there is something to wait for."""
+    """A progress bar that appears if the command takes long enough."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._told: tuple[str, float | None] = ("working", None)
-        self._progress: Progress | None = None
+        self._latest: tuple[str, float | None] = ("working", None)
+        self._progress: ProgressBar | None = None
         self._task: TaskID | None = None
         self._closed = False
         self._lock = Lock()
@@ -117,27 +118,27 @@ class _Bar:
         self._timer.daemon = True
         self._timer.start()
 
-    def tell(self, what: str, share: float | None) -> None:
+    def report(self, what: str, share: float | None) -> None:
         """Show what is being done."""
         with self._lock:
-            self._told = what, share
+            self._latest = what, share
             self._draw()
 
     def _appear(self) -> None:
         with self._lock:
             if not self._closed:
-                self._progress = _started(self._console)
-                self._task = self._progress.add_task(self._told[0], total=None)
+                self._progress = _start_bar(self._console)
+                self._task = self._progress.add_task(self._latest[0], total=None)
                 self._draw()
 
     def _draw(self) -> None:
         if self._progress is not None and self._task is not None:
-            what, share = self._told
+            what, share = self._latest
             total = None if share is None else 1.0
             self._progress.update(self._task, description=what, total=total, completed=share or 0.0)
 
     def close(self) -> None:
-        """Take the bar away for good."""
+        """Remove the bar for good."""
         self._timer.cancel()
         with self._lock:
             self._closed = True
@@ -146,17 +147,18 @@ class _Bar:
                 self._progress = None
 
 
-def _started(console: Console) -> Progress:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def _start_bar(console: Console) -> ProgressBar:
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as ProgressBar
 
     what = TextColumn("{task.description}", markup=False)
-    progress = Progress(what, BarColumn(), TimeElapsedColumn(), console=console, transient=True)
+    progress = ProgressBar(what, BarColumn(), TimeElapsedColumn(), console=console, transient=True)
     progress.start()
     return progress
 
 
-def _silent(_what: str, _share: float | None) -> None:
-    """Nobody watches."""
+def _ignore(_what: str, _share: float | None) -> None:
+    """Progress without a terminal is not shown."""
 
 
 def _console(*, stderr: bool) -> Console:
@@ -175,7 +177,7 @@ def write_json(document: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it: times in ISO 8601, NaN as null, bytes in hex, else as text."""
+    """A value as JSON: times in ISO 8601, NaN as null, bytes in hex, any other as text."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -196,13 +198,14 @@ def plain(value: Any) -> Any:
 
 
 def visible(text: str) -> str:
-    """A text in one line of what can be seen: control and format characters as their escapes."""
+    """A text in one line, with control and format characters escaped."""
     return "".join(
-        _escaped(c) if unicodedata.category(c) in _UNSEEN and c not in _JOINERS else c for c in text
+        _escaped(c) if unicodedata.category(c) in _INVISIBLE and c not in _JOINERS else c
+        for c in text
     )
 
 
-_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 
 
 def _escaped(character: str) -> str:

@@ -15,14 +15,14 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
 from palimpsest.desk import FrontDesk
-from palimpsest.judging import Judging
+from palimpsest.judging import ReviewJudge
 from palimpsest.streams.core.expand import EXACT
 from palimpsest.streams.core.ledger import Edge, Ledger
 from palimpsest.streams.core.moment import moment
 from palimpsest.streams.core.operate import unmerge
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.separations import said_of
-from palimpsest.streams.dedupe import Tell
+from palimpsest.streams.dedupe import Progress
 from palimpsest.streams.judge.pairs import Pair, Side
 from palimpsest.streams.write.owners import fold_owner
 
@@ -57,7 +57,7 @@ class Reviewed:
 
 
 async def review(
-    desk: FrontDesk, judge: Judging, *, tell: Tell, owner_id: str | None = None
+    desk: FrontDesk, judge: ReviewJudge, *, progress: Progress, owner_id: str | None = None
 ) -> dict[str, Any]:
     """Review every rejection, or one owner's, that stands unreviewed.
 
@@ -69,7 +69,7 @@ async def review(
     owners = desk.owners(owner_id)
     done = Reviewed()
     for number, owner in enumerate(owners):
-        tell("reviewing", number / len(owners))
+        progress("reviewing", number / len(owners))
         ledger = fold_owner(desk.log, owner)
         waiting = list(unreviewed(ledger))
         _confirm_exact(

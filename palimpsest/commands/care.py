@@ -15,7 +15,7 @@ from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach
 from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import UsageError
-from palimpsest.output import Tell
+from palimpsest.output import Progress
 from palimpsest.paths import PROJECTIONS
 
 STDOUT = "-"
@@ -41,8 +41,8 @@ def rebuild(
     wanted = projections or list(PROJECTIONS)
     if unknown := sorted(set(wanted) - set(PROJECTIONS)):
         raise typer.BadParameter(f"no projection {', '.join(unknown)}: {', '.join(PROJECTIONS)}")
-    with call.store() as store, call.output.progress() as tell:
-        made = store.rebuild(wanted, progress=tell)
+    with call.store() as store, call.output.progress() as report:
+        made = store.rebuild(wanted, progress=report)
     call.output.answer(made, lambda: drawing.fields(made))
 
 
@@ -50,8 +50,8 @@ def rebuild(
 def verify(context: typer.Context) -> None:
     """Fold the log and list every difference to the projections; exit status 1 if there is one."""
     call = invocation(context)
-    with call.store() as store, call.output.progress() as tell:
-        found = store.verify(progress=tell)
+    with call.store() as store, call.output.progress() as report:
+        found = store.verify(progress=report)
     call.output.answer(found, lambda: drawing.verified(found))
     if found["differences"]:
         call.output.remark("`palimpsest rebuild` makes the projections anew from the log")
@@ -72,9 +72,9 @@ def export_log(
     call = invocation(context)
     if file.exists() and not force and str(file) != STDOUT:
         raise typer.BadParameter(f"{file} is there already: --force overwrites it")
-    with call.store() as store, call.output.progress() as tell:
+    with call.store() as store, call.output.progress() as report:
         call.warn_if_behind(store, at_all=True)
-        progress = _events(tell, "written")
+        progress = _events(report, "written")
         if str(file) == STDOUT:
             out = typer.get_binary_stream("stdout")
             count = write_log(store.desk, out, progress)
@@ -101,8 +101,8 @@ def import_log(
         return
     from palimpsest.store import Palimpsest
 
-    with call.output.progress() as tell:
-        count = Palimpsest.import_log(call.settings.store, file, progress=_events(tell, "read"))
+    with call.output.progress() as report:
+        count = Palimpsest.import_log(call.settings.store, file, progress=_events(report, "read"))
     answer = {"events": count, "store": str(call.settings.store)}
     call.output.answer(answer, lambda: drawing.fields(answer))
 
@@ -119,9 +119,9 @@ def _into_topics(call: Invocation, file: Path) -> None:
             return lines
 
         topics = await read_topics(connection)
-        return await import_lines(connection, topics, read, _events(tell, "published"))
+        return await import_lines(connection, topics, read, _events(report, "published"))
 
-    with call.output.progress() as tell, opened(file) as lines:
+    with call.output.progress() as report, opened(file) as lines:
         count = asyncio.run(imported(lines))
     require_events(count, file)
     answer = {"events": count, "bootstrap": connection.bootstrap}
@@ -138,8 +138,8 @@ def opened(file: Path) -> Iterator[IO[bytes]]:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _events(tell: Tell, done: str) -> Callable[[int], None]:
-    return lambda count: tell(f"{count} events {done}", None)
+def _events(report: Progress, done: str) -> Callable[[int], None]:
+    return lambda count: report(f"{count} events {done}", None)
 
 
 @app.command(epilog="Example: palimpsest schemas build/schemas")

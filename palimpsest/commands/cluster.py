@@ -16,7 +16,7 @@ from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.reaching import reach, topics_at_last
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.interrupts import told_to_end
-from palimpsest.output import Tell
+from palimpsest.output import Progress
 
 if TYPE_CHECKING:
     from palimpsest.settings import Settings
@@ -153,9 +153,9 @@ def _embedder(call: Invocation) -> Embedder:
     from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, load_engine
 
     settings = call.settings
-    with call.output.progress() as tell:
+    with call.output.progress() as report:
         engine = load_engine(
-            settings.model or DEFAULT_MODEL, settings.engine or "onnx", progress=tell
+            settings.model or DEFAULT_MODEL, settings.engine or "onnx", progress=report
         )
     return Embedder(engine)
 
@@ -175,8 +175,8 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
 
     log_to_standard_error()
     folder = settings.store
-    with call.output.progress() as tell:
-        taken = _Taken(tell)
+    with call.output.progress() as report:
+        taken = _Taken(report)
         asyncio.run(_followed(folder, connection, taken, settings.web_port))
     document = {"store": str(folder), "records": taken.records}
     call.output.answer(document, lambda: drawing.fields(document))
@@ -185,13 +185,13 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
 class _Taken:
     """Counts the records that were taken."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, report: Progress) -> None:
         self.records = 0
-        self._tell = tell
+        self._report = report
 
     def __call__(self, records: int) -> None:
         self.records += records
-        self._tell(f"{self.records:,} records followed", None)
+        self._report(f"{self.records:,} records followed", None)
 
 
 async def _followed(

@@ -25,10 +25,10 @@ def dedupe(context: typer.Context, owner: OneOwner = None, dry_run: DryRun = Fal
     The exit status is 1 where the judge did not answer: those pairs wait for the next run.
     """
     call = invocation(context)
-    with call.output.progress() as tell, call.store() as store:
+    with call.output.progress() as report, call.store() as store:
         call.require_owner(store, owner)
         judge = call.settings.judge
-        answer = store.dedupe(owner_id=owner, dry_run=dry_run, judge=judge, progress=tell)
+        answer = store.dedupe(owner_id=owner, dry_run=dry_run, judge=judge, progress=report)
     call.output.answer(answer, lambda: _drawn(answer))
     if answer["asked"].get("unavailable"):
         left = answer["left"]

@@ -23,7 +23,7 @@ from palimpsest.paths import LOG_FILE
 
 if TYPE_CHECKING:
     from palimpsest.contracts.events import PolicySet
-    from palimpsest.output import Tell
+    from palimpsest.output import Progress
     from palimpsest.settings import Settings
 
 app = typer.Typer()
@@ -66,8 +66,8 @@ def doctor(context: typer.Context) -> None:
     call = invocation(context)
     settings = call.settings
     findings = [*_packages(), *_model(settings)]
-    with call.output.progress() as tell:
-        findings += _store(settings, tell)
+    with call.output.progress() as report:
+        findings += _store(settings, report)
     findings += [*_extras(), _judge(settings)]
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
@@ -145,7 +145,7 @@ def _graph_cache(folder: Path) -> Finding:
     )
 
 
-def _store(settings: Settings, tell: Tell) -> Iterator[Finding]:
+def _store(settings: Settings, report: Progress) -> Iterator[Finding]:
     folder = settings.store
     if not (folder / LOG_FILE).is_file():
         remedy = "palimpsest ingest FILE makes one; --store DIR names another"
@@ -161,10 +161,10 @@ def _store(settings: Settings, tell: Tell) -> Iterator[Finding]:
     remedy = "free some space: a batch that cannot be written is not decided"
     yield Finding("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free", remedy)
     yield _writer(folder)
-    yield from _log(settings, tell)
+    yield from _log(settings, report)
 
 
-def _log(settings: Settings, tell: Tell) -> Iterator[Finding]:
+def _log(settings: Settings, report: Progress) -> Iterator[Finding]:
     """The log, every event of it; and how far the projections are."""
     from palimpsest.store import Palimpsest
     from palimpsest.streams.log.checking import check_log
@@ -172,7 +172,7 @@ def _log(settings: Settings, tell: Tell) -> Iterator[Finding]:
 
     try:
         with Log.open(settings.store / LOG_FILE) as log:
-            count = check_log(log, tell)
+            count = check_log(log, report)
             policy = log.last_policy()
         with Palimpsest.open(settings.store, create=False, **settings.opening()) as store:
             status = store.status()

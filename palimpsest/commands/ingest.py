@@ -13,7 +13,7 @@ from palimpsest.commands.drawing import summary_table
 from palimpsest.commands.invocation import invocation
 from palimpsest.commands.shell import FAILED
 from palimpsest.interrupts import INTERRUPTED
-from palimpsest.output import Output, Tell
+from palimpsest.output import Output, Progress
 
 if TYPE_CHECKING:
     from palimpsest.ingesting import IngestProgress, KeepGoing, Summary
@@ -76,11 +76,11 @@ def ingest(
         form=form.value if form else None,
         keep_going=keep_going or _asking(call.output),
     )
-    with call.store(create=True) as store, call.output.progress() as tell:
+    with call.store(create=True) as store, call.output.progress() as report:
         if dedupe_first:
-            before = store.dedupe(judge=call.settings.judge, progress=tell)
+            before = store.dedupe(judge=call.settings.judge, progress=report)
             call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
-        summary = decide_on(store.desk, looked, _progress(tell))
+        summary = decide_on(store.desk, looked, _progress(report))
     sum_up(call.output, summary)
 
 
@@ -125,7 +125,7 @@ def mapping_of(renames: list[str] | None) -> dict[str, str]:
     return mapping
 
 
-def _progress(tell: Tell) -> Callable[[IngestProgress], None]:
+def _progress(report: Progress) -> Callable[[IngestProgress], None]:
     def told(progress: IngestProgress) -> None:
         """Show how many rows are decided on, by what became of them."""
         total = progress.bytes_total
@@ -134,6 +134,6 @@ def _progress(tell: Tell) -> Callable[[IngestProgress], None]:
         stored, pending = kinds.get("stored", 0), kinds.get("pending", 0)
         joined = sum(kinds.values()) - stored - pending
         rows = f"{progress.rows:,} rows: {stored:,} stored, {joined:,} joined, {pending:,} pending"
-        tell(rows, share)
+        report(rows, share)
 
     return told

@@ -52,11 +52,11 @@ class Invocation:
 
         settings = self.settings
         with (
-            self.output.progress() as tell,
+            self.output.progress() as report,
             Palimpsest.open(
                 settings.store,
                 create=create,
-                progress=tell,
+                progress=report,
                 cluster=settings.kafka,
                 **settings.opening(),
             ) as store,

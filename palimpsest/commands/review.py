@@ -35,9 +35,9 @@ def run(context: typer.Context, owner: OneOwner = None) -> None:
     usable answer about, now or before, waits for a person.
     """
     call = invocation(context)
-    with call.output.progress() as tell, call.store() as store:
+    with call.output.progress() as report, call.store() as store:
         call.require_owner(store, owner)
-        answer = store.review(owner_id=owner, judge=call.settings.judge, progress=tell)
+        answer = store.review(owner_id=owner, judge=call.settings.judge, progress=report)
     call.output.answer(answer, lambda: _reviewed(answer))
     if answer["asked"].get("unavailable"):
         raise typer.Exit(1)
@@ -63,7 +63,7 @@ def next_question(
     context: typer.Context,
     owner: OneOwner = None,
     skip: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Leave out the first N: you cannot tell.")
+        int, typer.Option(min=0, metavar="N", help="Leave out the first N: you cannot report.")
     ] = 0,
 ) -> None:
     """Show what waits for a person: first what is pending, then joins that nobody reviewed."""

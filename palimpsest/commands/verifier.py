@@ -137,9 +137,9 @@ async def _verified(
         )
         batcher = Batcher(BatchSettings(concurrency=settings.concurrency, patience=wanted.patience))
         stack.push_async_callback(batcher.close)
-        with call.output.progress() as tell:
+        with call.output.progress() as report:
             worker = JudgeWorker(
-                questions, Verifier(cache(judge.by), batcher), _told(tell, batcher)
+                questions, Verifier(cache(judge.by), batcher), _told(report, batcher)
             )
             tally = await worker.run(told_to_end(), once=wanted.once)
         return tally, await _waiting(questions)
@@ -152,11 +152,11 @@ def _no_rules() -> Any:
     return Judge()
 
 
-def _told(tell: Callable[[str, float | None], None], batcher: Batcher) -> Callable[[Tally], None]:
+def _told(report: Callable[[str, float | None], None], batcher: Batcher) -> Callable[[Tally], None]:
     def told(tally: Tally) -> None:
         away = ", the service does not answer" if batcher.outage else ""
         done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, ${tally.usd:.4f}"
-        tell(f"{done}{away}", None)
+        report(f"{done}{away}", None)
 
     return told
 

@@ -1,10 +1,9 @@
-"""Batch runs over the memories that are there: what `palimpsest dedupe` plans (design section 5).
+"""Batch runs over existing memories: what `palimpsest dedupe` plans (docs/policies.md).
 
-A rule reads ledgers and asks the judge; what follows from it are requests, and nothing else: the
-owner's one writer decides on each.
+A rule reads a ledger and asks the judge. It proposes requests; the owner's writer decides on each.
 """
 
 from palimpsest.streams.dedupe.rules import proposals
-from palimpsest.streams.dedupe.run import Pairing, Proposal, Run, Tell
+from palimpsest.streams.dedupe.run import Pairing, Progress, Proposal, Run
 
-__all__ = ["Pairing", "Proposal", "Run", "Tell", "proposals"]
+__all__ = ["Pairing", "Progress", "Proposal", "Run", "proposals"]

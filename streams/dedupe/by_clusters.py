@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from itertools import product
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.settle import usable
 from palimpsest.streams.core.text import NORMALISER, text_hash
-from palimpsest.streams.dedupe.near import comparable, cosine_of, looked_at
+from palimpsest.streams.dedupe.near import comparable, compared, cosine_of
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, spoke_at, spoken
+from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Composed, Side
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import VectorIndex
@@ -32,26 +33,19 @@ Cluster = list[Near]
 FALLBACKS: dict[str, BatchJoin] = {"supersede": "fallback_supersede", "reject": "fallback_reject"}
 
 
-class Composes(Protocol):
-    """What the rule needs of a judge."""
-
-    async def compose(self, sources: Sequence[Side]) -> Composed:
-        """One text of several, given oldest first."""
-
-
 async def by_clusters(
-    ledger: Ledger, policy: Policy, judge: Composes, run: Run
+    ledger: Ledger, policy: Policy, judge: PairJudge, run: Run
 ) -> AsyncIterator[list[Proposal]]:
-    """What one owner's memories give, cluster by cluster, the largest first.
+    """The proposals for one owner's memories, cluster by cluster, the largest first.
 
-    A cluster whose pairs are all certain needs no judge. Nobody there: that cluster gets the
-    policy's fallback, and the others wait for the next run without being asked about. An empty or
+    A cluster whose pairs are all certain needs no judge. If the judge is unavailable, its cluster
+    gets the policy's fallback, and the remaining clusters wait for the next run. An empty or
     unusable text merges nothing.
     """
     check = cosine_of(policy)
     found = clusters(ledger, policy, check, run) if check is not None else []
     for number, cluster in enumerate(found):
-        run.tell("composing", number / len(found))
+        run.progress("composing", number / len(found))
         if check is None or all(_certain(near, check) for near in cluster):
             yield _joins(cluster, "superseded", policy, run)
         elif run.unanswered or not policy.judge.enabled:
@@ -96,7 +90,7 @@ def _near(memories: list[Memory], floor: float, run: Run) -> list[Near]:
     ]
     pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
     return [
-        Near(speakers[a], speakers[b], looked_at(speakers[a], speakers[b], score))
+        Near(speakers[a], speakers[b], compared(speakers[a], speakers[b], score))
         for score, a, b in pairs
     ]
 
@@ -144,7 +138,7 @@ def sides(cluster: Cluster) -> list[Side]:
     return [spoken(entry) for entry in members(cluster)]
 
 
-# -- what comes of them --------------------------------------------------------------------------
+# -- proposals ----------------------------------------------------------------------------------
 
 
 def _composed(
@@ -156,7 +150,7 @@ def _composed(
         decision = FALLBACKS.get(policy.judge.unavailable)
         if decision is None or any(near.seen.cues for near in cluster):
             return []
-        run.left -= 1  # who is joined all the same does not wait
+        run.left -= 1  # the cluster is joined, so it does not wait
         return _joins(cluster, decision, policy, run, verdict)
     found = {source for entry in members(cluster) for source in _sources(entry.memory.face)}
     sources = tuple(sorted(found, key=lambda source: by_moment(ledger.entries[source])))
@@ -217,6 +211,6 @@ def _join(
     face: Literal["keep", "take"],
     verdict: Verdict | None,
 ) -> CombineRequest:
-    heard = verdict and verdict.model_copy(update={"neighbour_id": near.older.id})
+    about = verdict and verdict.model_copy(update={"neighbour_id": near.older.id})
     rank: Literal["rule", "judge"] = "rule" if decision == "superseded" else "judge"
-    return joined(request_id, near, decision, policy.hash, heard, face, rank)
+    return joined(request_id, near, decision, policy.hash, about, face, rank)

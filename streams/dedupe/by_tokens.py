@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Literal, Protocol
+from collections.abc import AsyncIterator, Iterator
+from typing import Literal
 
 from palimpsest.contracts.events import BatchJoin
 from palimpsest.contracts.evidence import BLIND, Answer, Verdict
@@ -11,27 +11,21 @@ from palimpsest.contracts.policy import Policy, TokenDedupe, Zone
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.near import cosine_of, near_pairs
 from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, parted, spoken
+from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Pair
 
 JOINS: dict[Answer, BatchJoin] = {"same": "llm_reject", "update": "superseded"}
-"""What the judge's answers make of a pair; a text is composed at write time, not by this rule."""
-
-
-class Compares(Protocol):
-    """What the rule needs of a judge."""
-
-    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """A verdict for each pair, in their order."""
+"""The decisions that follow from the judge's answers; this rule composes no text."""
 
 
 async def by_tokens(
-    ledger: Ledger, policy: Policy, rule: TokenDedupe, judge: Compares, run: Run
+    ledger: Ledger, policy: Policy, rule: TokenDedupe, judge: PairJudge, run: Run
 ) -> AsyncIterator[list[Proposal]]:
-    """What one owner's memories give, part by part: certain pairs first, then each packed request.
+    """The proposals for one owner's memories: first the certain pairs, then each packed request.
 
-    The zones of the policy's cosine check say which pairs are certain and which the judge is asked
-    about. A memory that was merged takes no further part in the run. Once nobody answers, of any
-    owner, nobody is asked any more: what is left waits for the next run.
+    The zones of the policy's cosine check define which pairs are certain and which go to the judge.
+    A merged memory takes no further part in the run. Once the judge is unavailable, for any owner,
+    no more requests are sent: the remaining pairs wait for the next run.
     """
     near = near_pairs(ledger, policy, rule, run)
     certain, gray = _split(near, policy)
@@ -41,7 +35,7 @@ async def by_tokens(
         return
     while gray := [one for one in gray if not _merged(one, run)]:
         asked, gray = gray[: policy.judge.most], gray[policy.judge.most :]
-        run.tell("asking the judge", 1 - len(gray) / len(near))
+        run.progress("asking the judge", 1 - len(gray) / len(near))
         verdicts = await judge.compare([_pair(one) for one in asked])
         yield list(_settled(asked, verdicts, policy, run))
         if run.unanswered:
@@ -79,9 +73,9 @@ def _joined(certain: list[tuple[Near, BatchJoin]], policy: Policy, run: Run) -> 
 def _settled(
     asked: list[Near], verdicts: list[Verdict], policy: Policy, run: Run
 ) -> Iterator[Proposal]:
-    """What the answers come to; those about a memory that was merged meanwhile come to nothing."""
-    for near, heard in zip(asked, verdicts, strict=True):
-        verdict = heard.model_copy(update={"neighbour_id": near.older.id})
+    """The proposals that follow from the answers; none for a memory that was merged meanwhile."""
+    for near, answered in zip(asked, verdicts, strict=True):
+        verdict = answered.model_copy(update={"neighbour_id": near.older.id})
         run.asked[verdict.answer] += 1
         decision = JOINS.get(verdict.answer)
         if verdict.answer == "different":

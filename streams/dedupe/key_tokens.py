@@ -1,8 +1,21 @@
-"""The words of a memory that say what it is about: without stopwords, in their plain form."""
+"""Key tokens: the words a memory is about, and the pairs of memories that share them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
 from palimpsest.streams.guard import tokens
+
+Pairs = NDArray[np.intp]
+"""Pairs of places, shape (n, 2), the smaller place first; sorted, without duplicates."""
+
+EVERYWHERE = 0.5
+"""A token in more than this share of the memories distinguishes none of them."""
+MANY = 64
 
 STOPWORDS = frozenset(
     "i me my mine myself we us our ours ourselves you your yours yourself he him his"
@@ -16,10 +29,10 @@ STOPWORDS = frozenset(
     " always often still now get gets got let lets say says said tell tells told one two"
     " really quite much many lot like user".split()
 )
-"""Closed-class words of English, and what every memory says (`user`, `said`)."""
+"""Closed-class words of English, and words of every memory (`user`, `said`)."""
 
 _ENDINGS = ("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("s", "")
-"""Plurals and third persons; the first ending that fits, of words of more than three letters."""
+"""Endings of plurals and third persons, and what replaces them; the first match applies."""
 
 
 def key_tokens(text: str) -> frozenset[str]:
@@ -33,3 +46,45 @@ def _plain(token: str) -> str:
             if token.endswith(ending):
                 return token.removesuffix(ending) + instead
     return token
+
+
+def sharing_pairs(tokens: Sequence[frozenset[str]], most: int) -> Pairs:
+    """For each memory, its pairs with the `most` others that share key tokens with it.
+
+    Rare tokens count more (the logarithm of how rare they are); ties go to the earlier place. Time
+    grows with the number of places that have a token, memory with the number of memories.
+    """
+    postings = _postings(tokens)
+    found: list[Pairs] = []
+    for place, own in enumerate(tokens):
+        others = _best(place, [postings[token] for token in sorted(own)], len(tokens), most)
+        low, high = np.minimum(others, place), np.maximum(others, place)
+        found.append(np.stack([low, high], axis=1))
+    together = np.concatenate(found) if found else np.empty((0, 2), np.intp)
+    return np.unique(together, axis=0)
+
+
+def _postings(tokens: Sequence[frozenset[str]]) -> dict[str, NDArray[np.intp]]:
+    places: dict[str, list[int]] = {}
+    for place, own in enumerate(tokens):
+        for token in own:
+            places.setdefault(token, []).append(place)
+    return {token: np.array(found, np.intp) for token, found in places.items()}
+
+
+def _best(place: int, postings: list[NDArray[np.intp]], count: int, most: int) -> NDArray[np.intp]:
+    """The other places that share the most with this one."""
+    most_places = count if count < MANY else EVERYWHERE * count
+    rare = [p for p in postings if 1 < len(p) <= most_places]
+    if not rare:
+        return np.empty(0, np.intp)
+    weights = np.repeat([log(1 + count / len(p)) for p in rare], [len(p) for p in rare])
+    scores = np.bincount(np.concatenate(rare), weights, minlength=count)
+    scores[place] = 0.0
+    reached = np.flatnonzero(scores)
+    # Rounded, so that the order of summation does not order equal scores.
+    rounded = scores[reached].round(9)
+    if len(reached) > most:
+        enough = rounded >= np.partition(rounded, -most)[-most]
+        reached, rounded = reached[enough], rounded[enough]
+    return reached[np.lexsort((reached, -rounded))[:most]]

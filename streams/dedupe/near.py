@@ -12,9 +12,8 @@ from palimpsest.contracts.policy import CosineCheck, Policy, TokenDedupe
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.dedupe.key_tokens import key_tokens
+from palimpsest.streams.dedupe.key_tokens import Pairs, key_tokens, sharing_pairs
 from palimpsest.streams.dedupe.run import Near, Run
-from palimpsest.streams.dedupe.sharing import Pairs, sharing
 from palimpsest.streams.guard import Reading, compare, read
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search.exact import cosines, squared_norms
@@ -30,9 +29,9 @@ def cosine_of(policy: Policy) -> CosineCheck | None:
 
 
 def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> list[Near]:
-    """The pairs of an owner that reach the lowest zone and that nothing hinders, nearest first.
+    """An owner's pairs that reach the lowest zone and may be joined, nearest first.
 
-    Ties go to the earlier memories. Nothing is embedded: vectors are those of the log.
+    Ties go to the earlier memories. Vectors come from the log; nothing is embedded.
     """
     check = cosine_of(policy)
     if check is None:
@@ -49,7 +48,7 @@ def near_pairs(ledger: Ledger, policy: Policy, rule: TokenDedupe, run: Run) -> l
 
 
 def comparable(ledger: Ledger, policy: Policy, namespace: str, fewest: int) -> list[Memory]:
-    """The living memories of a scope with a vector, save what only a person may join."""
+    """The living memories of a scope with a vector, except those that only a person may join."""
     return [
         memory
         for memory in ledger.memories()
@@ -64,24 +63,24 @@ def comparable(ledger: Ledger, policy: Policy, namespace: str, fewest: int) -> l
 def _in_scope(
     ledger: Ledger, memories: list[Memory], floor: float, rule: TokenDedupe, run: Run
 ) -> Iterator[Near]:
-    pairs = sharing([key_tokens(memory.face.text) for memory in memories], rule.candidates)
+    pairs = sharing_pairs([key_tokens(memory.face.text) for memory in memories], rule.candidates)
     run.pairs += len(pairs)
     scores = scored(memories, pairs)
     for at in np.flatnonzero(scores >= floor):
         a, b = (memories[place].face.speaker for place in pairs[at])
         older, newer = sorted((a, b), key=lambda entry: entry.place)
         if hindrance_of(ledger, older, newer) is None:
-            yield Near(older, newer, looked_at(older, newer, float(scores[at])))
+            yield Near(older, newer, compared(older, newer, float(scores[at])))
 
 
-def looked_at(older: Entry, newer: Entry, score: float) -> Neighbour:
-    """The pair as the evidence has it, with what the guard sees."""
-    compared = compare(_reading(older.memory.face), _reading(newer.memory.face))
+def compared(older: Entry, newer: Entry, score: float) -> Neighbour:
+    """The pair as evidence, with the guard's cues."""
+    result = compare(_reading(older.memory.face), _reading(newer.memory.face))
     return Neighbour(
         candidate_id=older.id,
         cosine=score,
-        near_identical=compared.near_identical,
-        cues=compared.cues,
+        near_identical=result.near_identical,
+        cues=result.cues,
     )
 
 

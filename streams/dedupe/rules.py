@@ -1,27 +1,23 @@
-"""The batch rule that a policy names, for one owner."""
+"""Runs the batch rule of a policy for one owner."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 from palimpsest.contracts.policy import ClusterDedupe, Policy, TokenDedupe
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.dedupe.by_clusters import Composes, by_clusters
-from palimpsest.streams.dedupe.by_tokens import Compares, by_tokens
+from palimpsest.streams.dedupe.by_clusters import by_clusters
+from palimpsest.streams.dedupe.by_tokens import by_tokens
 from palimpsest.streams.dedupe.run import Proposal, Run
-
-
-class Asked(Compares, Composes, Protocol):
-    """What all rules need of a judge."""
+from palimpsest.streams.judge.judge import PairJudge
 
 
 def proposals(
-    ledger: Ledger, policy: Policy, judge: Asked, run: Run
+    ledger: Ledger, policy: Policy, judge: PairJudge, run: Run
 ) -> AsyncIterator[list[Proposal]]:
-    """What the policy's batch rule makes of an owner's memories, part by part.
+    """The proposals of the policy's batch rule for an owner's memories, part by part.
 
-    A part is carried out before the next one is asked for. ValueError for a policy without rules.
+    Each part is carried out before the next. Raises ValueError for a policy without batch rules.
     """
     rule = policy.dedupe
     if rule is None:

@@ -1,4 +1,4 @@
-"""A batch run: what it looked at, what it proposes, and what came of it."""
+"""A batch run: the pairs it compares, the requests it proposes, and its counts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from palimpsest.streams.core.moment import face_moment
 from palimpsest.streams.judge.pairs import Side
 
 Proposal = CombineRequest | SeparateRequest
-Tell = Callable[[str, float | None], None]
-"""Told what is being done, and which share of it is done (0-1; None where that is not known)."""
+Progress = Callable[[str, float | None], None]
+"""Receives what is being done, and the share that is done (0-1; None if unknown)."""
 CHECK = "dedupe"
-"""What the evidence of a batch run's joins calls itself."""
+"""The name of the check in the evidence of a batch run's joins."""
 
 
 class Pairing(TypedDict):
-    """A join that a run proposes, as a person sees it; `older` and `newer` are candidates.
+    """A proposed join as it is shown to a person; `older` and `newer` are candidates.
 
-    `composed` is the text that speaks after it, where one was made.
+    `composed` is the resulting face, if the judge composed one.
     """
 
     owner_id: str
@@ -42,14 +42,14 @@ class Pairing(TypedDict):
 
 @dataclass(slots=True)
 class Run:
-    """One run's account.
+    """The counts of one run.
 
-    `pairs` are those whose cosine was computed, `all_pairs` those of all memories of each scope;
-    `asked` counts by the judge's answer. `merged` are memories that take no part any more. `seen`
-    is how many events the owner has: the same run over the same events asks under the same ids.
+    `pairs` counts the computed cosines, `all_pairs` all pairs of each scope; `asked` counts the
+    judge's answers. `merged` memories take no further part. `seen` is the number of the owner's
+    events: the same run over the same events sends requests with the same ids.
     """
 
-    tell: Tell
+    progress: Progress
     memories: int = 0
     pairs: int = 0
     all_pairs: int = 0
@@ -60,17 +60,17 @@ class Run:
     merged: set[str] = field(default_factory=set)
 
     def request_id(self, near: Near) -> str:
-        """The id of what is asked about a pair now: another day's request is another one."""
+        """The id of the request about a pair; after more events the id is another."""
         return event_id(near.older.id, f"{CHECK}:{near.newer.id}:{self.seen}")
 
     @property
     def unanswered(self) -> int:
-        """Pairs that nobody answered about: they wait for the next run."""
+        """Pairs without an answer: they wait for the next run."""
         return self.asked["unavailable"]
 
 
 def spoken(entry: Entry) -> Side:
-    """The face of a memory as the judge is given it; `entry` speaks for it."""
+    """The face of a memory as the judge reads it; `entry` speaks for it."""
     return Side(entry.id, entry.memory.face.text, face_moment(entry.memory))
 
 
@@ -141,7 +141,7 @@ def joined(
 
 
 def parted(request_id: str, near: Near, verdict: Verdict) -> SeparateRequest:
-    """The request that records the judge's *different*, so that nobody asks again."""
+    """The request that records the judge's *different*, so that the pair is not compared again."""
     return SeparateRequest(
         request_id=request_id,
         a=near.older.id,
@@ -154,7 +154,7 @@ def parted(request_id: str, near: Near, verdict: Verdict) -> SeparateRequest:
 
 
 def pairing(near: Near, decision: str, verdict: Verdict | None = None) -> Pairing:
-    """What a person sees of a join."""
+    """A join as it is shown to a person."""
     return Pairing(
         owner_id=near.older.fields.owner_id,
         decision=decision,

@@ -25,7 +25,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> StringIO:
 def appeared(monkeypatch: pytest.MonkeyPatch) -> Event:
     """Set when a bar has been started, at once instead of after a second."""
     event = Event()
-    started = output._started
+    started = output._start_bar
 
     def start(console: Console) -> object:
         progress = started(console)
@@ -33,7 +33,7 @@ def appeared(monkeypatch: pytest.MonkeyPatch) -> Event:
         return progress
 
     monkeypatch.setattr(output, "PATIENCE", 0.0)
-    monkeypatch.setattr(output, "_started", start)
+    monkeypatch.setattr(output, "_start_bar", start)
     return event
 
 

@@ -15,8 +15,7 @@ import pytest
 from palimpsest.contracts.identity import session_of
 from palimpsest.contracts.requests import Selection
 from palimpsest.demo_judge import JudgeServer
-from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens
-from palimpsest.streams.dedupe.sharing import sharing
+from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens, sharing_pairs
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME
 from tests.batches.speaker import Speaker
@@ -75,7 +74,7 @@ def made_up(count: int) -> list[str]:
 
 def test_candidates_sharing_tokens_about_30_per_memory_vs_full_scan() -> None:
     texts = made_up(467)
-    pairs = sharing([key_tokens(text) for text in texts], 30)
+    pairs = sharing_pairs([key_tokens(text) for text in texts], 30)
     assert len(pairs) <= 0.15 * 467 * 466 / 2
     assert all(key_tokens(texts[a]) & key_tokens(texts[b]) for a, b in pairs)
 

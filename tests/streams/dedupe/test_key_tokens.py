@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens
-from palimpsest.streams.dedupe.sharing import sharing
+from palimpsest.streams.dedupe.key_tokens import STOPWORDS, key_tokens, sharing_pairs
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def test_the_plural_and_the_singular_are_one() -> None:
 
 
 def places(*texts: str, most: int = 30) -> list[tuple[int, int]]:
-    found = sharing([key_tokens(text) for text in texts], most)
+    found = sharing_pairs([key_tokens(text) for text in texts], most)
     return [(int(a), int(b)) for a, b in found]
 
 
@@ -69,10 +68,10 @@ def test_half_of_many_may_say_it_and_all_of_a_few(said: int, others: int, paired
 def test_pairs_share_a_token_and_depend_on_no_order_of_sets(
     tokens: list[frozenset[str]], most: int, seed: int
 ) -> None:
-    found = sharing(tokens, most)
+    found = sharing_pairs(tokens, most)
     assert all(tokens[a] & tokens[b] and a < b for a, b in found)
     assert len(found) <= most * len(tokens)
     shuffled = [frozenset(random.Random(seed).sample(sorted(own), len(own))) for own in tokens]
-    assert (sharing(shuffled, most) == found).all()
+    assert (sharing_pairs(shuffled, most) == found).all()
     everyone = {(a, b) for b in range(len(tokens)) for a in range(b) if tokens[a] & tokens[b]}
-    assert {(int(a), int(b)) for a, b in sharing(tokens, len(tokens) + 1)} == everyone
+    assert {(int(a), int(b)) for a, b in sharing_pairs(tokens, len(tokens) + 1)} == everyone

@@ -9,22 +9,16 @@ import typer
 
 from palimpsest.collector import rest_collector
 from palimpsest.commands import (
-    bulk,
-    care,
     cluster,
-    dedupe,
-    demo_judge,
-    doctor,
-    extract,
-    ingest,
-    letters,
-    looking,
+    dead_letters,
+    ingestion,
+    judge,
+    logs,
+    maintenance,
     policies,
-    review,
-    saying,
-    session,
-    topics,
-    verifier,
+    queries,
+    statements,
+    undo,
 )
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
@@ -41,21 +35,25 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Example: palimpsest ingest notes.jsonl",
 )
-for group in (ingest, looking, saying, bulk, care):
-    app.add_typer(group.app)
-app.add_typer(dedupe.app)
-app.add_typer(review.app, name="review")
-app.add_typer(session.app, name="session")
-app.add_typer(care.log, name="log")
+# In the order of `--help`.
+app.add_typer(ingestion.app)
+app.add_typer(queries.app)
+app.add_typer(statements.app)
+app.add_typer(undo.app)
+app.add_typer(maintenance.app)
+app.add_typer(judge.dedupe_app)
+app.add_typer(judge.review_app, name="review")
+app.add_typer(ingestion.session_app, name="session")
+app.add_typer(logs.app, name="log")
 app.add_typer(policies.app, name="policy")
-app.add_typer(letters.app, name="dead-letters")
-app.add_typer(topics.app, name="topics")
+app.add_typer(dead_letters.app, name="dead-letters")
+app.add_typer(cluster.topics_app, name="topics")
 app.add_typer(cluster.app)
-app.add_typer(verifier.app)
-app.add_typer(extract.app)
-app.add_typer(extract.prompts, name="prompt")
-app.add_typer(demo_judge.app)
-app.add_typer(doctor.app)
+app.add_typer(judge.app)
+app.add_typer(ingestion.extract_app)
+app.add_typer(ingestion.prompt_app, name="prompt")
+app.add_typer(judge.demo_app)
+app.add_typer(maintenance.doctor_app)
 
 
 def _version(wanted: bool) -> None:
@@ -109,7 +107,7 @@ def options(
 def main() -> None:
     """Run the command line and end the process with its exit status.
 
-    Whoever stops it politely (SIGTERM) is answered as whoever interrupts it (interrupts.py).
+    SIGTERM ends it as an interrupt does (interrupts.py).
     """
     end_when_told()
     rest_collector()

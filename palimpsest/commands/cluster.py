@@ -1,19 +1,25 @@
-"""`worker` and `project`: the processes of a cluster, each until it is told to end."""
+"""The processes of a cluster, `worker` and `project`, and its `topics`."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
-from palimpsest.commands import drawing
+from palimpsest.commands import rendering
 from palimpsest.commands.invocation import Invocation, invocation
-from palimpsest.commands.reaching import reach, topics_at_last
+from palimpsest.commands.rendering import shown
+from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import TransientError, UsageError
 from palimpsest.interrupts import told_to_end
 from palimpsest.output import Progress
@@ -22,12 +28,75 @@ if TYPE_CHECKING:
     from palimpsest.settings import Settings
     from palimpsest.streams.cluster.connection import Connection
     from palimpsest.streams.cluster.following import Offsets
+    from palimpsest.streams.cluster.setup import Finding
     from palimpsest.streams.cluster.topics import Topics
     from palimpsest.streams.embedder import Embedder
+
+
+# -- the connection ------------------------------------------------------------------------------
+
+
+_log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 0.5
+
+WARN_SECONDS = 30.0
+
+
+def require_cluster(call: Invocation) -> Connection:
+    """The connection to the cluster; UsageError if none is configured or the extra is missing."""
+    connection = call.settings.kafka
+    if connection is None:
+        raise UsageError(
+            "no Kafka cluster is named: --bootstrap HOST:PORT, PALIMPSEST_KAFKA_BOOTSTRAP, or"
+            " bootstrap under [kafka] in palimpsest.toml"
+        )
+    if find_spec("aiokafka") is None:
+        raise UsageError("a cluster needs more packages: pip install 'palimpsest-memory[cluster]'")
+    return connection
+
+
+async def wait_for_topics(connection: Connection) -> Topics:
+    """The topics of an installation, once a broker answers; brokers may start later than this.
+
+    Logs a warning from time to time. Raises StoreError if there are no topics, TransientError if
+    the brokers refuse us.
+    """
+    from palimpsest.streams.cluster.metadata import BrokersAwayError
+    from palimpsest.streams.cluster.topics import read_topics
+
+    now = asyncio.get_running_loop().time
+    due = now()
+    with _muted("aiokafka"):
+        while True:
+            try:
+                return await read_topics(connection)
+            except BrokersAwayError as error:
+                if now() >= due:
+                    _log.warning("%s; it is waited for", error)
+                    due = now() + WARN_SECONDS
+                await asyncio.sleep(RETRY_SECONDS)
+
+
+@contextmanager
+def _muted(name: str) -> Iterator[None]:
+    """Silence a library's logger, which warns about every address that it cannot reach."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+# -- worker, project -----------------------------------------------------------------------------
+
 
 app = typer.Typer()
 
 WORKER_FOLDER = Path(".palimpsest-worker")
+
 WebPort = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=65535, help="Pages on the loopback; else none."),
@@ -65,7 +134,7 @@ def worker(
     its folder can be lost: it is filled from the decisions again.
     """
     call = invocation(context)
-    connection = reach(call)
+    connection = require_cluster(call)
     settings = call.settings.over(
         instance=instance,
         data=data,
@@ -77,19 +146,21 @@ def worker(
     from palimpsest.logs import log_to_standard_error
 
     log_to_standard_error()
-    topics = asyncio.run(_compared(connection))
-    _decide(settings, connection, topics, _embedder(call))
+    topics = asyncio.run(_checked_topics(connection))
+    _run_worker(settings, connection, topics, _embedder(call))
 
 
-def _decide(settings: Settings, connection: Connection, topics: Topics, embedder: Embedder) -> None:
-    """Be the worker of a folder until told to end."""
+def _run_worker(
+    settings: Settings, connection: Connection, topics: Topics, embedder: Embedder
+) -> None:
+    """Run the worker of a folder until it is stopped."""
     from palimpsest.streams.cluster.metrics import LETTERS_PER_MINUTE
     from palimpsest.streams.cluster.worker import WorkerSettings, run
     from palimpsest.streams.policies import load_policy
 
     folder = settings.data or worker_folder(topics.prefix, settings.instance)
     letters = settings.letters_per_minute
-    with _alone(folder):
+    with _exclusive(folder):
         run(
             WorkerSettings(
                 connection,
@@ -107,7 +178,7 @@ def _decide(settings: Settings, connection: Connection, topics: Topics, embedder
 
 
 def _require_free(port: int | None) -> None:
-    """TransientError where the port of the pages is taken: it may be by one that is ending."""
+    """Raise TransientError if the port is taken; the process that has it may be ending."""
     if port is None:
         return
     with socket.socket() as tried:
@@ -119,18 +190,18 @@ def _require_free(port: int | None) -> None:
             raise TransientError(why) from None
 
 
-async def _compared(connection: Connection) -> Topics:
-    """The topics, with partitions as `topics check` wants them."""
+async def _checked_topics(connection: Connection) -> Topics:
+    """The topics, after checking their partition counts."""
     from palimpsest.streams.cluster.topics import compare_counts
 
-    topics = await topics_at_last(connection)
+    topics = await wait_for_topics(connection)
     await compare_counts(connection, topics)
     return topics
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """The folder of a worker, which no other may have: it would fill the same copies."""
+def _exclusive(folder: Path) -> Iterator[None]:
+    """Lock the folder of a worker: two workers would fill the same copies."""
     from palimpsest.streams.embedded.lock import WriterLock
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -144,12 +215,12 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def worker_folder(prefix: str, instance: str | None) -> Path:
-    """Where a worker has its copies by default: its own among a machine's installations."""
+    """The default folder of a worker's copies, distinct among a machine's installations."""
     return Path("-".join(filter(None, (str(WORKER_FOLDER), prefix, instance))))
 
 
 def _embedder(call: Invocation) -> Embedder:
-    """The embedder, loaded: a worker that had partitions first would keep them waiting."""
+    """Load the embedder before partitions are assigned, so that they need not wait for it."""
     from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, load_engine
 
     settings = call.settings
@@ -168,7 +239,7 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
     ends with 0 then; started again, it goes on where it was.
     """
     call = invocation(context)
-    connection = reach(call)
+    connection = require_cluster(call)
     settings = call.settings.over(web_port=web_port)
     _require_free(settings.web_port)
     from palimpsest.logs import log_to_standard_error
@@ -176,14 +247,14 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
     log_to_standard_error()
     folder = settings.store
     with call.output.progress() as report:
-        taken = _Taken(report)
-        asyncio.run(_followed(folder, connection, taken, settings.web_port))
-    document = {"store": str(folder), "records": taken.records}
-    call.output.answer(document, lambda: drawing.fields(document))
+        count = _RecordCount(report)
+        asyncio.run(_follow(folder, connection, count, settings.web_port))
+    document = {"store": str(folder), "records": count.records}
+    call.output.answer(document, lambda: rendering.fields(document))
 
 
-class _Taken:
-    """Counts the records that were taken."""
+class _RecordCount:
+    """Counts the records that were followed."""
 
     def __init__(self, report: Progress) -> None:
         self.records = 0
@@ -194,8 +265,8 @@ class _Taken:
         self._report(f"{self.records:,} records followed", None)
 
 
-async def _followed(
-    folder: Path, connection: Connection, taken: _Taken, web_port: int | None
+async def _follow(
+    folder: Path, connection: Connection, count: _RecordCount, web_port: int | None
 ) -> None:
     from palimpsest.following import Follower
     from palimpsest.streams.cluster.follower_pages import FollowerWatch, watching
@@ -203,17 +274,80 @@ async def _followed(
 
     stop, watch = told_to_end(), FollowerWatch(connection)
 
-    def told(records: int, at: Offsets) -> None:
-        taken(records)
+    def report_position(records: int, at: Offsets) -> None:
+        count(records)
         watch.took(records, at)
 
     async with watching(watch, web_port):
         with suppress(StoppedError):
-            topics = await unless(stop, topics_at_last(connection))
-            await Follower(_made(folder), connection, topics, told).run(stop)
+            topics = await unless(stop, wait_for_topics(connection))
+            await Follower(_create_folder(folder), connection, topics, report_position).run(stop)
 
 
-def _made(folder: Path) -> Path:
-    """The store's folder, made only now: where there is nothing to follow, none is left behind."""
+def _create_folder(folder: Path) -> Path:
+    """Create the store's folder, only after the topics are found."""
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+# -- topics --------------------------------------------------------------------------------------
+
+
+topics_app = typer.Typer(
+    no_args_is_help=True,
+    help="The topics of a Kafka cluster: made, and checked.",
+    epilog="Example: palimpsest topics create --bootstrap 127.0.0.1:9092",
+)
+
+
+@topics_app.command(
+    epilog="Example: palimpsest topics create --bootstrap 127.0.0.1:9092 --partitions 24"
+)
+def create(
+    context: typer.Context,
+    partitions: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Of each, for ever; else as those there, or 12."),
+    ] = None,
+    replication: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Copies; else 3, or as many as there are brokers."),
+    ] = None,
+) -> None:
+    """Make the topics that are missing; change none that is there, say what differs."""
+    call = invocation(context)
+    connection = require_cluster(call)
+    from palimpsest.streams.cluster import setup
+
+    _report(call, asyncio.run(setup.create(connection, partitions, replication)))
+
+
+@topics_app.command(epilog="Example: palimpsest topics check --bootstrap 127.0.0.1:9092")
+def check(
+    context: typer.Context,
+    partitions: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Expected; else as many as the decisions have."),
+    ] = None,
+) -> None:
+    """Compare the topics with what they have to be; exit status 1 if one differs."""
+    call = invocation(context)
+    connection = require_cluster(call)
+    from palimpsest.streams.cluster import setup
+
+    _report(call, asyncio.run(setup.check(connection, partitions)))
+
+
+def _report(call: Invocation, findings: Sequence[Finding]) -> None:
+    fine = all(finding.fine for finding in findings)
+    document = {"fine": fine, "topics": [asdict(finding) for finding in findings]}
+    call.output.answer(document, lambda: Group(*map(_finding_line, findings)))
+    if not fine:
+        raise typer.Exit(FAILED)
+
+
+def _finding_line(finding: Finding) -> Text:
+    mark = ("✓", "green") if finding.fine else ("✗", "red")
+    advice = f"\n    {finding.advice}" if finding.advice else ""
+    text = f" {finding.topic}: {finding.state}, {finding.detail}"
+    return Text.assemble(mark, shown(text), advice)

@@ -1,14 +1,15 @@
-"""What all commands share: the settings, the store they work on, and where their answer goes."""
+"""What all commands share: the settings, the open store, the output, and common options."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
     from palimpsest.settings import Settings
     from palimpsest.store import Palimpsest
 
+
 Because = Annotated[str | None, typer.Option(metavar="TEXT", help="Why; recorded with it.")]
+
 OneOwner = Annotated[
     str | None, typer.Option("--owner", metavar="OWNER", help="Of this owner alone.")
 ]
+
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be; write nothing.")]
+
 A_LITTLE = 100
 """Records that a store may be behind its cluster: what a projector takes over in a moment."""
 
@@ -109,3 +114,52 @@ AsOfOption = Annotated[
         help="Answer as it was at this position of the log, or at this time (ISO 8601).",
     ),
 ]
+
+# -- shell completion ----------------------------------------------------------------------------
+
+
+_NAMES = """
+SELECT DISTINCT unnest([table_name, column_name]) AS name
+FROM duckdb_columns() WHERE NOT internal ORDER BY 1
+"""
+
+_LAST_WORD = re.compile(r"\w*$")
+
+
+def complete_presets(incomplete: str) -> list[str]:
+    """The presets' names."""
+    from palimpsest.streams.policies import preset_names
+
+    return _starting_with(preset_names(), incomplete)
+
+
+def complete_kinds(incomplete: str) -> list[str]:
+    """The kinds of decisions."""
+    from palimpsest.contracts.events import Decision
+
+    return _starting_with(get_args(Decision), incomplete)
+
+
+def complete_columns(context: typer.Context, incomplete: str) -> list[str]:
+    """A query with its last word completed to a view or a column of the store's."""
+    from palimpsest.paths import PROJECTIONS_FOLDER
+    from palimpsest.projections.analysts import query, views_file
+    from palimpsest.settings import read_settings
+
+    folder = read_settings(store=_store_option(context)).store / PROJECTIONS_FOLDER
+    if not views_file(folder).is_file():
+        return []
+    [word] = _LAST_WORD.findall(incomplete)[:1]
+    before = incomplete.removesuffix(word)
+    names = [row["name"] for row in query(folder, _NAMES)]
+    return [before + name for name in _starting_with(names, word)]
+
+
+def _store_option(context: typer.Context) -> object:
+    """The store that was named before the command."""
+    return context.find_root().params.get("store")
+
+
+def _starting_with(names: object, incomplete: str) -> list[str]:
+    assert isinstance(names, list | tuple)
+    return [name for name in names if name.startswith(incomplete)]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from palimpsest.commands import completing, drawing
-from palimpsest.commands.invocation import Invocation, invocation
+from palimpsest.commands import rendering
+from palimpsest.commands.invocation import Invocation, complete_presets, invocation
 
 if TYPE_CHECKING:
     from palimpsest.contracts.policy import Policy
@@ -25,7 +25,7 @@ Which = Annotated[
     typer.Argument(
         metavar="NAME|FILE",
         help="A preset, or a .toml file.",
-        autocompletion=completing.presets,
+        autocompletion=complete_presets,
     ),
 ]
 
@@ -37,7 +37,7 @@ def list_policies(context: typer.Context) -> None:
 
     call = invocation(context)
     rows = [_told(load_policy(name)) for name in preset_names()]
-    call.output.answer(rows, lambda: drawing.query_table(rows))
+    call.output.answer(rows, lambda: rendering.query_table(rows))
 
 
 @app.command(epilog="Example: palimpsest policy show standard")
@@ -48,7 +48,7 @@ def show(
         typer.Argument(
             metavar="NAME|FILE",
             help="Else the policy in force.",
-            autocompletion=completing.presets,
+            autocompletion=complete_presets,
         ),
     ] = None,
 ) -> None:
@@ -60,7 +60,7 @@ def show(
     document = policy.model_dump(mode="json") | {"hash": policy.hash}
     presets = {load_policy(name).hash: name for name in preset_names()}
     preset = presets.get(policy.hash)
-    call.output.answer(document, lambda: _preset(preset) if preset else drawing.as_json(document))
+    call.output.answer(document, lambda: _preset(preset) if preset else rendering.as_json(document))
 
 
 def _in_force(call: Invocation) -> Policy:
@@ -78,7 +78,7 @@ def check(context: typer.Context, which: Which) -> None:
     from palimpsest.streams.policies import load_policy
 
     told = _told(load_policy(which))
-    invocation(context).output.answer(told, lambda: drawing.fields(told))
+    invocation(context).output.answer(told, lambda: rendering.fields(told))
 
 
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
@@ -90,7 +90,7 @@ def set_policy(context: typer.Context, which: Which) -> None:
     policy = load_policy(which)
     with call.store(create=True) as store:
         answer = store.set_policy(policy, actor=call.settings.actor)
-    call.output.answer(answer, lambda: drawing.fields(_told(policy)))
+    call.output.answer(answer, lambda: rendering.fields(_told(policy)))
 
 
 def _told(policy: Policy) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From what went wrong to an exit status and a sentence (design section 13)."""
+"""From an error to an exit status and a sentence (docs/commands.md)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ WRONG_USAGE = 2
 REFUSED = 3
 NO_STORE = 4
 OUR_FAULT = 70
-"""A bug, told apart from what `verify` finds: EX_SOFTWARE of sysexits.h."""
+"""A bug, distinct from a difference that `verify` finds: EX_SOFTWARE of sysexits.h."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")
-"""Options of all commands that are often typed behind one, as `--json` is."""
+"""Common options that are often typed after the command, as `--json` is."""
 NEAR = {
     "add": "ingest",
     "init": "ingest",
@@ -61,12 +61,12 @@ NEAR = {
     "stats": "status",
     "serve": "worker",
 }
-"""What people type who know other tools, and what it is called here."""
+"""Words of other tools, and the command here that does it."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong; with `--json` it is the document, as `{"error": …}`."""
+    """An error; with `--json` it is the document, as `{"error": …}`."""
 
     kind: str
     detail: str
@@ -74,17 +74,17 @@ class Problem:
 
 
 class Shell(TyperGroup):
-    """All commands: takes what they share anywhere, and tells every error in one way."""
+    """All commands: accepts common options anywhere, and reports every error in one way."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options of all commands, also from behind the command; none needs help."""
+        """Parse common options, also after the command; without a command print the help."""
         first, rest = _common_first(args)
         if "--store=" in first or ("--store", "") in pairwise(first):  # a variable without a value
             ctx.fail("--store is blank: `.` is this folder")
         return super().parse_args(ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; for a word of other tools say what it is called here."""
+        """Find the command; for a word of another tool suggest the command here."""
         near = None if args[0] in self.commands else NEAR.get(args[0])
         if near is not None:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near}?")
@@ -101,13 +101,13 @@ class Shell(TyperGroup):
             raise
         except KeyboardInterrupt:
             problem = Problem("interrupted", "interrupted; what was committed stays")
-            raise typer.Exit(_told(ctx, problem, INTERRUPTED)) from None
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told without a text in it
-            raise typer.Exit(_told(ctx, *_meaning(error))) from None
+            raise typer.Exit(_report(ctx, problem, INTERRUPTED)) from None
+        except Exception as error:  # noqa: BLE001 - any error is reported, without texts of memories
+            raise typer.Exit(_report(ctx, *_meaning(error))) from None
 
 
 def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
-    """The options of all commands, wherever they stand, and all else."""
+    """Split the words into common options, wherever they stand, and the rest."""
     end = args.index("--") if "--" in args else len(args)
     words = iter(args[:end])
     first: list[str] = []
@@ -121,7 +121,7 @@ def _common_first(args: list[str]) -> tuple[list[str], list[str]]:
     return first, [*rest, *args[end:]]
 
 
-def _told(ctx: Any, problem: Problem, status: int) -> int:
+def _report(ctx: Any, problem: Problem, status: int) -> int:
     _document(ctx, problem)
     Output(as_json=False).problem(problem.detail)
     return status
@@ -129,8 +129,8 @@ def _told(ctx: Any, problem: Problem, status: int) -> int:
 
 def _document(ctx: Any, problem: Problem) -> None:
     if ctx.params.get("as_json"):
-        told = {name: value for name, value in asdict(problem).items() if value is not None}
-        Output(as_json=True).answer({"error": told}, str)
+        error = {name: value for name, value in asdict(problem).items() if value is not None}
+        Output(as_json=True).answer({"error": error}, str)
 
 
 def _meaning(error: Exception) -> tuple[Problem, int]:
@@ -156,7 +156,7 @@ def _meaning(error: Exception) -> tuple[Problem, int]:
 
 
 def _where(error: Exception) -> str:
-    """The way to a bug without the error's message, which may quote a memory."""
+    """Print a bug's traceback without the error's message, which may quote a memory."""
     if os.environ.get("PALIMPSEST_DEBUG"):
         traceback.print_exception(error, file=sys.stderr)
     else:

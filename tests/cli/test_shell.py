@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.commands import completing
+from palimpsest.commands.invocation import complete_columns, complete_kinds
 from palimpsest.commands.shell import NEAR
 from tests.cli.conftest import CommandLine, row
 from tests.cli.test_help import COMMANDS, ROOT
@@ -74,18 +74,18 @@ def completed(*words: str) -> list[str]:
 
 def test_presets_and_kinds_are_completed() -> None:
     assert completed("policy", "show", "replace") == ["replace-or-merge"]
-    assert completed("reverse", "--decision", "llm_") == completing.kinds("llm_")
-    assert completing.kinds("llm_") == ["llm_keep", "llm_reject", "llm_merge"]
+    assert completed("reverse", "--decision", "llm_") == complete_kinds("llm_")
+    assert complete_kinds("llm_") == ["llm_keep", "llm_reject", "llm_merge"]
 
 
 def test_views_and_columns_are_completed_in_a_query(palimpsest: CommandLine) -> None:
     palimpsest.holds(row("Ada lives in Paris"))
     context: Any = _Context(palimpsest)
-    found = completing.columns(context, "SELECT decision, decided_")
+    found = complete_columns(context, "SELECT decision, decided_")
     assert "SELECT decision, decided_at" in found
-    assert completing.columns(context, "FROM dedup_l") == ["FROM dedup_log"]
+    assert complete_columns(context, "FROM dedup_l") == ["FROM dedup_log"]
     palimpsest.store = palimpsest.folder / "none"
-    assert completing.columns(context, "SELECT dec") == []
+    assert complete_columns(context, "SELECT dec") == []
 
 
 class _Context:

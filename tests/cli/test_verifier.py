@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from palimpsest import logs
-from palimpsest.commands import verifier
-from palimpsest.commands.verifier import NICENESS, give_way
+from palimpsest.commands import judge
+from palimpsest.commands.judge import NICENESS, lower_priority
 from tests.cli.conftest import CommandLine, Row
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no niceness there")
@@ -29,7 +29,7 @@ def test_it_is_as_nice_as_it_should_be_and_never_less(
         return niceness
 
     monkeypatch.setattr(os, "nice", nice)
-    give_way()
+    lower_priority()
     assert niceness == after
 
 
@@ -37,7 +37,7 @@ def test_the_command_does_so(
     palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gave: list[bool] = []
-    monkeypatch.setattr(verifier, "give_way", lambda: gave.append(True))
+    monkeypatch.setattr(judge, "lower_priority", lambda: gave.append(True))
     monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
     palimpsest.ingest(row("nothing to ask about"))
     assert palimpsest.json("verifier", "--once")["questions"] == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from aiokafka.admin import NewPartitions
 
-from palimpsest.commands import reaching
+from palimpsest.commands import cluster
 from palimpsest.contracts.errors import StoreError
 from palimpsest.settings import read_settings
 from palimpsest.streams.cluster import topics as topics_module
@@ -93,8 +93,8 @@ def test_brokers_that_start_later_are_waited_for(
         return answer
 
     monkeypatch.setattr(topics_module, "read_topics", read_topics)
-    monkeypatch.setattr(reaching, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "RETRY_SECONDS", 0.0)
     with caplog.at_level(logging.WARNING):
-        found = asyncio.run(reaching.topics_at_last(Connection(bootstrap="nowhere:1")))
+        found = asyncio.run(cluster.wait_for_topics(Connection(bootstrap="nowhere:1")))
     assert found.partitions == 7
     assert caplog.messages == ["no Kafka broker answers at nowhere:1; it is waited for"]

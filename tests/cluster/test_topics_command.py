@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from infra.broker import free_port
 from palimpsest.cli import app
-from palimpsest.commands import reaching
+from palimpsest.commands import cluster
 from palimpsest.settings import read_settings
 from palimpsest.streams.cluster import metadata
 from palimpsest.streams.cluster.connection import Connection
@@ -127,7 +127,7 @@ def test_without_a_cluster_it_says_how_to_name_one(palimpsest: Callable[..., Ran
 def test_without_the_extra_it_says_what_to_install(
     palimpsest: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reaching, "find_spec", lambda _name: None)
+    monkeypatch.setattr(cluster, "find_spec", lambda _name: None)
     ran = palimpsest("topics", "check", "--bootstrap", "127.0.0.1:1")
     assert ran.status == 2
     assert "palimpsest-memory[cluster]" in ran.err

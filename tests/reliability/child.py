@@ -134,7 +134,7 @@ def _watch_the_judge(effect: Any) -> None:
     """Have a verifier's steps be effects: an answer that came, is remembered, is brought."""
     _before(storage.VerdictCache, "put", lambda: effect("judge:asked"))
     _after(storage.VerdictCache, "put", lambda: effect("judge:remembered"))
-    _before(store_questions.Reading, "bring", lambda: effect("verifier:brings"))
+    _before(store_questions.Reading, "deliver", lambda: effect("verifier:brings"))
 
 
 def _before(kind: type, name: str, told: Callable[[], object]) -> None:

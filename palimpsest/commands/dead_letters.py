@@ -1,4 +1,4 @@
-"""`dead-letters`: what could not be read, byte for byte."""
+"""`dead-letters`: inputs that could not be read, with their original bytes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from palimpsest.commands import drawing
-from palimpsest.commands.ingest import Renames, mapping_of, sum_up
+from palimpsest.commands import rendering
+from palimpsest.commands.ingestion import Renames, parse_renames, print_summary
 from palimpsest.commands.invocation import invocation
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ State = Literal["open", "retried"]
 
 
 @app.command("list", epilog="Example: palimpsest dead-letters list --state open")
-def list_letters(
+def list_dead_letters(
     context: typer.Context,
     state: Annotated[State | None, typer.Option(help="Those alone.")] = None,
 ) -> None:
@@ -29,7 +29,7 @@ def list_letters(
     call = invocation(context)
     with call.store() as store:
         found = store.dead_letters(state)
-    call.output.answer(found, lambda: drawing.letters(found))
+    call.output.answer(found, lambda: rendering.dead_letters(found))
 
 
 @app.command(epilog="Example: palimpsest dead-letters show 8c1f… --raw > row.bin")
@@ -50,7 +50,7 @@ def show(
     from palimpsest.exchange import text_of
 
     document = about | {"base64": base64.b64encode(original).decode(), "text": text_of(original)}
-    call.output.answer(document, lambda: drawing.letter(about, original))
+    call.output.answer(document, lambda: rendering.dead_letter(about, original))
 
 
 @app.command(epilog="Example: palimpsest dead-letters retry --map content=text")
@@ -65,8 +65,8 @@ def retry(
     from palimpsest.naming import full_id
 
     call = invocation(context)
-    mapping = mapping_of(renames)
+    mapping = parse_renames(renames)
     with call.store() as store:
         wanted = [full_id(store.desk, one, "letter") for one in chosen or ()]
         summary: Any = store.retry_dead_letters(wanted or None, mapping=mapping)
-    sum_up(call.output, summary)
+    print_summary(call.output, summary)

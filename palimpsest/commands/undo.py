@@ -1,4 +1,4 @@
-"""Many at once: `reverse`, `reinstate`, `retract`, `restore`; shown first (design section 9)."""
+"""Taking back: `unmerge`, `reverse`, `reinstate`, `retract`, `restore` (docs/unmerge.md)."""
 
 from __future__ import annotations
 
@@ -8,35 +8,139 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from palimpsest.commands import completing, drawing, trees
-from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation, moment
-from palimpsest.commands.saying import take_out
+from palimpsest.commands import rendering
+from palimpsest.commands.invocation import (
+    Because,
+    DryRun,
+    Invocation,
+    complete_kinds,
+    invocation,
+    moment,
+)
 from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
     from palimpsest.contracts.requests import JoinSelection, Selection
+    from palimpsest.naming import Kind
     from palimpsest.store import Palimpsest
+
+
+# -- unmerge -------------------------------------------------------------------------------------
+
 
 app = typer.Typer()
 
+
+@app.command(epilog="Example: palimpsest unmerge 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
+def unmerge(
+    context: typer.Context,
+    which: Annotated[
+        str | None,
+        typer.Argument(metavar="ID", help="Of a decision, a candidate or a memory; else options."),
+    ] = None,
+    decision: Annotated[
+        str | None, typer.Option(metavar="D", help="The join of this decision.")
+    ] = None,
+    candidate: Annotated[
+        str | None, typer.Option(metavar="C", help="The join that brought this candidate in.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="M", help="All of its joins but exact repeats.")
+    ] = None,
+    dry_run: DryRun = False,
+    with_consequences: Annotated[
+        bool,
+        typer.Option(
+            "--with-consequences",
+            help="Make later decisions that rested on it as they would have been.",
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask, nor refuse, where ID is a memory of many.")
+    ] = False,
+    because: Because = None,
+) -> None:
+    """Take a join out; show the memories that there are then. Name exactly one thing."""
+    given: dict[Kind | None, str | None] = {
+        "decision": decision,
+        "candidate": candidate,
+        "memory": memory,
+        None: which,
+    }
+    said = [(kind, one) for kind, one in given.items() if one is not None]
+    if len(said) != 1:
+        raise typer.BadParameter("name an ID, or one of --decision, --candidate and --memory")
+    [(kind, typed)] = said
+    how = {"dry_run": dry_run, "with_consequences": with_consequences, "because": because}
+    unmerge_one(invocation(context), typed, kind, yes=yes, **how)
+
+
+def unmerge_one(
+    call: Invocation, typed: str, kind: Kind | None = None, *, yes: bool = False, **how: Any
+) -> None:
+    """Un-merge what an id names, of this kind or of any; print the resulting memories."""
+    from palimpsest.naming import full_id, named
+
+    with call.store() as store:
+        what = named(store.desk, typed)
+        if kind is not None:
+            found = full_id(store.desk, typed, "decision" if kind == "decision" else "candidate")
+            what = what._replace(kind=kind, id=found)
+        elif what.kind == "memory" and not (yes or how["dry_run"]):
+            _confirm_memory(call, store, what.id)
+        answer = store.unmerge(
+            decision_id=what.id if what.kind == "decision" else None,
+            candidate_id=what.id if what.kind == "candidate" else None,
+            memory_id=what.id if what.kind == "memory" else None,
+            actor=call.settings.actor,
+            **how,
+        )
+    verb = "would be reversed" if how["dry_run"] else "reversed"
+    call.output.answer(answer, lambda: rendering.changed(verb, answer))
+
+
+def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None:
+    """Ask before a whole memory is taken apart: its id is also the id of one candidate."""
+    from palimpsest.naming import members
+
+    count = members(store.desk, memory_id)
+    if count == 2:  # one join, which is meant either way
+        return
+    what = f"{memory_id} names a memory of {count:,} candidates"
+    if not call.output.asks:
+        raise UsageError(f"{what}: --yes takes all of its joins out, --candidate means one")
+    typer.confirm(f"{what}. Take all of its joins out?", abort=True, err=True)
+
+
+# -- many at once: reverse, reinstate, retract, restore ------------------------------------------
+
+
 Owner = Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.")]
+
 Source = Annotated[str | None, typer.Option(metavar="S", help="Of candidates from this source.")]
+
 Since = Annotated[
     datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided then or later.")
 ]
+
 Until = Annotated[
     datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided before then.")
 ]
-Kind = Annotated[
+
+DecisionKind = Annotated[
     str | None,
-    typer.Option(metavar="KIND", help="Decided in this way.", autocompletion=completing.kinds),
+    typer.Option(metavar="KIND", help="Decided in this way.", autocompletion=complete_kinds),
 ]
+
 Candidate = Annotated[str | None, typer.Option(metavar="C", help="This candidate alone.")]
+
 Policy = Annotated[str | None, typer.Option(metavar="HASH", help="Joined under this policy.")]
+
 Below = Annotated[
     float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Of a lower similarity.")
 ]
+
 Yes = Annotated[
     bool, typer.Option("--yes", help="Do not ask; needed where no terminal is, for more than one.")
 ]
@@ -55,7 +159,7 @@ def reverse(
     source: Source = None,
     since: Since = None,
     until: Until = None,
-    decision: Kind = None,
+    decision: DecisionKind = None,
     candidate: Candidate = None,
     policy: Policy = None,
     below: Below = None,
@@ -78,15 +182,15 @@ def reverse(
         "below": below,
     }
     if which is not None:
-        _require_nothing_else(given)
-        take_out(call, which, dry_run=dry_run, yes=yes, because=because)
+        _require_no_options(given)
+        unmerge_one(call, which, dry_run=dry_run, yes=yes, because=because)
         return
     selection = _selection(JoinSelection, **given)
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.reverse(_whole(store, selection), because=because, **how)
+        return store.reverse(_with_full_id(store, selection), because=because, **how)
 
-    _carry_out(call, act, "reversed", dry_run=dry_run, yes=yes)
+    _plan_and_apply(call, act, "reversed", dry_run=dry_run, yes=yes)
 
 
 @app.command(epilog="Example: palimpsest reinstate 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22")
@@ -99,7 +203,7 @@ def reinstate(
     source: Source = None,
     since: Since = None,
     until: Until = None,
-    decision: Kind = None,
+    decision: DecisionKind = None,
     candidate: Candidate = None,
     policy: Policy = None,
     below: Below = None,
@@ -122,18 +226,18 @@ def reinstate(
         "below": below,
     }
     if decision_id is not None:
-        _require_nothing_else(given)
+        _require_no_options(given)
         _reinstate_one(call, decision_id, dry_run=dry_run, because=because)
         return
     selection = _selection(JoinSelection, **given)
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.reinstate_many(_whole(store, selection), because=because, **how)
+        return store.reinstate_many(_with_full_id(store, selection), because=because, **how)
 
-    _carry_out(call, act, "reinstated", dry_run=dry_run, yes=yes)
+    _plan_and_apply(call, act, "reinstated", dry_run=dry_run, yes=yes)
 
 
-def _require_nothing_else(given: Mapping[str, object]) -> None:
+def _require_no_options(given: Mapping[str, object]) -> None:
     if any(value is not None for value in given.values()):
         raise typer.BadParameter("name an id, or say by options which; not both")
 
@@ -147,7 +251,7 @@ def _reinstate_one(
         actor = call.settings.actor
         decision_id = full_id(store.desk, decision_id, "decision")
         answer = store.reinstate(decision_id, dry_run=dry_run, actor=actor, because=because)
-    call.output.answer(answer, lambda: trees.put_back(answer, dry_run=dry_run))
+    call.output.answer(answer, lambda: rendering.reinstated(answer, dry_run=dry_run))
 
 
 @app.command(epilog="Example: palimpsest retract --source broken-bot --since 2026-03-01 --dry-run")
@@ -157,7 +261,7 @@ def retract(
     source: Source = None,
     since: Since = None,
     until: Until = None,
-    decision: Kind = None,
+    decision: DecisionKind = None,
     candidate: Candidate = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -177,9 +281,9 @@ def retract(
     )
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.retract(_whole(store, selection), because=because, **how)
+        return store.retract(_with_full_id(store, selection), because=because, **how)
 
-    _carry_out(invocation(context), act, "retracted", dry_run=dry_run, yes=yes)
+    _plan_and_apply(invocation(context), act, "retracted", dry_run=dry_run, yes=yes)
 
 
 @app.command(epilog="Example: palimpsest restore --source broken-bot --since 2026-03-01")
@@ -189,7 +293,7 @@ def restore(
     source: Source = None,
     since: Since = None,
     until: Until = None,
-    decision: Kind = None,
+    decision: DecisionKind = None,
     candidate: Candidate = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -209,9 +313,9 @@ def restore(
     )
 
     def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
-        return store.restore(_whole(store, selection), because=because, **how)
+        return store.restore(_with_full_id(store, selection), because=because, **how)
 
-    _carry_out(invocation(context), act, "restored", dry_run=dry_run, yes=yes)
+    _plan_and_apply(invocation(context), act, "restored", dry_run=dry_run, yes=yes)
 
 
 Chosen = TypeVar("Chosen", "JoinSelection", "Selection")
@@ -220,11 +324,11 @@ Chosen = TypeVar("Chosen", "JoinSelection", "Selection")
 def _selection(kind: type[Chosen], **given: Any) -> Chosen:
     from pydantic import ValidationError
 
-    said = {name: value for name, value in given.items() if value is not None}
-    if not said:
+    options = {name: value for name, value in given.items() if value is not None}
+    if not options:
         raise typer.BadParameter("say which: without any option it would mean everything")
     try:
-        return kind.model_validate(said)
+        return kind.model_validate(options)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         name = ".".join(map(str, first["loc"])).replace("_id", "")
@@ -233,8 +337,8 @@ def _selection(kind: type[Chosen], **given: Any) -> Chosen:
         ) from None
 
 
-def _whole(store: Palimpsest, selection: Chosen) -> Chosen:
-    """The selection with the candidate's id whole, where its beginning was typed."""
+def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
+    """The selection with the full id of its candidate, if only its beginning was typed."""
     from palimpsest.naming import full_id
 
     if selection.candidate_id is None:
@@ -243,25 +347,25 @@ def _whole(store: Palimpsest, selection: Chosen) -> Chosen:
     return selection.model_copy(update={"candidate_id": whole})
 
 
-def _carry_out(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:
-    """Show what would be, ask, and do it; the exit status is 1 where nothing is meant."""
+def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:
+    """Show the plan, ask, and apply it; exit status 1 if the selection is empty."""
     actor = call.settings.actor
     with call.store() as store:
         plan = None if yes and not dry_run else act(store, dry_run=True, actor=actor)
-        if plan is not None and not dry_run and drawing.meant(done, plan):
-            _ask(call, done, plan)
+        if plan is not None and not dry_run and rendering.selected(done, plan):
+            _confirm(call, done, plan)
         answer = plan if dry_run and plan else act(store, dry_run=False, actor=actor)
     verb = f"would be {done}" if dry_run else done
-    call.output.answer(answer, lambda: drawing.bulk(verb, done, answer))
-    if not drawing.meant(done, answer):
+    call.output.answer(answer, lambda: rendering.bulk(verb, done, answer))
+    if not rendering.selected(done, answer):
         call.output.problem("nothing matches: see `palimpsest decisions` for what there is")
         raise typer.Exit(FAILED)
 
 
-def _ask(call: Invocation, done: str, plan: dict[str, Any]) -> None:
+def _confirm(call: Invocation, done: str, plan: dict[str, Any]) -> None:
     if call.output.asks:
-        call.output.show(drawing.bulk(f"would be {done}", done, plan))
+        call.output.show(rendering.bulk(f"would be {done}", done, plan))
         typer.confirm("Do it?", abort=True, err=True)
-    elif drawing.meant(done, plan) > 1:
-        would = drawing.counted(f"would be {done}", done, plan)
+    elif rendering.selected(done, plan) > 1:
+        would = rendering.bulk_count(f"would be {done}", done, plan)
         raise UsageError(f"{would}: --dry-run shows them, --yes does it")

@@ -1,4 +1,4 @@
-"""`doctor`: what is installed, what is missing, and how the store is."""
+"""Maintenance: `rebuild`, `verify`, `schemas`, `doctor`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,86 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Group
 from rich.text import Text
 
-from palimpsest.commands.drawing import shown
+from palimpsest.commands import rendering
 from palimpsest.commands.invocation import invocation
+from palimpsest.commands.rendering import shown
 from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError
-from palimpsest.paths import LOG_FILE
+from palimpsest.output import Progress
+from palimpsest.paths import LOG_FILE, PROJECTIONS
 
 if TYPE_CHECKING:
     from palimpsest.contracts.events import PolicySet
     from palimpsest.output import Progress
     from palimpsest.settings import Settings
 
+
+# -- rebuild, verify, schemas --------------------------------------------------------------------
+
+
 app = typer.Typer()
+
+
+@app.command(epilog="Example: palimpsest rebuild duckdb")
+def rebuild(
+    context: typer.Context,
+    projections: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="PROJECTION…", help="lancedb or duckdb; else both."),
+    ] = None,
+) -> None:
+    """Make projections anew from the log, beside the live ones, and swap them in."""
+    call = invocation(context)
+    wanted = projections or list(PROJECTIONS)
+    if unknown := sorted(set(wanted) - set(PROJECTIONS)):
+        raise typer.BadParameter(f"no projection {', '.join(unknown)}: {', '.join(PROJECTIONS)}")
+    with call.store() as store, call.output.progress() as report:
+        made = store.rebuild(wanted, progress=report)
+    call.output.answer(made, lambda: rendering.fields(made))
+
+
+@app.command(epilog="Example: palimpsest verify")
+def verify(context: typer.Context) -> None:
+    """Fold the log and list every difference to the projections; exit status 1 if there is one."""
+    call = invocation(context)
+    with call.store() as store, call.output.progress() as report:
+        found = store.verify(progress=report)
+    call.output.answer(found, lambda: rendering.verified(found))
+    if found["differences"]:
+        call.output.remark("`palimpsest rebuild` makes the projections anew from the log")
+        raise typer.Exit(FAILED)
+
+
+@app.command(epilog="Example: palimpsest schemas build/schemas")
+def schemas(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Made where it is not there.")],
+) -> None:
+    """Write the JSON Schemas of all that is said and recorded, and the topics as AsyncAPI."""
+    from palimpsest.contracts.schema import documents, written
+
+    call = invocation(context)
+    if folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is no folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for name, schema in documents().items():
+        (folder / name).write_bytes(written(schema))
+        names.append(name)
+    answer = {"folder": str(folder), "files": names}
+    call.output.answer(answer, lambda: rendering.listed(f"{len(names)} files in {folder}", names))
+
+
+# -- doctor --------------------------------------------------------------------------------------
+
+
+doctor_app = typer.Typer()
 
 PACKAGES = (
     "palimpsest-memory",
@@ -37,12 +99,14 @@ PACKAGES = (
     "onnxruntime",
     "tokenizers",
 )
+
 EXTRAS = {
     "cluster": "faust-streaming",
     "judge": "anthropic",
     "sentence-transformers": "sentence-transformers",
 }
 """The package by which each extra is known to be there."""
+
 ENOUGH_BYTES = 100 * 1024 * 1024
 
 
@@ -57,7 +121,7 @@ class Finding:
     needed: bool = True
 
 
-@app.command(epilog="Example: palimpsest --store memories doctor")
+@doctor_app.command(epilog="Example: palimpsest --store memories doctor")
 def doctor(context: typer.Context) -> None:
     """Say what is installed, what is missing and how the store is; exit status 1 if it fails.
 
@@ -67,16 +131,16 @@ def doctor(context: typer.Context) -> None:
     settings = call.settings
     findings = [*_packages(), *_model(settings)]
     with call.output.progress() as report:
-        findings += _store(settings, report)
+        findings += _store_findings(settings, report)
     findings += [*_extras(), _judge(settings)]
     healthy = all(finding.found or not finding.needed for finding in findings)
     document = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
-    call.output.answer(document, lambda: Group(*map(_line, findings)))
+    call.output.answer(document, lambda: Group(*map(_finding_line, findings)))
     if not healthy:
         raise typer.Exit(FAILED)
 
 
-def _line(finding: Finding) -> Text:
+def _finding_line(finding: Finding) -> Text:
     mark = ("✓", "green") if finding.found else ("✗", "red") if finding.needed else ("-", "dim")
     remedy = f"\n    {finding.remedy}" if finding.remedy and not finding.found else ""
     return Text.assemble(mark, f" {finding.name}: ", shown(finding.detail), remedy)
@@ -145,7 +209,7 @@ def _graph_cache(folder: Path) -> Finding:
     )
 
 
-def _store(settings: Settings, report: Progress) -> Iterator[Finding]:
+def _store_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
     folder = settings.store
     if not (folder / LOG_FILE).is_file():
         remedy = "palimpsest ingest FILE makes one; --store DIR names another"
@@ -161,10 +225,10 @@ def _store(settings: Settings, report: Progress) -> Iterator[Finding]:
     remedy = "free some space: a batch that cannot be written is not decided"
     yield Finding("disk", free >= ENOUGH_BYTES, f"{free / 1e9:.1f} GB free", remedy)
     yield _writer(folder)
-    yield from _log(settings, report)
+    yield from _log_findings(settings, report)
 
 
-def _log(settings: Settings, report: Progress) -> Iterator[Finding]:
+def _log_findings(settings: Settings, report: Progress) -> Iterator[Finding]:
     """The log, every event of it; and how far the projections are."""
     from palimpsest.store import Palimpsest
     from palimpsest.streams.log.checking import check_log

@@ -1,4 +1,4 @@
-"""What reads a store: `status`, `recall`, `show`, `decisions`, `sql`."""
+"""Queries: `status`, `recall`, `show`, `decisions`, `sql`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from typing import Annotated, get_args
 
 import typer
 
-from palimpsest.commands import completing, drawing, trees
-from palimpsest.commands.invocation import AsOfOption, invocation, moment
+from palimpsest.commands import rendering
+from palimpsest.commands.invocation import (
+    AsOfOption,
+    complete_columns,
+    complete_kinds,
+    invocation,
+    moment,
+)
 from palimpsest.output import plain
 
 app = typer.Typer()
@@ -28,7 +34,7 @@ def status(context: typer.Context, as_of: AsOfOption = None) -> None:
     call = invocation(context)
     with call.store() as store:
         counts = store.status(as_of=as_of)
-    call.output.answer(counts, lambda: drawing.status_table(counts))
+    call.output.answer(counts, lambda: rendering.status_table(counts))
 
 
 @app.command(epilog='Example: palimpsest recall ada "where does she live?" -k 3')
@@ -51,7 +57,7 @@ def recall(
             owner, query, k=k, namespace=namespace, as_of=as_of, session_id=session
         )
         call.warn_if_behind(store)
-    call.output.answer(found, lambda: drawing.recalled(found))
+    call.output.answer(found, lambda: rendering.recalled(found))
 
 
 @app.command(epilog="Example: palimpsest show 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
@@ -80,10 +86,10 @@ def show(
         what = named(store.desk, candidate or memory or "")
         if candidate is not None or what.kind == "decision":
             found = store.show_candidate(what.candidate_id, as_of=as_of)
-            call.output.answer(found, lambda: trees.candidate_tree(found))
+            call.output.answer(found, lambda: rendering.candidate_tree(found))
         else:
             found = store.show(what.id, as_of=as_of)
-            call.output.answer(found, lambda: trees.memory_tree(found))
+            call.output.answer(found, lambda: rendering.memory_tree(found))
 
 
 def _known_kind(kind: str | None) -> str | None:
@@ -104,7 +110,7 @@ def decisions(
             metavar="KIND",
             help="Of this kind: stored, hash_exact, …",
             callback=_known_kind,
-            autocompletion=completing.kinds,
+            autocompletion=complete_kinds,
         ),
     ] = None,
     since: Since = None,
@@ -117,7 +123,7 @@ def decisions(
         found = store.decisions(
             owner_id=owner, decision=decision, since=since, limit=limit, as_of=as_of
         )
-    call.output.stream(found, drawing.decision_lines)
+    call.output.stream(found, rendering.decision_lines)
 
 
 @app.command(epilog='Example: palimpsest sql "SELECT decision, count(*) FROM decisions GROUP BY 1"')
@@ -125,7 +131,7 @@ def sql(
     context: typer.Context,
     query: Annotated[
         str | None,
-        typer.Argument(help="One read-only query of DuckDB.", autocompletion=completing.columns),
+        typer.Argument(help="One read-only query of DuckDB.", autocompletion=complete_columns),
     ] = None,
     params: Annotated[
         list[str] | None,
@@ -137,11 +143,13 @@ def sql(
     with call.store() as store:
         if query is None:
             file = store.sql_file.resolve()
-            ways = drawing.ways_to_open(file)
-            call.output.answer({"file": str(file), "open": ways}, lambda: drawing.views(file, ways))
+            ways = rendering.ways_to_open(file)
+            call.output.answer(
+                {"file": str(file), "open": ways}, lambda: rendering.views(file, ways)
+            )
         else:
             rows = [plain(row) for row in store.sql(query, _values(params))]
-            call.output.answer(rows, lambda: drawing.query_table(rows))
+            call.output.answer(rows, lambda: rendering.query_table(rows))
 
 
 def _values(params: list[str] | None) -> dict[str, str]:

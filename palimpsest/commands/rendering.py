@@ -1,4 +1,4 @@
-"""How answers look to a person. Whatever comes from a store passes through `shown`."""
+"""How answers look on a terminal. Every text from a store passes through `shown`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,19 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from rich.tree import Tree
 
 from palimpsest.output import WIDE, plain, visible
 
+# -- tables and lists ----------------------------------------------------------------------------
+
+
 SHOWN_BYTES = 4096
 """Of a dead letter; `--raw` gives all."""
+
 SHOWN_MANY = 20
 """Of what a bulk request means; `--json` gives all."""
+
 COLUMNS = 8
 """Beyond these no terminal is wide enough for a table with ids in it."""
 
@@ -165,7 +171,7 @@ def verified(found: Mapping[str, Any]) -> RenderableType:
     return Group(shown(f"{found['differences']} differences, {found['checked']} checked"), *details)
 
 
-def counted(verb: str, done: str, answer: Mapping[str, Any]) -> str:
+def bulk_count(verb: str, done: str, answer: Mapping[str, Any]) -> str:
     """How many a bulk request concerns."""
     what = "join" if done in ("reversed", "reinstated") else "candidate"
     others = _count("refused", answer)
@@ -176,7 +182,7 @@ def counted(verb: str, done: str, answer: Mapping[str, Any]) -> str:
     return f"{count} of {owners} {verb}{refused}{asked}"
 
 
-def meant(done: str, answer: Mapping[str, Any]) -> int:
+def selected(done: str, answer: Mapping[str, Any]) -> int:
     """How many joins or candidates a selection means, those that are refused too."""
     return _count(done, answer) + _count("refused", answer)
 
@@ -195,11 +201,11 @@ def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
     told = [*answer.get("joins", ()), *answer.get("candidates", ())]
     more = len(told) - SHOWN_MANY
     rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
-    each = (_meant_one(one) for one in told[:SHOWN_MANY])
-    return Group(shown(counted(verb, done, answer)), *each, *rest, *_refusals(answer))
+    each = (_selected_one(one) for one in told[:SHOWN_MANY])
+    return Group(shown(bulk_count(verb, done, answer)), *each, *rest, *_indented_refusals(answer))
 
 
-def _meant_one(one: Mapping[str, Any]) -> RenderableType:
+def _selected_one(one: Mapping[str, Any]) -> RenderableType:
     """A join with its two texts, or a candidate with its own."""
     score = "" if one.get("similarity") is None else f"  {one['similarity']:.4f}"
     about = f"  {one['owner_id']}  {one['decision']}{score}  from {one['source']}"
@@ -208,14 +214,14 @@ def _meant_one(one: Mapping[str, Any]) -> RenderableType:
     return Group(shown(f"{about}  {name}", "dim"), *(shown(f"    {text}") for text in texts))
 
 
-def _refusals(answer: Mapping[str, Any]) -> list[Text]:
+def _indented_refusals(answer: Mapping[str, Any]) -> list[Text]:
     return [
         shown(f"  refused: {one['decision_id']}: {one['detail']} ({one['reason']})")
         for one in answer.get("refused", [])
     ]
 
 
-def letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+def dead_letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     """Dead letters, each in two lines."""
     if not found:
         return shown("no dead letters", "dim")
@@ -232,7 +238,7 @@ def letters(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     )
 
 
-def letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
+def dead_letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
     """A dead letter with the beginning of its bytes; what is no UTF-8 as escapes."""
     text = original[:SHOWN_BYTES].decode(errors="backslashreplace")
     more = len(original) - SHOWN_BYTES
@@ -240,3 +246,200 @@ def letter(about: Mapping[str, Any], original: bytes) -> RenderableType:
     if len(original) < about["size"]:
         rest.append(shown(f"only the first {len(original)} bytes were kept", "dim"))
     return Group(fields(about), Text(), shown(text), *rest)
+
+
+# -- trees: memories, candidates and changes -----------------------------------------------------
+
+
+Member = Mapping[str, Any]
+
+
+def memory_tree(memory: Mapping[str, Any]) -> RenderableType:
+    """A memory: its face, and under each member those that joined it, by arrival."""
+    tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
+    branches: dict[str, Tree] = {}
+    for member in memory["members"]:
+        above = branches.get(member.get("joined_to") or "", tree)
+        branches[member["candidate_id"]] = above.add(_label(member))
+    return Group(tree, *_timeline(memory))
+
+
+def _about(memory: Mapping[str, Any]) -> str:
+    marks = [
+        *([] if memory.get("living", True) else ["retracted"]),
+        *(["needs composition"] if memory.get("needs_composition") else []),
+    ]
+    where = f"{memory['owner_id']} / {memory['namespace']}"
+    return "  ".join([f"memory {memory['memory_id']}", where, *marks])
+
+
+def _label(member: Member) -> RenderableType:
+    reason = Text.assemble(shown(_reason(member), "cyan"), shown(_marks(member), "yellow"))
+    lines = [
+        shown(member["text"]),
+        reason,
+        shown(f"candidate {member['candidate_id']}  decision {member['decision_id']}", "dim"),
+    ]
+    if member.get("reasoning"):
+        lines.append(shown(f"the judge: {member['reasoning']}", "dim"))
+    lines += [_support(one) for one in member.get("supports", [])]
+    return Group(*lines)
+
+
+def _reason(member: Member) -> str:
+    similarity = member.get("similarity")
+    parts = [
+        str(member["decision"]),
+        *([] if similarity is None else [f"similarity {similarity:.4f}"]),
+        *([f"by the check {member['check']}"] if member.get("check") else []),
+        *([f"from {member['source']}"] if member.get("source") else []),
+        *([str(member["decided_at"])] if member.get("decided_at") else []),
+    ]
+    return "  ".join(parts)
+
+
+def _marks(member: Member) -> str:
+    marks = [f"cue {cue}" for cue in member.get("cues", [])]
+    if not member.get("living", True):
+        marks.append("retracted")
+    if member.get("pending"):
+        marks.append("pending")
+    return "".join(f"  {mark}" for mark in marks)
+
+
+def _support(support: Member) -> Text:
+    record = f"also {support['decision']} to {support['joined_to']}"
+    return shown(f"{record}  decision {support['decision_id']}", "dim")
+
+
+def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
+    """A candidate: its decision, what was looked at, its joins and its memory."""
+    tree = Tree(Group(shown(candidate["text"], "bold"), shown(_place(candidate), "dim")))
+    tree.add(_label(candidate))
+    looked_at = _looked_at(candidate.get("evidence") or {})
+    if looked_at:
+        branch = tree.add(shown("looked at"))
+        for line in looked_at:
+            branch.add(line)
+    for join in candidate.get("joins", []):
+        tree.add(_join(join))
+    tree.add(
+        Group(
+            shown(f"in the memory {candidate['memory_id']}"),
+            shown(candidate["face"], "bold"),
+        )
+    )
+    return Group(tree, *_timeline(candidate))
+
+
+def _timeline(record: Mapping[str, Any]) -> list[RenderableType]:
+    """What was said since, one event after the other; nothing where nobody said anything."""
+    said = record.get("timeline", [])
+    return [shown("timeline", "bold"), *map(_event, said)] if said else []
+
+
+def _event(event: Mapping[str, Any]) -> RenderableType:
+    who = " ".join(str(event[name]) for name in ("rank", "actor") if event.get(name))
+    pair = " and ".join(event[name] for name in ("candidate_id", "other_id") if event.get(name))
+    because = [event[name] for name in ("because", "reasoning", "detail") if event.get(name)]
+    if event.get("consequence_of"):
+        because.append(f"as a consequence of {event['consequence_of']}")
+    kind = " ".join(event[name] for name in ("event", "decision", "command") if event.get(name))
+    line = Text.assemble(
+        shown(f"  {event['decided_at']}  "),
+        shown(kind, "cyan"),
+        shown("".join(f"  {part}" for part in (who, *dict.fromkeys(because)) if part)),
+    )
+    answers = f"  answers {event['answers']}" if event.get("answers") else ""
+    return Group(line, shown(f"    {pair}  event {event['event_id']}{answers}", "dim"))
+
+
+def _place(candidate: Mapping[str, Any]) -> str:
+    session = candidate.get("session_id")
+    parts = [candidate["owner_id"], candidate["namespace"], *([session] if session else [])]
+    return " / ".join(map(str, parts))
+
+
+def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
+    asked = evidence.get("asked", [])
+    lines: list[RenderableType] = []
+    for one in evidence.get("neighbours", []):
+        scores = "  ".join(
+            f"{name} {one[name]:.4f}" for name in ("cosine", "jaccard") if name in one
+        )
+        cues = "".join(f"  cue {cue}" for cue in one.get("cues", []))
+        judge = "  asked the judge" if one["candidate_id"] in asked else ""
+        about = shown(f"{one['candidate_id']}  {scores}{cues}{judge}", "dim")
+        lines.append(Group(shown(one["text"]), about) if one.get("text") else about)
+    for verdict in evidence.get("verdicts", []):
+        record = f"the judge on {verdict['neighbour_id']}: {verdict['answer']}"
+        lines.append(shown(f"{record}  {verdict.get('reasoning', '')}"))
+    floors = [f"{one['check']} {one['at_least']:g} {one['then']}" for one in _floors(evidence)]
+    return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines
+
+
+def _floors(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = evidence.get("thresholds", [])
+    return found
+
+
+def _join(join: Mapping[str, Any]) -> RenderableType:
+    standing = "joined" if join["standing"] else "was joined, and reversed,"
+    return shown(
+        f"{standing} with {join['joined_to']}  {join['decision']}  decision {join['decision_id']}"
+    )
+
+
+def changed(verb: str, answer: Mapping[str, Any]) -> RenderableType:
+    """What a person's word did: to which decisions, and the memories that there are then."""
+    ids = answer.get("reversed") or [answer.get("decision_id")]
+    head = [shown(f"{verb}: {one}") for one in ids if one] or [shown(verb)]
+    trees = (_memory(memory) for memory in answer.get("memories", []))
+    consequences = [_consequence(one) for one in answer.get("consequences", [])]
+    mood = "would be " if verb.startswith("would be") else ""
+    mark = "without it, later decisions would be"
+    mark = f"{mood}carried out" if "carried_out" in answer else mark
+    title = [shown(f"{mark}:", "yellow")] if consequences else []
+    return Group(*head, *_refused(answer), *trees, *title, *consequences)
+
+
+def reinstated(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:
+    """What taking a reversal back did or would do: joins that are back, and those that go out."""
+    mood = "would be " if dry_run else ""
+    back = [shown(f"{mood}reinstated: {one}") for one in answer["reinstated"]]
+    made = "(made because of the reversal)"
+    out = [shown(f"{mood}taken back: {one} {made}", "yellow") for one in answer["taken_back"]]
+    return Group(*back, *out, *_refused(answer), *map(_memory, answer["memories"]))
+
+
+def _refused(answer: Mapping[str, Any]) -> list[Text]:
+    return [
+        shown(f"refused: {one['decision_id']}: {one['detail']} ({one['reason']})", "yellow")
+        for one in answer.get("refused", [])
+    ]
+
+
+def _consequence(one: Mapping[str, Any]) -> Tree:
+    """A later decision that would have been another."""
+    was, then = one["was"], one["would_be"]
+    asks = f", never asked about {', '.join(one['asks'])}" if one["asks"] else ""
+    line = f"{_outcome(was)} would be {_outcome(then)}{asks}"
+    tree = Tree(Group(shown(one["text"]), shown(one["candidate_id"], "dim")))
+    tree.add(shown(line))
+    return tree
+
+
+def _outcome(record: Mapping[str, Any]) -> str:
+    return (
+        f"{record['decision']} {record['joined_to']}"
+        if record["joined_to"]
+        else str(record["decision"])
+    )
+
+
+def _memory(memory: Mapping[str, Any]) -> Tree:
+    tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
+    for member in memory["members"]:
+        mark = "" if member.get("living", True) else "  retracted"
+        tree.add(Group(shown(member["text"]), shown(f"{member['candidate_id']}{mark}", "dim")))
+    return tree

@@ -1,0 +1,406 @@
+"""The judge: `verifier`, `demo-judge`, and the batch runs `dedupe` and `review`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from palimpsest.commands import rendering
+from palimpsest.commands.cluster import require_cluster, wait_for_topics
+from palimpsest.commands.invocation import Because, Invocation, OneOwner, invocation
+from palimpsest.commands.rendering import fields, shown
+from palimpsest.contracts.errors import UsageError
+from palimpsest.interrupts import told_to_end
+
+if TYPE_CHECKING:
+    from palimpsest.desk import FrontDesk
+    from palimpsest.store import Palimpsest
+    from palimpsest.streams.judge.batching import Batcher
+    from palimpsest.streams.judge.worker import Questions, Tally
+
+
+# -- verifier ------------------------------------------------------------------------------------
+
+
+app = typer.Typer()
+
+VERIFIER_FOLDER = Path(".palimpsest-verifier")
+
+PATIENCE_SECONDS = 3600.0
+
+NICENESS = 19
+"""The lowest priority: it gets the idle time of the processors, and a seventieth of a busy one."""
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The options of a verifier."""
+
+    once: bool
+    patience: float
+    data: Path
+    from_store: bool
+
+
+@app.command(epilog="Example: palimpsest --store memories verifier --once")
+def verifier(
+    context: typer.Context,
+    once: Annotated[bool, typer.Option("--once", help="End when nothing waits any more.")] = False,
+    patience: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="How long an outage lasts before the policy's fallback.",
+        ),
+    ] = PATIENCE_SECONDS,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For verdicts and budget; else the store, or .palimpsest-verifier.",
+        ),
+    ] = None,
+    from_store: Annotated[
+        bool,
+        typer.Option("--from-store", help="Of a cluster: what waits in the store that follows it."),
+    ] = False,
+) -> None:
+    """Ask the judge about what is pending, many questions at once, and bring its verdicts.
+
+    Runs beside whoever is writing, until SIGTERM or Ctrl-C, and ends
+    with 0 then. While the judge's service is away it waits and goes on.
+    """
+    call = invocation(context)
+    in_topics = call.settings.kafka is not None and not from_store
+    settings = call.settings.over(data=data)
+    folder = settings.data or (VERIFIER_FOLDER if in_topics else settings.store)
+    options = _Options(once, patience, folder, from_store)
+    from palimpsest.logs import log_to_standard_error
+
+    log_to_standard_error(logging.WARNING if once else logging.INFO)
+    lower_priority()
+    tally, waiting = asyncio.run(_run_worker(call, options, in_topics=in_topics))
+    document = _document(tally, waiting)
+    call.output.answer(document, lambda: rendering.fields(_counts_as_text(document)))
+
+
+def lower_priority() -> None:
+    """Lower this process's priority, so that it takes no processor time from the stream.
+
+    A request takes seconds at the service; a few milliseconds more here do not matter.
+    """
+    if sys.platform != "win32":
+        os.nice(max(0, NICENESS - os.nice(0)))
+
+
+def _document(tally: Tally, waiting: int | None) -> dict[str, Any]:
+    return {
+        "questions": tally.questions,
+        "answers": dict(tally.answers),
+        "outcomes": dict(tally.outcomes),
+        "known": tally.known,
+        "calls": round(tally.calls, 2),
+        "usd": round(tally.usd, 6),
+        "waiting": waiting,
+    }
+
+
+def _counts_as_text(document: dict[str, Any]) -> dict[str, Any]:
+    """Counts by kind as one line each."""
+    return {
+        name: ", ".join(f"{count} {kind}" for kind, count in value.items()) or "none"
+        if isinstance(value, dict)
+        else value
+        for name, value in document.items()
+        if value is not None
+    }
+
+
+async def _run_worker(
+    call: Invocation, options: _Options, *, in_topics: bool
+) -> tuple[Tally, int | None]:
+    """Run until stopped; returns the totals, and how many questions the store still has, if any."""
+    from palimpsest.streams.judge.batching import Batcher, BatchSettings
+    from palimpsest.streams.judge.judge import Judge
+    from palimpsest.streams.judge.verifier import Verifier
+    from palimpsest.streams.judge.worker import JudgeWorker
+
+    options.data.mkdir(parents=True, exist_ok=True)
+    settings = call.settings.judge
+    async with AsyncExitStack() as stack:
+        questions = await (_topic_questions if in_topics else _store_questions)(call, stack)
+        judge = await stack.enter_async_context(
+            Judge.beside(options.data, _default_rules(), settings, lambda: datetime.now(UTC))
+        )
+        batcher = Batcher(
+            BatchSettings(concurrency=settings.concurrency, patience=options.patience)
+        )
+        stack.push_async_callback(batcher.close)
+        with call.output.progress() as report:
+            worker = JudgeWorker(
+                questions, Verifier(cache(judge.by), batcher), _progress(report, batcher)
+            )
+            tally = await worker.run(told_to_end(), once=options.once)
+        return tally, await _waiting(questions)
+
+
+def _default_rules() -> Any:
+    """Placeholder rules: each question brings its policy's own."""
+    from palimpsest.contracts.policy import Judge
+
+    return Judge()
+
+
+def _progress(
+    report: Callable[[str, float | None], None], batcher: Batcher
+) -> Callable[[Tally], None]:
+    def report_tally(tally: Tally) -> None:
+        away = ", the service does not answer" if batcher.outage else ""
+        done = f"{tally.questions:,} questions, {tally.calls:,.0f} calls, ${tally.usd:.4f}"
+        report(f"{done}{away}", None)
+
+    return report_tally
+
+
+async def _store_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
+    from palimpsest.store_questions import StoreQuestions
+
+    def open_desk() -> FrontDesk:
+        """The desk of the store, on the thread that will use it."""
+        from palimpsest.store import Palimpsest
+
+        settings = call.settings
+        store = Palimpsest.open(
+            settings.store, create=False, cluster=settings.kafka, **settings.opening()
+        )
+        return store.desk
+
+    return await stack.enter_async_context(StoreQuestions(open_desk))
+
+
+async def _topic_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
+    connection = require_cluster(call)
+    from palimpsest.streams.cluster.questions import TopicQuestions
+
+    topics = await wait_for_topics(connection)
+    return await stack.enter_async_context(TopicQuestions(connection, topics))
+
+
+async def _waiting(questions: Questions) -> int | None:
+    from palimpsest.store_questions import StoreQuestions
+
+    return await questions.waiting() if isinstance(questions, StoreQuestions) else None
+
+
+# -- demo-judge ----------------------------------------------------------------------------------
+
+
+demo_app = typer.Typer()
+
+PORT = 8089
+
+
+@demo_app.command(epilog="Example: palimpsest demo-judge --delay 0.3")
+def demo_judge(
+    context: typer.Context,
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="On the loopback; 0: any free one.")
+    ] = PORT,
+    delay: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="Before each answer.")
+    ] = 0.0,
+) -> None:
+    """Answer as the judge's service would, by rules on words and without a model.
+
+    Runs until SIGTERM or Ctrl-C, and ends with 0 then.
+    """
+    call = invocation(context)
+    from palimpsest.demo_judge import JudgeServer
+
+    server = JudgeServer(port, delay, keep=False)
+    try:
+        server.start()
+    except OSError as error:
+        raise UsageError(f"port {port} cannot be had ({error}): name another by --port") from None
+    exports = f"export ANTHROPIC_BASE_URL={server.url} ANTHROPIC_API_KEY=demo"
+    with suppress(KeyboardInterrupt):
+        # Whoever reads the address may tell it to end before all of it is printed.
+        call.output.answer({"url": server.url}, lambda: Text(exports))
+        threading.Event().wait()
+    server.stop()
+
+
+# -- dedupe --------------------------------------------------------------------------------------
+
+
+dedupe_app = typer.Typer()
+
+DedupeDryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show what would be joined; write no decision.")
+]
+
+
+@dedupe_app.command(epilog="Example: palimpsest dedupe --dry-run")
+def dedupe(context: typer.Context, owner: OneOwner = None, dry_run: DedupeDryRun = False) -> None:
+    """Compare the memories that are there by the policy's batch rules, and join what is the same.
+
+    The exit status is 1 where the judge did not answer: those pairs wait for the next run.
+    """
+    call = invocation(context)
+    with call.output.progress() as report, call.store() as store:
+        call.require_owner(store, owner)
+        judge = call.settings.judge
+        answer = store.dedupe(owner_id=owner, dry_run=dry_run, judge=judge, progress=report)
+    call.output.answer(answer, lambda: _dedupe_report(answer))
+    if answer["asked"].get("unavailable"):
+        left = answer["left"]
+        call.output.remark(f"the judge did not answer about all; {left} wait for the next run")
+        raise typer.Exit(1)
+
+
+def _dedupe_report(answer: Mapping[str, Any]) -> RenderableType:
+    share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
+    verb = "would be joined" if answer["dry_run"] else "joined"
+    asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
+    lines = [
+        shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})"),
+        shown(f"pairs looked at: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
+        shown(f"the judge said: {asked or 'nothing, for nobody asked'}"),
+        *_dry_run_cost(answer),
+        shown(f"{verb}: {len(answer['joined']):,}", "bold"),
+    ]
+    for one in answer["joined"]:
+        lines.append(shown(f"  {one['decision']}  {one['similarity']:.4f}  {one['older_text']}"))
+        lines.append(shown(f"{'':>{len(one['decision']) + 10}}{one['newer_text']}", "dim"))
+        if "composed" in one:
+            lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['composed']}"))
+    lines += [
+        shown(f"  came to nothing: {one['a']} and {one['b']} ({one['reason']})")
+        for one in answer["refused"]
+    ]
+    return Group(*lines)
+
+
+def _dry_run_cost(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
+    """The cost of a dry run; the log records it once a run uses the answers."""
+    cost = answer["cost"]
+    if answer["dry_run"] and cost["calls"]:
+        usd = "unknown" if cost["usd"] is None else f"${cost['usd']:.6f}"
+        yield shown(f"calls for this dry run: {cost['calls']:,} ({usd})")
+
+
+# -- review --------------------------------------------------------------------------------------
+
+
+review_app = typer.Typer(
+    no_args_is_help=True,
+    help="Look again at what was decided: by a stronger model, or by a person.",
+    epilog="Example: palimpsest review next",
+)
+
+Decision = Annotated[str, typer.Argument(metavar="DECISION", help="As `review next` shows it.")]
+
+Existing = Annotated[
+    str, typer.Argument(metavar="EXISTING", help="The pair's other candidate, as it shows it.")
+]
+
+
+@review_app.command("run", epilog="Example: palimpsest review run")
+def run_review(context: typer.Context, owner: OneOwner = None) -> None:
+    """Confirm exact repeats, and ask the stronger model about the other rejections.
+
+    The exit status is 1 where it did not answer: those wait for the next run. What it gives no
+    usable answer about, now or before, waits for a person.
+    """
+    call = invocation(context)
+    with call.output.progress() as report, call.store() as store:
+        call.require_owner(store, owner)
+        answer = store.review(owner_id=owner, judge=call.settings.judge, progress=report)
+    call.output.answer(answer, lambda: _review_report(answer))
+    if answer["asked"].get("unavailable"):
+        raise typer.Exit(1)
+
+
+def _review_report(answer: Mapping[str, Any]) -> RenderableType:
+    return Group(
+        shown(f"{answer['exact']:,} exact repeats and {answer['confirmed']:,} others confirmed"),
+        shown(f"{len(answer['reversed']):,} reversed, {answer['left']:,} left unreviewed"),
+        *(
+            shown(f"  reversed: {one['decision']} {one['decision_id']}: {one['reasoning']}")
+            for one in answer["reversed"]
+        ),
+        *(
+            shown(f"  refused: {one['decision_id']}: {one['detail']} ({one['reason']})")
+            for one in answer["refused"]
+        ),
+    )
+
+
+@review_app.command("next", epilog="Example: palimpsest review next")
+def next_question(
+    context: typer.Context,
+    owner: OneOwner = None,
+    skip: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Leave out the first N: you cannot tell.")
+    ] = 0,
+) -> None:
+    """Show what waits for a person: first what is pending, then joins that nobody reviewed."""
+    call = invocation(context)
+    with call.store() as store:
+        call.require_owner(store, owner)
+        row = store.next_review(owner_id=owner, skip=skip)
+    call.output.answer(row, lambda: fields(row) if row else shown("nothing waits", "dim"))
+    if row is not None:
+        pair = f"{row['decision_id']} {row['existing_id']}"
+        call.output.remark(f"palimpsest review same|different {pair}")
+
+
+@review_app.command(epilog="Example: palimpsest review same 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 A")
+def same(
+    context: typer.Context, decision: Decision, existing: Existing, because: Because = None
+) -> None:
+    """Say that the two texts are the same: a pending pair is merged, a join confirmed."""
+    call = invocation(context)
+    with call.store() as store:
+        decision, existing = _pair(store, decision, existing)
+        answer = store.review_same(decision, existing, actor=call.settings.actor, because=because)
+    call.output.answer(answer, lambda: rendering.changed("the same", answer))
+
+
+@review_app.command(
+    epilog="Example: palimpsest review different 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 A"
+)
+def different(
+    context: typer.Context, decision: Decision, existing: Existing, because: Because = None
+) -> None:
+    """Say that they are not: a pending pair is separated, a join taken out."""
+    call = invocation(context)
+    with call.store() as store:
+        decision, existing = _pair(store, decision, existing)
+        answer = store.review_different(
+            decision, existing, actor=call.settings.actor, because=because
+        )
+    call.output.answer(answer, lambda: rendering.changed("different", answer))
+
+
+def _pair(store: Palimpsest, decision: str, existing: str) -> tuple[str, str]:
+    """The pair's ids, whole."""
+    from palimpsest.naming import full_id
+
+    desk = store.desk
+    return full_id(desk, decision, "decision"), full_id(desk, existing, "candidate")

@@ -127,7 +127,7 @@ def see(pair: Pair, vectors: dict[str, Embedding]) -> Seen:
 
 
 def by_policy(policy: Policy, seen: Seen) -> Fate:
-    """What the policy does with a pair of two sessions (design section 5)."""
+    """What the policy does with a pair of two sessions (docs/design.md, Policies and cues)."""
     passes = seen.comparison.near_identical and not seen.comparison.cues
     fate: Fate = "exact" if _is_exact(seen) else "kept"
     for check in policy.checks:

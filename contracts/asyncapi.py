@@ -1,4 +1,4 @@
-"""The topics of the cluster as an AsyncAPI 3 document (design section 7)."""
+"""The topics of the cluster as an AsyncAPI 3 document (docs/design.md, Two runtimes)."""
 
 from __future__ import annotations
 

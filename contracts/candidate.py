@@ -1,4 +1,4 @@
-"""What a producer offers: one text and what is known about it (design section 1)."""
+"""What a producer offers: one text and what is known about it (docs/design.md, Words)."""
 
 from __future__ import annotations
 

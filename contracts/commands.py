@@ -1,4 +1,4 @@
-"""What can be asked of an owner's ledger. One command concerns one owner (design section 4).
+"""What can be asked of an owner's ledger. One command concerns one owner (docs/design.md).
 
 `Admit` and the words about sessions come from producers, `Settle` and `Compose` from the judge,
 the rest from operators. Each operator's invocation has a fresh `command_id`.
@@ -119,7 +119,7 @@ class Withdraw(OwnerCommand):
 
 
 class Redecide(OwnerCommand):
-    """Decide on a candidate as it would have been without joins that were taken out (design 9).
+    """Decide again on a candidate, without joins that were taken out (docs/design.md, Un-merge).
 
     `consequence_of` is the first of these. The join that the candidate made, if any, is out.
     `cause` is the request that it belongs to.

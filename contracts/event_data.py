@@ -1,4 +1,4 @@
-"""What events say: the words of decisions, and the `data` of each event (design section 3).
+"""What events say: the words of decisions, and the `data` of each event (docs/design.md).
 
 Names are wire values. `contracts.events` has them all, with the events that carry them.
 """
@@ -139,7 +139,7 @@ class JoinedData(Model):
 
 
 class RedecidedData(Model):
-    """What a candidate's decision would have been without joins that were taken out (design 9).
+    """A candidate's decision without joins that were taken out (docs/design.md, Un-merge).
 
     `join` is the one that it would have made, with the place of its arrival; the one that it made,
     if any, was `reversed` before. `pending` opens the question of `evidence.asked`. `cause` is the

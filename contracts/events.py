@@ -1,4 +1,4 @@
-"""Every event of the log, as CloudEvents 1.0 (design section 3). Names are wire values."""
+"""Every event of the log, as CloudEvents 1.0 (docs/design.md, Decisions). Names are wire values."""
 
 from __future__ import annotations
 

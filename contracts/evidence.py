@@ -1,4 +1,4 @@
-"""What a decision rested on: neighbours, scores, cues, verdicts, versions (design section 1)."""
+"""What a decision rested on: neighbours, scores, cues, verdicts, versions (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Cue(StrEnum):
 
 
 STRONG_CUES = frozenset({Cue.NUMBER, Cue.DATE, Cue.UNIT, Cue.VERSION, Cue.NEGATION})
-"""Cues that most often mean an update of a fact, not a rewording (design section 5)."""
+"""Cues that most often mean an update of a fact, not a rewording (docs/design.md)."""
 
 BLIND = frozenset({Cue.UNKNOWN_TOKEN, Cue.TRUNCATED})
-"""Cues that the model cannot tell: in no policy is such a pair joined by its cosine (section 5)."""
+"""Cues that the model cannot tell: no policy joins such a pair by its cosine (docs/design.md)."""
 
 
 class Neighbour(Model):

@@ -1,4 +1,4 @@
-"""A policy as data: checks, zones of similarity, what a missing judge means (design section 5)."""
+"""A policy as data: checks, zones of similarity, what a missing judge means (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to the judge, as they wait in a store and on `memory.verifications` (design section 6).
+"""Questions to the judge, as they wait in a store and on `memory.verifications` (docs/design.md).
 
 They are wire format: whoever reads one needs nothing else to ask the judge.
 """

@@ -1,4 +1,4 @@
-"""Events as bytes: CloudEvents 1.0, structured JSON, one line (design section 7).
+"""Events as bytes: CloudEvents 1.0, structured JSON, one line (docs/design.md, Two runtimes).
 
 The type carries the major version. Lines of an older version are upcast when they are read, and
 never rewritten; a version that this code does not know is refused, never guessed.

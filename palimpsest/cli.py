@@ -1,4 +1,4 @@
-"""The command line: `palimpsest [--store DIR] [--json] COMMAND` (design section 13)."""
+"""The command line: `palimpsest [--store DIR] [--json] COMMAND` (docs/design.md, Command line)."""
 
 from __future__ import annotations
 

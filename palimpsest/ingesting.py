@@ -1,4 +1,4 @@
-"""Many rows at once: files in, a summary out (design section 13, `ingest`)."""
+"""Many rows at once: files in, a summary out (docs/design.md, Command line, `ingest`)."""
 
 from __future__ import annotations
 

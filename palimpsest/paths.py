@@ -1,4 +1,4 @@
-"""What a store's folder holds (design section 7)."""
+"""What a store's folder holds (docs/design.md, Two runtimes)."""
 
 LOG_FILE = "log.sqlite"
 PROJECTIONS_FOLDER = "projections"

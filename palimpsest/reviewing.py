@@ -1,4 +1,4 @@
-"""Reviews: exact repeats without a model, other rejections by a stronger one (design section 5)."""
+"""Reviews: exact repeats without a model, other rejections by a stronger one (docs/design.md)."""
 
 from __future__ import annotations
 

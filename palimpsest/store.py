@@ -1,4 +1,4 @@
-"""A store of memories, from Python: everything that the command line can do (design section 13)."""
+"""A store of memories, from Python: everything that the command line can do (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The read side: LanceDB and DuckDB, made from the log alone (design section 8)."""
+"""The read side: LanceDB and DuckDB, made from the log alone (docs/design.md, Projections)."""

@@ -1,4 +1,4 @@
-"""What a recorded decision says, as the columns of its row (design sections 3 and 13)."""
+"""What a recorded decision says, as the columns of its row (docs/design.md)."""
 
 from __future__ import annotations
 

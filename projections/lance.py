@@ -1,4 +1,4 @@
-"""LanceDB: tables whose position is known, and that can be taken back to it (design section 8).
+"""LanceDB: tables whose position is known, and that can be taken back to it (docs/design.md).
 
 LanceDB has no commit over two tables and never syncs. So each commit ends with a small file that
 names the position and, for each table, its version and files. Versions after it are taken back at

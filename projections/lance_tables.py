@@ -1,4 +1,4 @@
-"""The two tables of LanceDB, for recall: living memories, and living distinct texts (design 8)."""
+"""The two tables of LanceDB for recall: living memories and distinct texts (docs/design.md)."""
 
 from __future__ import annotations
 

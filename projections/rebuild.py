@@ -1,4 +1,4 @@
-"""Projections anew from the log: built beside the live ones, compared, swapped in (design 8)."""
+"""Rebuilds projections from the log, compares them and swaps them in (docs/design.md)."""
 
 from __future__ import annotations
 

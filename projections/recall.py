@@ -1,4 +1,4 @@
-"""Memories by meaning: from LanceDB as it is now, or from the log as it was (design section 2).
+"""Memories by meaning: from LanceDB as it is now, or from the log as it was (docs/design.md).
 
 A memory is found by any of its wordings, and returns its face.
 """

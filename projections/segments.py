@@ -1,4 +1,4 @@
-"""Parquet segments: a folder for each commit, there whole or not at all (design section 8).
+"""Parquet segments: a folder for each commit, there whole or not at all (docs/design.md).
 
 `segments/<from>-<to>.<generation>/` holds what the events after position `from`, up to and with
 `to`, changed: a file for each table that has rows, and a manifest. Positions are in the name, so

@@ -1,4 +1,4 @@
-"""Everything read and compared with the fold of the log; every difference listed (design 8)."""
+"""Compares everything with the fold of the log and lists each difference (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Texts of queries are put together of names in this package and of quoted paths, never of input.
 # ruff: noqa: S608
-"""The analysts' views as SQL, over the segments of one store (design sections 8 and 13).
+"""The analysts' views as SQL, over the segments of one store (docs/design.md).
 
 Every view that puts tables together reads one position first and every table up to it, so that no
 commit that happens meanwhile shows in one table and not in the other. DuckDB lists the files of a

@@ -1,4 +1,4 @@
-"""A newcomer's neighbours in its scope, from indexes that follow the ledger (design sections 2, 5).
+"""A newcomer's neighbours in its scope, from indexes that follow the ledger (docs/design.md).
 
 An index is a function of the ledger: it reads on from where it stopped, so nobody has to tell it
 about events. `search: candidates` looks through distinct candidates, `search: memories` through

@@ -1,4 +1,4 @@
-"""A local copy of decisions, in the embedded log's format (design section 7).
+"""A local copy of decisions, in the embedded log's format (docs/design.md, Two runtimes).
 
 Disposable: it is filled from the topic, bound to the topic's id, and never ahead of it.
 """

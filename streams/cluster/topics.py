@@ -1,4 +1,4 @@
-"""The topics as data: what each is for, how it is kept, what it is called (design section 7)."""
+"""The topics as data: what each is for, how it is kept, what it is called (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A candidate's first decision (design section 3)."""
+"""A candidate's first decision (docs/design.md, Decisions)."""
 
 from __future__ import annotations
 

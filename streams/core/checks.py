@@ -1,4 +1,4 @@
-"""A policy's checks, in the order that it gives them (design section 5)."""
+"""A policy's checks, in the order that it gives them (docs/design.md, Policies and cues)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A join that a batch run makes between candidates that are there already (design section 2)."""
+"""A join that a batch run makes between candidates that are there already (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`decide`: a command and a ledger give events. Total, pure, idempotent (design section 4)."""
+"""`decide`: a command and a ledger give events. Total, pure, idempotent (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person asks for, expanded to one command per join or candidate of an owner (design 9)."""
+"""Expands a person's request to one command per join or candidate of an owner (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def in_one(commands: Sequence[Told]) -> list[Told]:
 def reinstate_commands(
     ledger: Ledger, request: ReinstateRequest, policy: Policy
 ) -> list[Unmerge | Redecide | Reinstate]:
-    """A reversal taken back, with all that its request did because of it (design section 2a).
+    """A reversal taken back, with all that its request did because of it (docs/design.md).
 
     Joins that were made since then go out, the latest first; questions are what they were; then the
     join comes back, and those that went out with it. So do joins of the two memories that answers

@@ -1,4 +1,4 @@
-"""The face: a fold over a memory's standing joins, in the order of their place (design 2).
+"""The face: a fold over a memory's standing joins, in the order of their place (docs/design.md).
 
 Newer means happened later: where a side says its moment, the later one speaks. A person's word
 outranks automation: what a person chose survives every automatic join, and what it displaced does

@@ -1,4 +1,4 @@
-"""The ledger of one owner: candidates, joins, separations and the indexes over them (design 1).
+"""The ledger of one owner: candidates, joins, separations and their indexes (docs/design.md).
 
 It is what the log folds into. Only `streams.core.evolve` changes it.
 """
@@ -261,7 +261,7 @@ class Lost:
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """What somebody said of a pair; the latest of the highest rank holds (design section 2).
+    """What somebody said of a pair; the latest of the highest rank holds (docs/design.md).
 
     `order` counts the owner's events. `text` is the composed text that it was said of: it holds
     while that one stands.

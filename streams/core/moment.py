@@ -1,4 +1,4 @@
-"""When a candidate happened, which is seldom when it was recorded (design section 2)."""
+"""When a candidate happened, which is seldom when it was recorded (docs/design.md, Faces)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person says of pairs and decisions: merge, separate, un-merge, reinstate (design 2, 9)."""
+"""A person's statements: merge, separate, un-merge, reinstate (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _kept(command: Separate, policy: Policy, entry: Entry, step: int, now: datet
 
 
 def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
-    """`reversed`: one join out and its pair separated (design section 9)."""
+    """`reversed`: one join out and its pair separated (docs/design.md, Un-merge)."""
     edge = _edge(ledger, command.decision_id)
     if isinstance(edge, Refusal):
         return edge

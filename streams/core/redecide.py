@@ -1,4 +1,4 @@
-"""A decision as it would have been, without joins that were taken out (design section 9)."""
+"""A decision as it would have been, without joins that were taken out (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is not the same as whom: what was said of pairs, and of memories taken apart (design 2).
+"""Separations: statements about pairs, and memories that were taken apart (docs/design.md).
 
 The latest word of the highest rank holds. Nothing automatic unites two that are separated.
 """

@@ -1,4 +1,4 @@
-"""Verdicts about a pending candidate become its settlement (design sections 3 and 4)."""
+"""Verdicts about a pending candidate become its settlement (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> S
 
 
 def _meaning(answer: Answer, policy: Policy, entry: Entry) -> tuple[Settlement, FaceRule | None]:
-    """The settlement that a joining answer means, and who wins the face (design section 6)."""
+    """The settlement that a joining answer means, and who wins the face (docs/design.md)."""
     match answer.verdict.answer:
         case "same":
             return "llm_reject", "keep"
@@ -280,7 +280,7 @@ def _settled(
         decision=decision,
         candidate_id=entry.id,
         join=join,
-        # A text that cannot stand here might in the history without some join (design section 9).
+        # A text that cannot stand here might in the history without some join (docs/design.md).
         composition=command.composition if join is None or join.face == "text" else None,
         evidence=Evidence(policy=policy.hash, check="judge", verdicts=command.verdicts),
         rank=command.rank,

@@ -1,4 +1,4 @@
-"""What has become of a candidate's question: a walk over its neighbours, best first (design 2a).
+"""The state of a candidate's question: a walk over its neighbours, best first (docs/design.md).
 
 Questions and answers are facts about pairs, as joins are. Nothing clears them; what is open, held
 back or closed follows from them and from the memories that there are now.

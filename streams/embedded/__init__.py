@@ -1,1 +1,1 @@
-"""The embedded runtime: one process decides, an SQLite file is the log (design section 7)."""
+"""The embedded runtime: one process decides, an SQLite file is the log (docs/design.md)."""

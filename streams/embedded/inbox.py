@@ -1,4 +1,4 @@
-"""Where any process leaves candidates and requests for the one that decides (design section 7)."""
+"""Where any process leaves candidates and requests for the one that decides (docs/design.md)."""
 
 from __future__ import annotations
 

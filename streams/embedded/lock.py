@@ -1,4 +1,4 @@
-"""The writer's lock: of all processes that have a store open, one decides (design section 7)."""
+"""The writer's lock: of all processes that have a store open, one decides (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows in, outcomes out: reading, embedding and deciding overlap (design section 6a)."""
+"""Rows in, outcomes out: reading, embedding and deciding overlap (docs/design.md, Embedding)."""
 
 from __future__ import annotations
 

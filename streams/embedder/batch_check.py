@@ -1,4 +1,4 @@
-"""The check that an engine's vectors do not depend on the batch (design 6a).
+"""The check that an engine's vectors do not depend on the batch (docs/design.md, Embedding).
 
 Dynamic quantisation scales by what is in the batch: a text's vector, and with it a decision, would
 depend on timing. Such an engine is refused before it embeds anything.

@@ -1,4 +1,4 @@
-"""What an engine is and what it gives, as the rest of the pipeline knows it (design 6a)."""
+"""What an engine is and what it gives, as the rest of the pipeline knows it (docs/design.md)."""
 
 from __future__ import annotations
 

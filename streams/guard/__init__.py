@@ -1,4 +1,4 @@
-"""The guard: a model-free comparison of two texts that stops false merges (design section 5)."""
+"""The guard: a model-free comparison of two texts that stops false merges (docs/design.md)."""
 
 from palimpsest.streams.guard.comparison import Comparison, compare
 from palimpsest.streams.guard.reading import Reading, read

@@ -1,4 +1,4 @@
-"""One row's bytes as what a producer says with them (design section 1, CloudEvents 1.0)."""
+"""One row's bytes as what a producer says with them (docs/design.md, Words, CloudEvents 1.0)."""
 
 from __future__ import annotations
 

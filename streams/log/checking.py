@@ -1,4 +1,4 @@
-"""The whole log read and checked, with nothing of what projections are made by (design 8)."""
+"""The whole log read and checked, with nothing of what projections are made by (docs/design.md)."""
 
 from __future__ import annotations
 

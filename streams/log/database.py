@@ -1,4 +1,4 @@
-"""One SQLite file that several processes read and write at once (design section 7).
+"""One SQLite file that several processes read and write at once (docs/design.md, Two runtimes).
 
 Write-ahead logging lets readers go on while one process writes; `synchronous=FULL` means that what
 was committed is on the disk. Memory-mapped reading stays off: a file that was cut short would end

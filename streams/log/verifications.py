@@ -1,4 +1,4 @@
-"""What waits for the judge: a table beside the events, which it follows from (design section 6).
+"""What waits for the judge: a table beside the events, which it follows from (docs/design.md).
 
 Who appends events keeps it, in their transaction, by what their fold touched; who asks the judge
 reads it, from any process.

@@ -1,4 +1,4 @@
-"""Policies as files: the presets that are shipped, and people's own (design section 5)."""
+"""Policies as files: the presets that are shipped, and people's own (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""An owner's recorded history told again, to see what rested on what (design section 9)."""
+"""An owner's recorded history told again, to see what rested on what (docs/design.md, Un-merge)."""

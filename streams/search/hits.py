@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 DECIMALS = 4
-"""Scores are rounded to so many decimals before anything is compared with them (design 4)."""
+"""Scores are rounded to so many decimals before anything is compared with them (docs/design.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""People's requests, expanded to commands and carried out at a desk (design sections 9 and 13)."""
+"""People's requests, expanded to commands and carried out at a desk (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ledgers in memory: loaded on demand, bounded, the least recently used leave (design 7)."""
+"""Ledgers in memory: loaded on demand, bounded, the least recently used leave (docs/design.md)."""
 
 from __future__ import annotations
 

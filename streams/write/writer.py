@@ -1,4 +1,4 @@
-"""The writer of both runtimes: inputs and commands in, commits out (design section 7).
+"""The writer of both runtimes: inputs and commands in, commits out (docs/design.md, Two runtimes).
 
 A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate
 (`Decider`, which fills a `Commit`). A runtime adds its answers, dead letters and offsets to that

@@ -1,1 +1,1 @@
-"""What every runtime must keep, whatever it stores its log in (design section 7)."""
+"""What every runtime must keep, whatever it stores its log in (docs/design.md, Two runtimes)."""

@@ -1,4 +1,4 @@
-"""A candidate's first decision (design sections 3 to 5)."""
+"""A candidate's first decision (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Composed texts: their sources, what happens without one, and their aliases (design section 2)."""
+"""Composed texts: their sources, what happens without one, and their aliases (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_text_that_speaks_for_another_memory_is_unusable() -> None:
 
 
 def test_a_text_that_cannot_stand_stays_with_its_verdict() -> None:
-    """Without some join it could: the history told again without that has it (design section 9)."""
+    """Without some join it could: the history told again without that has it (docs/design.md)."""
     history = given(say("a", "Tea"), say("b", "Chai", {"a": ASK}), say("x", "Tea, chai"))
     history.when(judge("b", a="compose", text="Tea, chai", sources="a b")).then("b llm_keep")
     settled = history.log[-1]

@@ -1,4 +1,4 @@
-"""Requests that name many joins or candidates, expanded to commands (design section 9)."""
+"""Requests that name many joins or candidates, expanded to commands (docs/design.md, Un-merge)."""
 
 from __future__ import annotations
 

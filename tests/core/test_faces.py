@@ -1,4 +1,4 @@
-"""The face as a fold over standing joins, and what comes back (design section 2)."""
+"""The face as a fold over standing joins, and what comes back (docs/design.md, Faces)."""
 
 from __future__ import annotations
 

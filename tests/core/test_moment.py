@@ -1,4 +1,4 @@
-"""A candidate's moment: when it happened, as far as the log can know (design section 2)."""
+"""A candidate's moment: when it happened, as far as the log can know (docs/design.md, Faces)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person says: merge, separate, un-merge, reinstate, retract (design sections 2 and 9)."""
+"""What a person says: merge, separate, un-merge, reinstate, retract (docs/design.md)."""
 
 from __future__ import annotations
 

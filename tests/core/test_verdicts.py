@@ -1,4 +1,4 @@
-"""How a pending candidate is settled, late, blocked and resumed (design sections 3, 4 and 6)."""
+"""How a pending candidate is settled, late, blocked and resumed (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines give the same vectors: on a thousand real texts (design 6a)."""
+"""The engines give the same vectors: on a thousand real texts (docs/design.md, Embedding)."""
 
 from __future__ import annotations
 

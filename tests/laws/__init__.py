@@ -1,1 +1,1 @@
-"""Laws L1 to L15 of the design (section 9) over generated histories, and what breaks them."""
+"""Laws L1 to L15 over generated histories, and what breaks them (docs/design.md, Laws)."""

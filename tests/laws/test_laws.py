@@ -1,5 +1,5 @@
 # ruff: noqa: N802 (a law has the name that the design gives it)
-"""Laws L1 to L15 (design section 9), each over generated histories.
+"""Laws L1 to L15 (docs/design.md, Laws), each over generated histories.
 
 "Equal" means members, faces, ids and vectors of the memories. `test_breaks.py` proves that each
 law can fail.
@@ -173,7 +173,7 @@ def test_the_fold_says_all_that_it_touched(policy: Policy, story: list[Act]) -> 
 
 @given(any_policy, stories)
 def test_the_face_is_a_function_of_the_component(policy: Policy, story: list[Act]) -> None:
-    """Continued newcomer by newcomer, or folded from the start: the same face (section 2)."""
+    """Continued newcomer by newcomer, or folded from the start: the same face."""
     checks.face_is_a_fold(policy, story)
 
 
@@ -181,7 +181,7 @@ def test_the_face_is_a_function_of_the_component(policy: Policy, story: list[Act
 def test_the_fold_knows_which_texts_are_to_be_composed_anew(
     policy: Policy, story: list[Act]
 ) -> None:
-    """And who needs one is asked about: each memory that says so has such a join (section 6)."""
+    """And who needs one is asked about: each memory that says so has such a join."""
     checks.lost_texts_are_kept(policy, story)
 
 
@@ -190,13 +190,13 @@ def test_the_fold_knows_which_texts_are_to_be_composed_anew(
 def test_a_memory_taken_apart_stays_apart_until_it_is_put_back(
     policy: Policy, story: list[Act], which: int
 ) -> None:
-    """Un-merging sticks, pair by pair, for a memory as for a join (section 2a)."""
+    """Un-merging sticks, pair by pair, for a memory as for a join."""
     checks.taken_apart_stays_apart(policy, story, which)
 
 
 @given(any_policy, stories)
 def test_the_face_that_a_person_chose_survives_automation(policy: Policy, story: list[Act]) -> None:
-    """A person's word outranks automation, for the face too (section 2)."""
+    """A person's word outranks automation, for the face too."""
     checks.a_persons_face_survives(policy, story)
 
 

@@ -2,7 +2,7 @@
 
 Nothing of ours is imported, so that no mistake of the projector, or of the core under it, can be
 made here by the same code. Components are searched anew and faces folded anew after every event;
-what is right is read off docs/analysts.md and section 2 of the design.
+what is right is read off docs/analysts.md and docs/design.md, Faces.
 """
 
 from __future__ import annotations

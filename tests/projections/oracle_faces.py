@@ -1,4 +1,4 @@
-"""Who speaks for a memory, from section 2 of the design, without the core's code."""
+"""Who speaks for a memory, from docs/design.md (Faces), without the core's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was said not to be the same as whom, and what a question has come to (design 2 and 2a).
+"""Who was said not to be the same as whom, and what a question has come to (docs/design.md).
 
 Without the core's code: every candidate is walked anew after every event.
 """

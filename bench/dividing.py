@@ -61,6 +61,7 @@ def _store() -> Iterator[Palimpsest]:
             Log.create(path / LOG_FILE, shared=True),
             Policy.model_validate(rules),
             lambda: Embedder(StubEngine()),
+            wait="visible",
         )
         with Palimpsest(path, desk) as store:
             yield store

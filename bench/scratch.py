@@ -54,7 +54,7 @@ class ScratchStore:
         begun = time.perf_counter()
         for _ in self.outcomes(said, source):
             pass
-        self.session.end()
+        self.session.show()
         return time.perf_counter() - begun
 
     def outcomes(self, said: Iterable[Said], source: str = "bench") -> Iterator[Outcome]:

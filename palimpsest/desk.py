@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
+import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from threading import Lock
+from typing import Any, Literal, TypeVar
 
 import orjson
 
-from palimpsest.contracts.errors import RefusedError, StoreError, TransientError, UsageError
+from palimpsest.contracts.errors import (
+    PalimpsestError,
+    RefusedError,
+    StoreError,
+    TransientError,
+    UsageError,
+)
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.interrupts import between_windows
@@ -37,13 +47,35 @@ from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.operations import carry_out
 from palimpsest.writing import WritingSession
 
+_log = logging.getLogger(__name__)
+
 Asked = TypeVar("Asked")
 POLL_SECONDS = 0.02
 """How often an answer is looked for, and whether the writer has gone."""
+RELEASED_SECONDS = 2.0
+"""How long the lock is waited for that a process holds whose calls have returned."""
 PATIENCE_SECONDS = 30.0
 """How long the projections of a new store are waited for."""
 AWAITED = 500
 """Answers that are looked for at once: the first ones, for they come in order."""
+
+Wait = Literal["durable", "visible"]
+"""When a call that writes returns: once it cannot be lost, or once every reader sees it, too."""
+_unfinished: set[FrontDesk] = set()
+"""Whose calls have returned and whose projections are still being written."""
+
+
+@atexit.register
+def _finish() -> None:
+    """Who exits without closing its stores leaves nothing to be projected by the next process."""
+    for desk in [*_unfinished]:
+        try:
+            desk.finish()
+        except PalimpsestError as error:
+            _log.warning("%s: the next process that opens it repairs it: %s", desk.folder, error)
+
+
+os.register_at_fork(after_in_child=_unfinished.clear)
 
 
 class FrontDesk:
@@ -55,6 +87,7 @@ class FrontDesk:
         log: Log,
         policy: Policy,
         load: Callable[[], Embedder],
+        wait: Wait = "durable",
     ) -> None:
         self.folder = folder
         self.log = log
@@ -65,15 +98,21 @@ class FrontDesk:
         self._lock = WriterLock(folder)
         self._embedder: Embedder | None = None
         self._session: WritingSession | None = None
+        self._visible = wait == "visible"
+        self._calls = 0
+        self._releasing = Lock()
         self.recollections = Recollections()
 
     def close(self) -> None:
-        """End the threads and let the files go."""
-        if self._session is not None:
-            self._session.close()
-        if self._embedder is not None:
-            self._embedder.close()
-        self.log.close()
+        """Make visible what was written, end the threads and let the files go."""
+        try:
+            if self._session is not None:
+                self._session.close()
+        finally:
+            self._release()
+            if self._embedder is not None:
+                self._embedder.close()
+            self.log.close()
 
     def embedder(self) -> Embedder:
         """The embedder, loaded when it is first needed."""
@@ -110,22 +149,56 @@ class FrontDesk:
     def writing(self, *, serves: bool = True) -> Iterator[WritingSession | None]:
         """The writing session while the lock is held; None where another process holds it.
 
-        Others are served before it is let go, unless `serves` is False: they take it then.
+        Others are served before it is let go, unless `serves` is False: they take it then. What was
+        written is durable afterwards. It is projected aside: the lock is let go when that is done,
+        and a call that comes before takes up the session as it is.
         """
-        if not self._lock.try_acquire():
+        if not self._enter():
             yield None
             return
         try:
             session = self._opened()
-            try:
-                session.begin()
-                yield session
-                if serves:
-                    session.serve()
-            finally:
-                session.end()
+            session.begin()
+            yield session
+            if serves:
+                session.serve()
+            if self._visible:
+                session.show()
         finally:
+            self._leave()
+
+    def _enter(self) -> bool:
+        """Begin a call with the writer's lock; False where another process holds it."""
+        with self._releasing:
+            entered = self._lock.try_acquire()
+            self._calls += entered
+            return entered
+
+    def _leave(self) -> None:
+        """End a call; the lock is released once everything that was written is projected."""
+        try:
+            if self._session is not None:
+                self._session.keep_up()
+        finally:
+            self._calls -= 1
+            if self._session is None:
+                self._release()
+            else:
+                _unfinished.add(self)
+                self._session.when_projected(self._release)
+
+    def _release(self) -> None:
+        """Release the lock unless a later call needs it; called on any thread."""
+        with self._releasing:
+            if self._calls or (self._session is not None and not self._session.end()):
+                return
             self._lock.release()
+            _unfinished.discard(self)
+
+    def finish(self) -> None:
+        """Make everything visible that was written."""
+        if self._session is not None:
+            self._session.show()
 
     def _opened(self) -> WritingSession:
         if self._session is None:
@@ -145,11 +218,30 @@ class FrontDesk:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             with self.writing() as session:
-                if session is not None or views_file(self.projections).is_file():
+                if session is not None:
+                    session.show()
                     return
+            if views_file(self.projections).is_file():
+                return
             if time.monotonic() > deadline:
                 raise self._busy()
             time.sleep(POLL_SECONDS)
+
+    def wait_for(self, position: int, timeout: float) -> None:
+        """Return when the projections have the log up to a position."""
+        self.refresh()
+        head = self.log.head()
+        if position > head:
+            raise UsageError(f"wait_for: the log ends at position {head}, {position} is not in it")
+        deadline = time.monotonic() + timeout
+        while min(self.positions().values()) < position:
+            if time.monotonic() > deadline:
+                raise TransientError(
+                    f"position {position} is not to be read after {timeout:g} s: another process"
+                    " has decided more than it has projected"
+                )
+            time.sleep(POLL_SECONDS)
+            self.refresh()
 
     @contextmanager
     def loaded(self, owner_id: str) -> Iterator[Ledger | None]:
@@ -258,9 +350,7 @@ class FrontDesk:
         self, which: Sequence[str], progress: Callable[[str, float], None] | None
     ) -> dict[str, Any]:
         """Make projections anew. TransientError while another process writes."""
-        with self.writing() as session:
-            if session is None:
-                raise self._busy()
+        with self._alone() as session:
             return session.projector.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
@@ -268,11 +358,23 @@ class FrontDesk:
 
         StoreError where the log itself is damaged: nothing can be compared with it.
         """
-        with self.writing() as session:
-            if session is None:
-                raise self._busy()
+        with self._alone() as session:
             check_log(self.log, progress)
+            session.show()
             return verify(self.log, self.projections, progress)
+
+    @contextmanager
+    def _alone(self) -> Iterator[WritingSession]:
+        """The writing session; TransientError where another process goes on writing."""
+        deadline = time.monotonic() + RELEASED_SECONDS
+        while True:
+            with self.writing() as session:
+                if session is not None:
+                    yield session
+                    return
+            if time.monotonic() > deadline:
+                raise self._busy()
+            time.sleep(POLL_SECONDS)
 
     def _busy(self) -> TransientError:
         """Of a store that follows, it is the projector that writes: it ends when it is told to."""

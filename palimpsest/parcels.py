@@ -18,7 +18,7 @@ def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:
         (base64.b64encode(row.raw).decode(), row.source, row.repeat, row.reading)
         for row in (one.row for one in inputs)
     ]
-    return orjson.dumps({"rows": rows, "renames": renames})
+    return orjson.dumps({"rows": rows, "renames": dict(renames)})
 
 
 def unpack(body: bytes) -> list[Input]:

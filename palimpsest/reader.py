@@ -30,6 +30,8 @@ def _known(decision: str) -> str:
     return decision
 
 
+Position = Annotated[int, Field(ge=0, le=MOST)]
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
 KnownDecision = Annotated[str, AfterValidator(_known)]
 """A kind of decision, by its name in the log."""
 
@@ -72,6 +74,19 @@ class Reader:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def position(self) -> int:
+        """The log's last position: everything that calls have written is durable up to it."""
+        return self._desk.log.head()
+
+    def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
+        """Return when what is read here shows the log up to a position that a writer named.
+
+        A store's own calls see what it wrote; this is for another process, which is told of a
+        `position`. TransientError where it is not there after `timeout` seconds.
+        """
+        self._desk.wait_for(position, timeout)
 
     def recall(
         self,

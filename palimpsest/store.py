@@ -28,7 +28,7 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
-from palimpsest.desk import FrontDesk
+from palimpsest.desk import FrontDesk, Wait
 from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
@@ -80,6 +80,7 @@ class Palimpsest(Batches):
         model: str = DEFAULT_MODEL,
         progress: Progress | None = None,
         cluster: Connection | None = None,
+        wait: Wait = "durable",
     ) -> Self:
         """Open the store in the folder `path`, made first unless `create` is False.
 
@@ -87,6 +88,11 @@ class Palimpsest(Batches):
         new store; later `set_policy` changes it. The model is loaded when the first text needs it.
         With a `cluster`, which this store follows, all that is said goes to its topics; `project`
         alone makes a store then, and without one nothing can be read.
+
+        A call that writes returns when what it wrote is `durable`: this store's own calls see it,
+        and other readers a moment later (`wait_for`). With `wait="visible"` it returns when they
+        do; `close` and the end of the process wait for that in any case.
+
         Raises StoreError where there is no store, or none that can be read; UsageError in a process
         that was forked after a store was opened.
         """
@@ -103,7 +109,7 @@ class Palimpsest(Batches):
         if create:
             exchange.make_folder(folder)
         log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
-        return cls(folder, FrontDesk(folder, log, wanted, embedder))
+        return cls(folder, FrontDesk(folder, log, wanted, embedder, wait))
 
     # -- what producers say ----------------------------------------------------------------------
 

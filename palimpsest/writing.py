@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
+from palimpsest.contracts.errors import InvalidInputError, PalimpsestError, StoreError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
@@ -70,20 +70,45 @@ class WritingSession:
         self._desk = WriterDesk(self.writer)
 
     def begin(self) -> None:
-        """Take up where the log is now: fold what others wrote, repair the projections."""
+        """Take up where the log is now: fold what others wrote, repair the projections.
+
+        Nothing is to be done while the lock was held since the last call.
+        """
+        if self._told is not None:
+            return
         recorded = self.writer.log.last_policy()
         if recorded is not None and recorded.data.hash != self.writer.policy.hash:
             self.writer.use_policy(Policy.model_validate(recorded.data.policy))
-        self._told = None
         self._inbox.forget(self._clock() - KEPT)
         self.writer.owners.catch_up()
         self._catch_up()
 
-    def end(self) -> None:
-        """Make everything that was decided visible, before another may write."""
-        self.projector.flush()
+    def show(self) -> None:
+        """Return when everything that was decided is visible.
+
+        StoreError where the projections cannot be written, and not be repaired from the log either.
+        """
+        self.keep_up()
+        try:
+            self.projector.flush()
+        except StoreError:
+            self._catch_up()
+
+    def keep_up(self) -> None:
+        """Project what was committed and not handed over: an interrupt may come in between."""
         if self._told is not None and self._told < self.writer.log.head():
             self._catch_up()
+
+    def when_projected(self, then: Callable[[], None]) -> None:
+        """Call `then` once both projections have what was decided, perhaps on another thread."""
+        self.projector.when_quiet(then)
+
+    def end(self) -> bool:
+        """Another may write from now on; False, and nothing is ended, while rows wait."""
+        if not self.projector.is_quiet():
+            return False
+        self._told = None
+        return True
 
     def _catch_up(self) -> None:
         """Have the projections follow the log itself; what was summed up before is forgotten."""
@@ -107,7 +132,11 @@ class WritingSession:
             self._changes.add(position, event, touched)
         rows = self._changes.take()
         if rows is not None:
-            self.projector.submit(rows)
+            try:
+                self.projector.submit(rows)
+            except StoreError:  # what it met before; the log has all that it has not
+                self._catch_up()
+                return
         self._told = self._seen = done[-1][0]
 
     def requests(self, requests: Sequence[AnyRequest]) -> list[Answer]:

@@ -9,8 +9,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeGuard
 
 import numpy as np
 import orjson
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from lancedb.table import Table
 
 Query = NDArray[np.float32]
+Scores = NDArray[np.float64]
+_LEFT_OUT = -2.0
+"""Less than any cosine."""
 DECIMALS = 4
 MOST_RECOLLECTED = 64
 """Owners whose texts are kept as numbers for the next question."""
@@ -220,6 +224,14 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+class _Known(NamedTuple):
+    """A memory as it was looked at: it is looked at again once an event has touched it."""
+
+    memory: Memory
+    seen: int
+    rows: list[int]
+
+
 class Recollection:
     """The living memories of a ledger with the vectors of their texts, as numbers.
 
@@ -230,6 +242,7 @@ class Recollection:
         self.ledger = ledger
         self.dimension = dimension
         self._seen = -1
+        self._known: dict[str, _Known] = {}
         self._rows: dict[int, int] = {}
         self._vectors: list[Vector] = []
         self._units = np.empty((0, dimension), np.float32)
@@ -241,40 +254,50 @@ class Recollection:
         self, query: Query, k: int, namespace: str | None, session_id: str | None = None
     ) -> list[Recalled]:
         """What `recall` returns of these memories."""
-        own = own_of(self.ledger, session_id) if session_id is not None else set()
+        scores = self._scores(query)
+        if namespace is not None or session_id is not None:
+            own = own_of(self.ledger, session_id) if session_id is not None else set()
+            for number, memory in enumerate(self._memories):
+                if namespace not in (None, memory.namespace) or memory.id in own:
+                    scores[number] = _LEFT_OUT
+        least = np.partition(scores, -k)[-k] if k < len(scores) else _LEFT_OUT
         found = [
-            (memory, score)
-            for memory, score in self._scores(query)
-            if namespace in (None, memory.namespace) and memory.id not in own
+            (self._memories[number], float(scores[number]))
+            for number in np.flatnonzero((scores >= least) & (scores > _LEFT_OUT))
         ]
         found.sort(key=lambda one: (-one[1], one[0].members[0].decided_at, one[0].id))
         return [_shown(memory, score) for memory, score in found[:k]]
 
-    def _scores(self, query: Query) -> Iterable[tuple[Memory, float]]:
-        """Every living memory that has a vector, with the cosine of its nearest text."""
+    def _scores(self, query: Query) -> Scores:
+        """For every living memory that has a vector, the cosine of its nearest text."""
         if self._seen != self.ledger.seen:
             self._follow()
             self._seen = self.ledger.seen
         cosines = self._units @ (query / (np.linalg.norm(query) or 1.0))
         best = np.full(len(self._memories), -1.0)
         np.maximum.at(best, self._by, cosines[self._said].astype(np.float64))
-        return zip(self._memories, best.round(DECIMALS).tolist(), strict=True)
+        return best.round(DECIMALS)
 
     def _follow(self) -> None:
-        memories: list[Memory] = []
-        said: list[int] = []
-        by: list[int] = []
+        before, self._known = self._known, {}
         for memory in self.ledger.memories():
-            if not memory.living:
-                continue
-            texts = (entry.distinct.vector for entry in memory.members if _stands(entry))
-            rows = [self._row(one) for one in (memory.face.vector, *texts) if self._fits(one)]
-            if rows:
-                said += rows
-                by += [len(memories)] * len(rows)
-                memories.append(memory)
-        self._memories, self._said, self._by = memories, np.array(said, int), np.array(by, int)
+            known = before.get(memory.id)
+            if known is None or known.memory is not memory or known.seen != memory.seen:
+                known = _Known(memory, memory.seen, self._rows_of(memory))
+            self._known[memory.id] = known
+        found = [known for known in self._known.values() if known.rows]
+        self._memories = [known.memory for known in found]
+        self._said = np.fromiter(chain.from_iterable(known.rows for known in found), np.intp)
+        counts = np.array([len(known.rows) for known in found], np.intp)
+        self._by = np.repeat(np.arange(len(found)), counts)
         self._decode()
+
+    def _rows_of(self, memory: Memory) -> list[int]:
+        """Where the vectors of its face and of its texts are; none of one that is not recalled."""
+        if not memory.living:
+            return []
+        texts = (entry.distinct.vector for entry in memory.members if _stands(entry))
+        return [self._row(one) for one in (memory.face.vector, *texts) if self._fits(one)]
 
     def _fits(self, vector: Vector | None) -> TypeGuard[Vector]:
         return vector is not None and vector.dimension == self.dimension

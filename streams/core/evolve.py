@@ -117,6 +117,7 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
     for memory in touched.memories.values():
         if memory is not None:
             memory.updated = event.time
+            memory.seen = ledger.seen
     return touched
 
 

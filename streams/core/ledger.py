@@ -181,10 +181,11 @@ class Memory:
 
     Its face is folded when somebody asks for it, and continued as long as nobody has to fold it
     anew. `texted`: a text was composed for one of its joins. `apart` is the request that is taking
-    it apart, of whose parts this is one. `updated` is the time of the last event that touched it.
+    it apart, of whose parts this is one. `updated` is the time of the last event that touched it,
+    `seen` the number of that event among the owner's.
     """
 
-    __slots__ = ("_again", "_face", "apart", "last_place", "members", "texted", "updated")
+    __slots__ = ("_again", "_face", "apart", "last_place", "members", "seen", "texted", "updated")
 
     def __init__(self, members: list[Entry], last_place: int, face: Face | None = None) -> None:
         self.members = members
@@ -192,6 +193,7 @@ class Memory:
         self.texted = False
         self.apart: Apart | None = None
         self.updated = members[0].decided_at
+        self.seen = 0
         self._face = face
         self._again = False
 

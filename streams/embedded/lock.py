@@ -51,6 +51,8 @@ class WriterLock:
     def release(self) -> None:
         """Let the lock go, if it is held. The file stays: removing it would let two in."""
         if self._file is not None:
+            # A child that was forked meanwhile has the file, too: closing it would not be enough.
+            fcntl.flock(self._file, fcntl.LOCK_UN)
             os.close(self._file)
             self._file = None
 

@@ -56,7 +56,7 @@ def test_a_scratch_store_decides_and_projects() -> None:
         store.ingest(said)
         known = [*store.outcomes(said)]
         repeats = [*store.outcomes(said, "elsewhere")]
-        store.session.end()
+        store.session.show()
         head = store.log.head()
         assert store.session.projector.positions() == {"lancedb": head, "duckdb": head}
     assert {one.result for one in known} == {"known"}

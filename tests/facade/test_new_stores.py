@@ -108,7 +108,7 @@ def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_views_that_are_there_are_not_waited_for(tmp_path: Path) -> None:
-    with Palimpsest.open(tmp_path / "store") as second:
+    with Palimpsest.open(tmp_path / "store", wait="visible") as second:
         second.submit(ADA)
         with WriterLock(tmp_path / "store"):
             assert second.status()["memories"] == 1

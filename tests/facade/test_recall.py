@@ -31,6 +31,7 @@ def texts(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 def agree(writer: Palimpsest, queries: tuple[str, ...]) -> None:
     with Palimpsest.open(writer.folder, create=False) as reader:
+        reader.wait_for(writer.position)
         for owner in ("ann", "nobody"):
             for query in queries:
                 for words in ({"k": 50}, {"namespace": "home"}, {"session_id": "s1"}):
@@ -67,6 +68,24 @@ def test_what_another_process_wrote_is_recalled_too(memories: Palimpsest) -> Non
     with Palimpsest.open(memories.folder) as other:
         other.submit({"owner_id": "ann", "text": "a blue car"})
     assert memories.recall("ann", "car", k=1)[0]["face"] == "a blue car"
+
+
+def test_what_becomes_of_a_memory_shows_in_the_next_recall(memories: Palimpsest) -> None:
+    tea, car = memories.submit(
+        [{"owner_id": "ann", "text": "tea in the shed"}, {"owner_id": "ann", "text": "a blue car"}]
+    )
+
+    def faces() -> list[str]:
+        return [found["face"] for found in memories.recall("ann", "tea")]
+
+    assert faces() == ["tea in the shed", "a blue car"]
+    gone = Selection(candidate_id=tea.candidate_id)
+    memories.retract(gone)
+    assert faces() == ["a blue car"]
+    memories.restore(gone)
+    assert faces() == ["tea in the shed", "a blue car"]
+    memories.merge(str(tea.candidate_id), str(car.candidate_id), face=car.candidate_id)
+    assert faces() == ["a blue car"]
 
 
 def test_a_large_owner_is_asked_of_lancedb(

@@ -70,6 +70,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "model": "all-MiniLM-L6-v2",
         "progress": nothing,
         "cluster": None,
+        "wait": "visible",
     },
     "owners_of_session": {"session_id": "s"},
     "rebuild": {"which": ["duckdb"], "progress": nothing},
@@ -107,12 +108,13 @@ CALLS: dict[str, dict[str, Any]] = {
         **SAID,
     },
     "verify": {"progress": nothing},
+    "wait_for": {"position": 0, "timeout": 0.1},
     "withdraw": {"a": A, "b": B, **SAID},
 }
 """Every method, with all its arguments as they should be."""
 ANYWHERE = {"close", "import_log", "open"}
 """What asks nothing of an open store."""
-READ = {"desk", "policy", "sql_file"}
+READ = {"desk", "policy", "position", "sql_file"}
 """Properties."""
 WRONG: tuple[Any, ...] = (
     None, True, -1, 0, 2**70, 1.5, float("nan"), "", " ", "\x00", "\ud800", "no such", b"no such",

@@ -19,7 +19,7 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
 from palimpsest.contracts.requests import Selection
-from palimpsest.desk import FrontDesk
+from palimpsest.desk import FrontDesk, Wait
 from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
 from palimpsest.store import Palimpsest
@@ -35,11 +35,11 @@ from tests.reliability.rows import rows
 from tests.stub_engine import StubEngine
 
 
-def opened(folder: Path) -> Palimpsest:
+def opened(folder: Path, wait: Wait = "durable") -> Palimpsest:
     """The store with the stub engine, as one process has it."""
     folder.mkdir(exist_ok=True)
     log = Log.create(folder / LOG_FILE)
-    desk = FrontDesk(folder, log, load_policy("standard"), lambda: Embedder(StubEngine()))
+    desk = FrontDesk(folder, log, load_policy("standard"), lambda: Embedder(StubEngine()), wait)
     return Palimpsest(folder, desk)
 
 
@@ -98,8 +98,7 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
         with pytest.raises(KeyboardInterrupt):
             session.decide(to_inputs(rows(10), "test"))
         session.decide(to_inputs(rows(20), "test"))
-        session.projector.flush()
-        session.end()
+        session.show()
         assert session.projector.positions() == dict.fromkeys(
             ("lancedb", "duckdb"), store._desk.log.head()
         )
@@ -112,6 +111,7 @@ def test_a_store_that_is_open_twice_records_its_policy_once(tmp_path: Path) -> N
         other.submit(rows(3))
         early.submit(rows(6))
         other.submit(rows(9))
+        early.wait_for(other.position)
         assert early.status()["candidates"] == 9
         events = [recorded.event for recorded in early._desk.log.after(0)]
         assert [isinstance(event, PolicySet) for event in events].count(True) == 1
@@ -166,6 +166,7 @@ def test_whoever_left_an_item_that_meets_a_bug_is_told(
 def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -> None:
     """Another process holds the lock at first: it reads the rows again, from their bytes."""
     store.submit({"owner_id": "ann", "content": "a text of theirs"})
+    store.status()
     lock = WriterLock(store.folder)
     assert lock.try_acquire()
     Timer(0.2, lock.release).start()
@@ -231,14 +232,15 @@ def test_the_same_rows_again_leave_every_count_the_same(store: Palimpsest) -> No
 
 
 def test_answers_that_nobody_fetches_do_not_stay_for_ever(
-    store: Palimpsest, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    inbox = Inbox(store._desk.log)
-    inbox.put("request", "inbox", b"whoever asked this dies")
-    store.submit(rows(1))
-    count = "SELECT count(*) FROM inbox"
-    store.submit(rows(2))
-    assert store._desk.log.row(count) == (1,)
-    monkeypatch.setattr(writing, "KEPT", timedelta(0))
-    store.submit(rows(3))
-    assert store._desk.log.row(count) == (0,)
+    with opened(tmp_path / "store", wait="visible") as store:
+        inbox = Inbox(store._desk.log)
+        inbox.put("request", "inbox", b"whoever asked this dies")
+        store.submit(rows(1))
+        count = "SELECT count(*) FROM inbox"
+        store.submit(rows(2))
+        assert store._desk.log.row(count) == (1,)
+        monkeypatch.setattr(writing, "KEPT", timedelta(0))
+        store.submit(rows(3))
+        assert store._desk.log.row(count) == (0,)

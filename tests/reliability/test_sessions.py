@@ -158,7 +158,7 @@ def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimp
 def test_whoever_left_an_item_that_meets_a_bug_is_told(
     store: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(WritingSession, "_serve_candidates", lambda *_: 1 / 0)
+    monkeypatch.setattr(writing, "unpack", lambda _: 1 / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         store._desk._left_in_inbox("candidates", b"")
 

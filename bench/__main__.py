@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 
 import orjson
 from rich.console import Console
 from rich.table import Table
 
+from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
 from bench.registry import FIGURES, measure
@@ -20,6 +23,9 @@ from bench.registry import FIGURES, measure
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the figures that are named, or all."""
     asked = _asked(arguments)
+    if asked.against:
+        _compare(asked)
+        return
     scale = Scale("small" if asked.small else "full" if asked.full else "normal", asked.data)
     out = Console(width=None if sys.stdout.isatty() else 160)
     measured: list[Measured] = []
@@ -36,11 +42,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
         out.print(machine(), style="dim")
 
 
+def _compare(asked: argparse.Namespace) -> None:
+    """Print the medians of two commits side by side."""
+    options = [f"--{name}" for name in ("small", "full") if vars(asked)[name]]
+    options += ["--data", str(asked.data.absolute())] if asked.data else []
+    tell = lambda what: Console(stderr=True).print(what, style="dim")  # noqa: E731 - used here alone
+    try:
+        compared = against(asked.against, asked.names or list(FIGURES), options, tell)
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"nothing was compared: `{' '.join(map(str, error.cmd))}` failed")
+    if asked.json:
+        for one in compared:
+            print(orjson.dumps(asdict(one) | {"times": one.times}).decode(), flush=True)
+        return
+    table = Table("figure", asked.against, "here", "times better")
+    for one in compared:
+        medians = (f"{_told(median(runs))} {one.unit}" if runs else "-" for runs in one.sides)
+        table.add_row(one.name, *medians, "-" if one.times is None else f"{one.times:.2f}")
+    out = Console(width=None if sys.stdout.isatty() else 160)
+    out.print(table)
+    out.print(machine(), style="dim")
+
+
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(FIGURES)}")
     parser.add_argument("--small", action="store_true", help="only to try whether it runs")
     parser.add_argument("--full", action="store_true", help="a million events; half an hour")
+    parser.add_argument(
+        "--against", metavar="REF", help="measure another commit, too, in turns, and compare"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--data", type=Path, help="a folder with real texts in streams/")
     asked = parser.parse_args(arguments)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 
+from bench import against as comparing
 from bench.__main__ import main
+from bench.against import Compared
 from bench.figure import Measured, Scale
 from bench.filling import fill
 from bench.machine import machine
@@ -80,3 +84,42 @@ def test_a_figure_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str
 def test_the_machine_is_told_in_a_line() -> None:
     assert "cores" in machine()
     assert "\n" not in machine()
+
+
+def test_two_commits_are_compared_by_their_medians() -> None:
+    faster = Compared("speed", "/s", at_most=False, before=[9.0, 10.0, 50.0], now=[20.0, 30.0, 1.0])
+    assert faster.times == 2
+    slower = Compared("time", "ms", at_most=True, before=[1.0], now=[4.0])
+    assert slower.times == 0.25
+    assert Compared("new", "ms", at_most=True, now=[4.0]).times is None
+
+
+SPEEDS = """
+print('{"name": "speed", "unit": "/s", "at_most": false, "median": %d}')
+"""
+
+
+def committed(folder: Path, speed: int) -> None:
+    """A repository whose benchmark measures nothing but says a speed."""
+    bench = folder / "bench"
+    bench.mkdir(parents=True, exist_ok=True)
+    (bench / "__init__.py").touch()
+    (bench / "__main__.py").write_text(SPEEDS % speed)
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", str(speed)]):
+        subprocess.run(["git", "-C", str(folder), *words], check=True)
+
+
+def test_each_commit_is_measured_by_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(comparing, "HERE", tmp_path / "tree")
+    committed(tmp_path / "tree", 2)
+    committed(tmp_path / "tree", 3)
+    main(["--json", "--against", "HEAD~1", "repeats"])
+    [line] = map(orjson.loads, capsys.readouterr().out.splitlines())
+    assert (line["before"], line["now"], line["times"]) == ([2] * 3, [3] * 3, 1.5)
+    main(["--against", "HEAD~1", "repeats"])
+    assert "1.50" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="nothing was compared"):
+        main(["--against", "no-such-commit", "repeats"])

@@ -1,0 +1,94 @@
+"""The same figures of another commit, measured in turns: machines differ, so speed is a ratio."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import orjson
+
+HERE = Path(__file__).parents[1]
+ROUNDS = 3
+
+Lines = Sequence[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Compared:
+    """One figure of both commits: a median of each round."""
+
+    name: str
+    unit: str
+    at_most: bool
+    before: list[float] = field(default_factory=list)
+    now: list[float] = field(default_factory=list)
+
+    @property
+    def sides(self) -> tuple[list[float], list[float]]:
+        """The medians of the other commit, and those of this one."""
+        return self.before, self.now
+
+    @property
+    def times(self) -> float | None:
+        """How many times better it is now; None where a commit does not measure it."""
+        if not (self.before and self.now):
+            return None
+        before, now = median(self.before), median(self.now)
+        return before / now if self.at_most else now / before
+
+
+def against(
+    ref: str, names: Sequence[str], options: Sequence[str], tell: Callable[[str], object]
+) -> list[Compared]:
+    """Measure figures here and at `ref`, in turns.
+
+    Each commit is measured by its own benchmark, so a figure that changed its meaning is not
+    comparable. Raises CalledProcessError where a commit or one of its figures is not there.
+    """
+    compared: dict[str, Compared] = {}
+    with worktree(ref) as other:
+        for number in range(1, ROUNDS + 1):
+            for name in names:
+                for folder in (other, HERE):
+                    where = ref if folder is other else "here"
+                    tell(f"round {number} of {ROUNDS}: {name}, {where} ...")
+                    _note(compared, measured(folder, name, options), now=folder is HERE)
+    return list(compared.values())
+
+
+@contextmanager
+def worktree(ref: str) -> Iterator[Path]:
+    """The files of a commit in a folder that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
+        folder = Path(scratch) / "tree"
+        _git("worktree", "add", "--quiet", "--detach", str(folder), ref)
+        try:
+            yield folder
+        finally:
+            _git("worktree", "remove", "--force", str(folder))
+
+
+def _git(*words: str) -> None:
+    subprocess.run(["git", "-C", str(HERE), *words], check=True)
+
+
+def measured(folder: Path, name: str, options: Sequence[str]) -> Lines:
+    """The lines of a figure by the code of a folder, in this interpreter with its libraries."""
+    command = [sys.executable, "-m", "bench", "--json", *options, name]
+    ran = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE)
+    return [orjson.loads(line) for line in ran.stdout.splitlines()]
+
+
+def _note(compared: dict[str, Compared], lines: Lines, *, now: bool) -> None:
+    for line in lines:
+        one = compared.setdefault(
+            line["name"], Compared(line["name"], line["unit"], line["at_most"])
+        )
+        (one.now if now else one.before).append(line["median"])

@@ -1,33 +1,45 @@
-"""A store of memories, from Python: everything that the command line can do (docs/design.md)."""
+"""A store of memories, from Python: everything that the command line can do (docs/python.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, Unpack
+from types import TracebackType
+from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, get_args
+from uuid import uuid4
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from palimpsest import exchange
-from palimpsest.batches import Batches, Said, fresh
-from palimpsest.calls import Id, Place, checked, require_no_inheritance
+from palimpsest import exchange, queueing, viewing
+from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
 from palimpsest.cluster_desk import ClusterDesk, log_that_follows
-from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.events import Decision
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AccessRequest,
+    AnyRequest,
     ComposeRequest,
     ConfirmRequest,
+    JoinSelection,
     MergeRequest,
     PolicyRequest,
+    ReinstateManyRequest,
     ReinstateRequest,
+    RestoreRequest,
+    RetractRequest,
+    ReverseRequest,
+    Selection,
     SeparateRequest,
     SessionRequest,
     SettleRequest,
     UnmergeRequest,
     WithdrawRequest,
 )
+from palimpsest.deduping import dedupe
 from palimpsest.desk import FrontDesk, Wait
 from palimpsest.ingesting import (
     IngestProgress,
@@ -38,14 +50,60 @@ from palimpsest.ingesting import (
     look_at,
     to_inputs,
 )
+from palimpsest.judging import JudgeOnDemand
 from palimpsest.paths import LOG_FILE, PROJECTIONS
+from palimpsest.reviewing import review
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from palimpsest.streams.intake import Form
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.log.as_of import AsOf
+from palimpsest.streams.log.dead_letters import LetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.desk import Answer
 from palimpsest.streams.write.inputs import Outcome
+
+MOST_RECALLED = 100_000
+"""Memories of one answer, at most."""
+
+MOST = 2**63 - 1
+"""The largest number that DuckDB can limit a query by, and that can be counted to."""
+
+
+def _known(decision: str) -> str:
+    if decision not in get_args(Decision):
+        raise ValueError(f"should be one of {', '.join(get_args(Decision))}")
+    return decision
+
+
+Position = Annotated[int, Field(ge=0, le=MOST)]
+"""Of an event in the log; 0 is before the first."""
+
+Seconds = Annotated[float, Field(ge=0, le=86_400)]
+"""At most a day."""
+
+KnownDecision = Annotated[str, AfterValidator(_known)]
+"""A kind of decision, by its name in the log."""
+
+Result = TypeVar("Result")
+
+
+def _untold(_what: str, _share: float | None) -> None:
+    """Nobody watches."""
+
+
+class Said(TypedDict, total=False):
+    """Who says it, and why; both are recorded with what they did."""
+
+    actor: str | None
+    because: str | None
+
+
+def fresh() -> str:
+    """The id of a request that nobody has made before."""
+    return str(uuid4())
 
 
 def _no_text(candidates: object) -> object:
@@ -56,17 +114,20 @@ def _no_text(candidates: object) -> object:
 
 Candidates = Annotated[Mapping[str, Any] | Iterable[Mapping[str, Any]], BeforeValidator(_no_text)]
 """One candidate or several, as Python values."""
+
 EngineName = Literal["onnx", "sentence-transformers"]
 
 
 @checked
-class Palimpsest(Batches):
-    """A store that is open in this process. Several threads may use it: their calls take turns.
+class Palimpsest:
+    """An open store. Several threads may use it: their calls take turns.
 
-    A forked child cannot use what its parent opened, and is told so: open stores after the fork.
-    Any number of processes may have it open. Whoever wants to write takes the writer's lock for as
-    long as the call lasts; while another holds it, candidates and requests go through the inbox
-    and the call waits for the answer. Ids are those that the calls and `sql` return.
+    Any number of processes may have the same store open; one of them writes at a time. While
+    another one does, candidates and requests go through the inbox and the call waits for the
+    answer. A forked child cannot use what its parent opened: open stores after the fork.
+
+    Ids are those that the calls and `sql` return. Runs that ask the judge (`dedupe`, `review`) have
+    an event loop of their own: within another one, call them by `asyncio.to_thread`.
     """
 
     @classmethod
@@ -111,7 +172,42 @@ class Palimpsest(Batches):
         log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
         return cls(folder, FrontDesk(folder, log, wanted, embedder, wait))
 
-    # -- what producers say ----------------------------------------------------------------------
+    def __init__(self, folder: Path, desk: FrontDesk) -> None:
+        self.folder = folder
+        self.turn = Turn()
+        self._door = desk
+
+    @property
+    def _desk(self) -> FrontDesk:
+        self.turn.require()
+        return self._door
+
+    @property
+    def desk(self) -> FrontDesk:
+        """The door to the store, for what works beside the facade."""
+        return self._desk
+
+    def close(self) -> None:
+        """End the threads and let the files go; later calls raise UsageError.
+
+        In a forked child nothing is done: they are the parent's.
+        """
+        if self.turn.end():
+            self._door.close()
+
+    def __enter__(self) -> Self:
+        self.turn.require()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- from producers ----------------------------------------------------------------------------
 
     def submit(
         self,
@@ -181,7 +277,16 @@ class Palimpsest(Batches):
             )
         )
 
-    # -- what people say -------------------------------------------------------------------------
+    def retry_dead_letters(
+        self,
+        letter_ids: Sequence[Id] | None = None,
+        *,
+        mapping: Mapping[str, str] | None = None,
+    ) -> Summary:
+        """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
+        return ingest_letters(self._desk, letter_ids, mapping)
+
+    # -- one statement of a person -----------------------------------------------------------------
 
     def merge(
         self,
@@ -256,6 +361,143 @@ class Palimpsest(Batches):
         )
         return self._do(request, dry_run)
 
+    def _do(self, request: AnyRequest, dry_run: bool) -> Answer:
+        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+
+    # -- statements about many candidates ----------------------------------------------------------
+
+    def reverse(
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
+        request = ReverseRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        return self._do(request, dry_run)
+
+    def reinstate_many(
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Take back the reversal of every join that a selection means; `dry_run` names them."""
+        request = ReinstateManyRequest(
+            request_id=fresh(), selection=selection, dry_run=dry_run, **said
+        )
+        return self._do(request, dry_run)
+
+    def retract(
+        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Take candidates out of life and search, reversibly; their joins stay."""
+        request = RetractRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        return self._do(request, dry_run)
+
+    def restore(
+        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> Answer:
+        """Bring retracted candidates back."""
+        request = RestoreRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        return self._do(request, dry_run)
+
+    # -- the review queue --------------------------------------------------------------------------
+
+    def next_review(
+        self, *, owner_id: Name | None = None, skip: Annotated[int, Field(ge=0, le=MOST)] = 0
+    ) -> dict[str, Any] | None:
+        """What a person is asked next, about anybody's memories or one owner's; None for nothing.
+
+        A pair of texts, and what was decided about it; `skip` leaves out the first so many, which
+        the person cannot tell.
+        """
+        return queueing.next_question(self._desk, owner_id=owner_id, skip=skip)
+
+    def review_same(
+        self,
+        decision_id: Id,
+        existing_id: Id,
+        *,
+        actor: str | None = None,
+        because: str | None = None,
+    ) -> Answer:
+        """A person says that a pair is the same: as `next_review` names it, by both ids.
+
+        A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
+        """
+        row = queueing.question_about(self._desk, decision_id, existing_id)
+        said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
+        request: AnyRequest = (
+            MergeRequest(**said, a=row["existing_id"], b=row["candidate_id"])
+            if row["waits_as"] == "pending"
+            else ConfirmRequest(**said, decision_id=decision_id)
+        )
+        return self._desk.ask(request)
+
+    def review_different(
+        self,
+        decision_id: Id,
+        existing_id: Id,
+        *,
+        actor: str | None = None,
+        because: str | None = None,
+    ) -> Answer:
+        """A person says that it is not: a pending pair is separated, a join taken out."""
+        row = queueing.question_about(self._desk, decision_id, existing_id)
+        said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
+        request: AnyRequest = (
+            SeparateRequest(**said, a=row["existing_id"], b=row["candidate_id"])
+            if row["waits_as"] == "pending"
+            else UnmergeRequest(**said, decision_id=decision_id)
+        )
+        return self._desk.ask(request)
+
+    # -- batch runs and verdicts -------------------------------------------------------------------
+
+    def dedupe(
+        self,
+        *,
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        judge: JudgeSettings | None = None,
+        progress: BatchProgress = _untold,
+    ) -> dict[str, Any]:
+        """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
+
+        Returns what was compared, asked and joined, and what the judge's calls cost. With `dry_run`
+        nothing is written, but the judge is asked: the real run finds its answers. RefusedError
+        where the policy has no batch rules; UsageError where the judge cannot be used.
+        """
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge, recorded=not dry_run) as asked:
+                done = await dedupe(
+                    self._desk, asked, owner_id=owner_id, dry_run=dry_run, progress=progress
+                )
+                return {**done, "cost": asked.cost()}
+
+        return _run(run())
+
+    def review(
+        self,
+        *,
+        owner_id: Name | None = None,
+        judge: JudgeSettings | None = None,
+        progress: BatchProgress = _untold,
+    ) -> dict[str, Any]:
+        """Review every rejection, or one owner's.
+
+        Exact repeats are confirmed, the stronger model sees the rest. Of `left`, those that it was
+        `asked` about and gave nothing usable wait for a person; those that are `unavailable` there
+        wait for the next run.
+        """
+
+        async def run() -> dict[str, Any]:
+            async with self._judge(judge) as asked:
+                done = await review(self._desk, asked, owner_id=owner_id, progress=progress)
+                return {**done, "cost": asked.cost()}
+
+        return _run(run())
+
+    def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
+        rules = self._desk.policy_in_force().judge
+        return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
+
     def settle(self, requests: Sequence[SettleRequest]) -> list[Answer | RefusedError]:
         """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""
         return self._desk.ask_each(requests)
@@ -264,17 +506,124 @@ class Palimpsest(Batches):
         """Bring a text composed anew for a memory that needs one."""
         return self._desk.ask(request)
 
-    def set_policy(self, policy: Policy, *, actor: str | None = None) -> Answer:
-        """Put a policy in force from here on; what was decided stays."""
-        rules = policy.model_dump(mode="json")
-        return self._desk.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
+    # -- reads -------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        owner_id: Name,
+        query: Text,
+        *,
+        k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
+        namespace: Name | None = None,
+        as_of: AsOf | None = None,
+        session_id: Name | None = None,
+    ) -> list[dict[str, Any]]:
+        """The `k` memories nearest to a question, best first: face, score (cosine) and members.
+
+        `as_of` a position of the log, or a time, answers as it was then; UsageError where that lies
+        in the future. For a session that asks, memories that only it has said since its
+        conversation was last compacted are left out.
+        """
+        return viewing.recall(
+            self._desk,
+            owner_id,
+            query,
+            k=k,
+            namespace=namespace,
+            as_of=as_of,
+            session_id=session_id,
+        )
+
+    def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """Counts, the log's position, how far each projection lags behind it, and it `behind`.
+
+        `as_of` a position of the log, or a time, counts what there was then.
+        """
+        return viewing.status(self._desk, as_of)
+
+    def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """A memory with every member, its join and its evidence; any member's id will do.
+
+        `timeline` is what was said of its members; `as_of` a position or a time, as it was then.
+        """
+        return viewing.show(self._desk, memory_id, as_of)
+
+    def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """A candidate with its decision, its evidence, its timeline and the memory it is in."""
+        return viewing.show_candidate(self._desk, candidate_id, as_of)
+
+    def decisions(
+        self,
+        *,
+        owner_id: Name | None = None,
+        decision: KnownDecision | None = None,
+        since: datetime | None = None,
+        limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
+        as_of: AsOf | None = None,
+    ) -> list[dict[str, Any]]:
+        """The latest decisions that match, newest last; `as_of` a position or a time."""
+        return viewing.decisions(
+            self._desk, owner_id=owner_id, decision=decision, since=since, limit=limit, as_of=as_of
+        )
+
+    def owners_of_session(self, session_id: Name) -> list[str]:
+        """Who has spoken in a session: most often one owner."""
+        return viewing.owners_of_session(self._desk, session_id)
+
+    def sql(
+        self, query: Words, parameters: Sequence[object] | Mapping[str, object] = ()
+    ) -> list[dict[str, Any]]:
+        """Rows of a query over the analysts' views, as objects by column.
+
+        `parameters` are a list for the query's `?`, or a dict for its `$name`. Of columns with the
+        same name, the second is called `name_1`. Raises UsageError for a bad query.
+        """
+        return viewing.sql(self._desk, query, parameters)
+
+    @property
+    def sql_file(self) -> Path:
+        """The DuckDB file of views that analysts open, from any process at any time."""
+        return viewing.sql_file(self._desk)
+
+    @property
+    def position(self) -> int:
+        """The log's last position: everything that calls have written is durable up to it."""
+        return self._desk.log.head()
+
+    def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
+        """Return when what is read here shows the log up to a position that a writer named.
+
+        A store's own calls see what it wrote; this is for another process, which is told of a
+        `position`. TransientError where it is not there after `timeout` seconds.
+        """
+        self._desk.wait_for(position, timeout)
+
+    def behind(self) -> int | None:
+        """How many records of the decisions the store is behind the cluster that is named.
+
+        None where none is, where the store follows none, or where no broker tells.
+        """
+        return self._desk.behind()
+
+    def dead_letters(self, state: LetterState | None = None) -> list[dict[str, Any]]:
+        """What could not be read, without its bytes."""
+        return exchange.dead_letters(self._desk, state)
+
+    def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
+        """One of them, with its bytes as they came."""
+        return exchange.dead_letter(self._desk, letter_id)
+
+    # -- policy, projections and the log -----------------------------------------------------------
 
     @property
     def policy(self) -> Policy:
         """The policy in force."""
         return self._desk.policy_in_force()
 
-    # -- care ------------------------------------------------------------------------------------
+    def set_policy(self, policy: Policy, *, actor: str | None = None) -> Answer:
+        """Put a policy in force from here on; what was decided stays."""
+        rules = policy.model_dump(mode="json")
+        return self._desk.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
 
     def rebuild(
         self,
@@ -288,16 +637,24 @@ class Palimpsest(Batches):
         """Fold the log and compare it with everything that the projections hold."""
         return self._desk.verify(progress)
 
+    def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
+        """Write the log as CloudEvents lines, byte for byte; return how many."""
+        return exchange.export_log(self._desk, Path(file), progress)
+
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Make a store at `path` from exported lines; nothing is added to them."""
         return exchange.import_log(Path(path), Path(file), progress)
 
-    def retry_dead_letters(
-        self,
-        letter_ids: Sequence[Id] | None = None,
-        *,
-        mapping: Mapping[str, str] | None = None,
-    ) -> Summary:
-        """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
-        return ingest_letters(self._desk, letter_ids, mapping)
+
+def _run(doing: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end on an event loop of its own; UsageError within one that runs already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(doing)
+    doing.close()
+    raise UsageError(
+        "this call has an event loop of its own: within a running one, await it by"
+        " asyncio.to_thread"
+    )

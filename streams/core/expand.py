@@ -72,8 +72,9 @@ def reinstate_commands(
     """A reversal taken back, with all that its request did because of it (docs/design.md).
 
     Joins that were made since then go out, the latest first; questions are what they were; then the
-    join comes back, and those that went out with it. So do joins of the two memories that answers
-    made once nothing held them back, unless somebody agreed: what is free then is settled again.
+    join comes back, and those that went out with it, save what the request itself had made. So do
+    joins of the two memories that answers made once nothing held them back, unless somebody agreed:
+    what is free then is settled again.
     """
     edge = ledger.edges.get(request.decision_id)
     reversal = edge.reversed_by if edge is not None else None
@@ -87,7 +88,11 @@ def reinstate_commands(
         if one.standing
         and (one.cause == cause or (one.newer.memory in homes and _since(ledger, reversal, one)))
     ]
-    gone = [one for one in joins if one.reversed_by and _consequence(one.reversed_by, cause)]
+    gone = [
+        one
+        for one in joins
+        if one.cause != cause and one.reversed_by and _consequence(one.reversed_by, cause)
+    ]
     questions = [
         *ledger.questions.get(cause, {}).items(),
         *(

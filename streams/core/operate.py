@@ -27,7 +27,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.graph import path, smaller_side
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import said_of, separated_pairs, separation
 
@@ -165,8 +165,8 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         return edge
     if not edge.standing:
         return Refusal("not_standing", f"decision {edge.id} is reversed already")
-    said = said_of(ledger, edge.newer.id, edge.older.id)
-    if said is not None and not said.separated and RANKS[said.rank] > RANKS[command.rank]:
+    said = _agreed(command, ledger, edge)
+    if said is not None and RANKS[said.rank] > RANKS[command.rank]:
         return Refusal("outranked", f"a {said.rank} said that the two are the same")
     side = smaller_side(edge)
     if side is None and not edge.by_person:
@@ -188,6 +188,14 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         cause=command.cause,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
+
+
+def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
+    """Who said that the two are the same; for a consequence, since their join was made."""
+    said = said_of(ledger, edge.newer.id, edge.older.id)
+    if said is None or said.separated:
+        return None
+    return said if command.consequence_of is None or said.order >= edge.order else None
 
 
 def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:

@@ -52,6 +52,7 @@ from palimpsest.contracts.events import (
     Reversed,
     Separated,
     Settled,
+    Settlement,
     Vector,
 )
 from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
@@ -427,14 +428,18 @@ def for_request(request_id: str, step: Step) -> Step:
 
 def redecide(
     name: str,
-    decision: FirstDecision,
+    decision: FirstDecision | Settlement,
     to: str | None = None,
     *,
     after: str,
     face: FaceRule = "keep",
     asks: str = "",
+    text: str = "",
 ) -> Step:
-    """Decide on a candidate as it would have been without the latest join of `after`."""
+    """Decide on a candidate as it would have been without the latest join of `after`.
+
+    `text` is composed of the two that the decision joins.
+    """
 
     def step(history: History) -> Redecide:
         asked = tuple(history.id(one) for one in asks.split())
@@ -446,6 +451,7 @@ def redecide(
             consequence_of=history.join(after).id,
             decision=decision,
             join=Join(to=history.id(to), face=face) if to else None,
+            composition=composition(history, text, f"{to} {name}") if text else None,
             evidence=Evidence(policy=history.policy.hash, neighbours=near, asked=asked),
         )
 

@@ -70,3 +70,19 @@ def test_separations_bind_it() -> None:
 def test_it_joins_no_memory_with_itself() -> None:
     history = given(*TOOK, say("e", "Lives there", {"c": KEEP}), unmerge("b"))
     history.when(redecide("e", "auto_reject", "c", after="b")).then("refused standing_already")
+
+
+def test_a_composed_text_is_theirs_who_were_decided_on_anew_with_it() -> None:
+    """Where the join that had composed it is out: else two memories could show one text."""
+    history = given(
+        say("a", "Likes tea"),
+        say("b", "Likes it green", {"a": ASK}),
+        say("x", "Drinks tea"),
+        say("y", "Drinks it green", {"x": ASK}),
+        judge("b", a="compose", text="Green tea", sources="a b"),
+        judge("y", x="compose", text="Green tea", sources="x y"),
+        unmerge("b"),
+    )
+    history.do(redecide("y", "llm_merge", "x", after="b", face="text", text="Green tea"))
+    history.when(say("z", "Green tea")).then("z hash_exact y")
+    history.shows({"Likes tea": "a", "Likes it green": "b", "Green tea": "x y z"})

@@ -399,7 +399,7 @@ def components(ledger: Ledger) -> list[list[str]]:
 
 
 def l6_one_memory_per_text(policy: Policy, story: list[Act]) -> None:
-    """At every moment, the living candidates with one text in one scope are one memory."""
+    """At every moment, one memory in a scope has a text: its living candidates', or composed."""
     told = Told(World(policy))
     for act in story:
         told.follow(act)
@@ -407,6 +407,9 @@ def l6_one_memory_per_text(policy: Policy, story: list[Act]) -> None:
         for entry in told.world.ledger.entries.values():
             if entry.living:
                 homes[entry.fields.namespace, entry.distinct.hash].add(entry.memory.id)
+        for memory in told.world.ledger.memories():
+            if memory.living:
+                homes[memory.namespace, memory.face.hash].add(memory.id)
         assert all(len(memories) == 1 for memories in homes.values())
 
 

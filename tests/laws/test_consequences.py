@@ -193,6 +193,22 @@ def test_so_under_any_policy_that_searches_memories(
     consequences.equals_without(policy, story, which, late)
 
 
+FREED_AND_OUT: list[Act] = [
+    *(Say(7), Say(7, "?"), Say(11)),
+    Pair(same=False, a=2, b=0),
+    Judge(which=0, answers=("same",)),
+]
+"""What the un-merge freed went out again, as a consequence: none of it was there before."""
+WORD_TAKEN_BACK: list[Act] = [
+    *(Say(3), Say(4), Say(5)),
+    Pair(same=True, a=2, b=1),
+    *(Whole(which=0), OnJoin(which=0, standing=False)),
+]
+"""A person's word on a pair was taken back, before a consequence joined the two."""
+
+
+@example(preset("replace-or-merge", 0.5, 1.0), FREED_AND_OUT, 0)
+@example(preset("store-time", 0.5, 0.875, guard=False), WORD_TAKEN_BACK, 0)
 @given(presets(), stories, numbers)
 def test_reinstating_takes_the_consequences_back(
     policy: Policy, story: list[Act], which: int

@@ -206,9 +206,10 @@ def _run_both(
 ) -> tuple[World, World]:
     """The history with the join, and the one where it was taken out at once (or never made).
 
-    An operator's command that is refused in one history alone is left out of both: it was said of
-    other memories. So is a verdict that only the merge let through ("overtaken", see docs): two
-    verdicts that contradict each other settle in the order in which they can.
+    An operator's command that is refused in one history alone is left out of both, as is one that
+    separates other pairs in it: it was said of other memories. So is a verdict that only the merge
+    let through ("overtaken", see docs): two verdicts that contradict each other settle in the order
+    in which they can.
     """
     start, rest = commands[: number + 1], commands[number + 1 :]
     while True:
@@ -253,7 +254,16 @@ def _runs_alike(late: World, other: World, command: Command) -> bool:
         return _arrive_alike(command, late, other)
     if isinstance(command, Settle):
         return _settle_alike(command, late, other)
-    return accepted(late.run(command)) == accepted(other.run(command))
+    here, there = (apart(late), apart(other)) if isinstance(command, Unmerge) else (None, None)
+    if accepted(late.run(command)) != accepted(other.run(command)):
+        return False
+    # A memory taken apart is a word about all of its pairs, whichever joins had made it.
+    return here is None or there is None or apart(late) - here == apart(other) - there
+
+
+def apart(world: World) -> set[tuple[str, str]]:
+    """The pairs of separated candidates."""
+    return {(a.id, b.id) for a, b in separated(world.ledger)}
 
 
 def _settle_alike(command: Settle, late: World, other: World) -> bool:

@@ -35,12 +35,12 @@ from tests.laws.checks import (
     _overrules,
     _start_without,
     accepted,
+    apart,
     everything,
     join_of,
     put_back,
     questions,
     request_of,
-    separated,
     unmerged,
 )
 from tests.laws.histories import Act, Told, tell
@@ -197,19 +197,15 @@ def _means_the_same(real: World, other: World, command: Command) -> bool:
         return False
     if isinstance(command, Unmerge | Reinstate) and _pair(real, command) != _pair(other, command):
         return False
-    here, there = _apart(real), _apart(other)
+    here, there = apart(real), apart(other)
     if accepted(real.run(command)) != accepted(other.run(command)):
         return False
     # A memory taken apart is a word about all of its pairs, whichever joins had made it.
-    return _apart(real) - here == _apart(other) - there
+    return apart(real) - here == apart(other) - there
 
 
 def _separates(event: AnyEvent) -> bool:
     return isinstance(event, Separated) or (isinstance(event, Reversed) and event.data.separates)
-
-
-def _apart(world: World) -> set[tuple[str, str]]:
-    return {(a.id, b.id) for a, b in separated(world.ledger)}
 
 
 def _verdicts_of(event: AnyEvent) -> tuple[Verdict, ...]:

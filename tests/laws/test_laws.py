@@ -10,12 +10,23 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.policy import Policy
 from tests.laws import checks
-from tests.laws.histories import ASKING, Act, losses, policies, questions, stories, waiting
+from tests.laws.histories import (
+    ASKING,
+    Act,
+    Judge,
+    Say,
+    Whole,
+    losses,
+    policies,
+    questions,
+    stories,
+    waiting,
+)
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -32,7 +43,16 @@ def test_L1_unmerging_with_nothing_after_it_restores_what_was_before(
     checks.l1_unmerge_restores(policy, story)
 
 
+APART_MEANWHILE: list[Act] = [
+    *(Say(0), Say(2), Judge(which=0, answers=("same",))),
+    *(Say(1), Judge(which=0, answers=("same",)), Say(3), Judge(which=0, answers=("same",))),
+    Whole(which=0),
+]
+"""A memory is taken apart that would have been two."""
+
+
 @patient
+@example(ASKING, APART_MEANWHILE, 0)
 @given(candidates_policy, stories, numbers)
 def test_L2_unmerging_late_equals_unmerging_at_once(
     policy: Policy, story: list[Act], which: int
@@ -40,7 +60,9 @@ def test_L2_unmerging_late_equals_unmerging_at_once(
     """Under `search: candidates`, un-merging any join made on arrival late equals at once.
 
     Left out of the comparison is what was said of other memories than those of the other history:
-    operator commands that only one of them accepts, verdicts that only the merge let through.
+    operator commands that only one of them accepts, or that separate other pairs in it (a memory
+    taken apart whole is apart in all the pairs that it has then), and verdicts that only the merge
+    let through.
     """
     checks.l2_late_equals_at_once(policy, story, which)
 

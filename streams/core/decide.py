@@ -163,7 +163,7 @@ def _settle_due(command: Operation, ledger: Ledger, policy: Policy, now: datetim
     freed_by = event_id(command.command_id, "0")
     cause = getattr(command, "cause", None) or freed_by
     done: Done = []
-    while (found := due(ledger)) is not None:
+    while (found := due(ledger, policy)) is not None:
         event = settle_due(Freed(freed_by, cause, *found), ledger, policy, ledger.at(now))
         done.append((event, evolve(ledger, event)))
     return done

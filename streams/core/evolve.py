@@ -228,7 +228,7 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         if _closes(data):
             if data.cause is not None:
                 ledger.closed[entry.id] = Question(
-                    _word_for(entry), entry.asked, entry.asked_by, ledger.seen
+                    _word_for(entry), entry.asked, entry.asked_by, ledger.seen, data.cause
                 )
             entry.closed = True
         touched.memory(entry.memory)

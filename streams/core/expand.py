@@ -93,14 +93,13 @@ def reinstate_commands(
         for one in joins
         if one.cause != cause and one.reversed_by and _consequence(one.reversed_by, cause)
     ]
-    questions = [
-        *ledger.questions.get(cause, {}).items(),
-        *(
-            (one, question)
-            for one, question in ledger.closed.items()
-            if question.order > reversal.order and _about(ledger, one, homes)
-        ),
-    ]
+    closed = {
+        one: question
+        for one, question in ledger.closed.items()
+        if question.order > reversal.order and ledger.entries[one].closed
+        if question.cause == cause or _about(ledger, one, homes)
+    }
+    questions = closed | ledger.questions.get(cause, {})
     return in_one(
         [
             *(
@@ -109,7 +108,7 @@ def reinstate_commands(
             ),
             *(
                 _asked_again(ledger, request, candidate_id, question, policy)
-                for candidate_id, question in questions
+                for candidate_id, question in questions.items()
                 if ledger.entries[candidate_id].asked_by == question.replaced_by
             ),
             _reinstate(ledger, request, request.decision_id),
@@ -135,10 +134,9 @@ def _since(ledger: Ledger, reversal: Reversal, edge: Edge) -> bool:
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:
-    """Whether a closed question is about somebody in one of these memories."""
-    entry = ledger.entries[candidate_id]
-    asked = (ledger.entries[neighbour.candidate_id] for neighbour in entry.asked)
-    return entry.closed and any(other.memory in homes for other in asked)
+    """Whether a question is about somebody in one of these memories."""
+    asked = ledger.entries[candidate_id].asked
+    return any(ledger.entries[neighbour.candidate_id].memory in homes for neighbour in asked)
 
 
 def _consequence(reversal: Reversal, cause: str) -> bool:

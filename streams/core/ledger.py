@@ -244,13 +244,14 @@ class Memory:
 class Question:
     """A candidate's question as it was, and the decision by which it is another, or is closed.
 
-    `order` counts the owner's events.
+    `order` counts the owner's events; `cause` is the request because of which it was closed.
     """
 
     decision: FirstDecision | Settlement
     asked: tuple[Neighbour, ...]
     replaced_by: str
     order: int
+    cause: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,14 +153,17 @@ class Freed:
     answer: Answer
 
 
-def due(ledger: Ledger) -> tuple[Entry, Answer] | None:
-    """The oldest answer that joins and that nothing holds back any more, if there is one."""
+def due(ledger: Ledger, policy: Policy) -> tuple[Entry, Answer] | None:
+    """The oldest answer that settles and that nothing holds back any more, if there is one.
+
+    Nothing holds back an answer that keeps both, as the policy has it where nobody answers.
+    """
     found: tuple[Entry, Answer] | None = None
     for entry in ledger.held.values():
         step = walk(ledger, entry)
         if (
             isinstance(step, Due)
-            and step.hindrance is None
+            and (step.hindrance is None or _meaning(step.answer, policy, entry)[1] is None)
             and (found is None or step.answer.given.order < found[1].given.order)
         ):
             found = entry, step.answer

@@ -263,7 +263,7 @@ class Without:
 
     def _settle_due(self, event: AnyEvent) -> None:
         """Settle what an event freed there."""
-        while (found := due(self.other)) is not None:
+        while (found := due(self.other, self._in_force)) is not None:
             freed = Freed(event_id(event.id, "freed"), event.id, *found)
             self._evolve(settle_due(freed, self.other, self._in_force, event.time))
 

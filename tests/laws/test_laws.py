@@ -19,6 +19,7 @@ from tests.laws.histories import (
     ASKING,
     Act,
     Judge,
+    Pair,
     Say,
     Whole,
     losses,
@@ -79,7 +80,23 @@ def test_L2_unmerging_equals_the_history_without_that_join(
     checks.l2_equals_never(policy, story, which)
 
 
+KEPT_AT_ONCE: list[Act] = [
+    *(Say(6), Say(2), Judge(which=0, answers=("compose",)), Say(5)),
+    Pair(same=True, a=2, b=1, newer_speaks=True),
+    Judge(which=3, answers=("unavailable",)),
+]
+"""Nobody answered, and both are kept: a separation in the way of a join holds that back nowhere."""
+KEPT_BEHIND: list[Act] = [
+    *(Say(10), Say(11), Say(5), Judge(which=0, answers=("update",))),
+    *(Judge(which=0, answers=("compose",), point=2),),
+    Judge(which=1, answers=("unusable", "unavailable")),
+]
+"""The same of a worse neighbour."""
+
+
 @patient
+@example(KEPT_AT_ONCE, 2, False)
+@example(KEPT_BEHIND, 1, False)
 @given(st.one_of(questions, waiting), numbers, st.booleans())
 def test_L2_verdicts_that_a_merge_held_back_settle_when_it_is_undone(
     story: list[Act], which: int, never: bool
@@ -121,7 +138,16 @@ def test_L7_fold_is_live_at_every_prefix_and_with_duplicates(
     checks.l7_fold_is_live(policy, story, chance)
 
 
+KEPT_SINCE: list[Act] = [
+    *(Say(11, "?"), Say(2), Say(0), Judge(which=0, answers=("same",)), Say(3)),
+    Pair(same=False, a=3, b=2),
+    Judge(which=0, answers=("compose",), point=11),
+]
+"""The un-merge frees an answer that composes what somebody said: both are kept."""
+
+
 @patient
+@example(ASKING, KEPT_SINCE, 0)
 @given(any_policy, stories, numbers)
 def test_L8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
     """Redo restores."""

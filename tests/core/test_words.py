@@ -1,0 +1,141 @@
+"""What was said before, of whom, and by whose text: where one word leaves room for another."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from palimpsest.contracts.events import Refused, Reinstated
+from palimpsest.contracts.requests import ReinstateRequest
+from palimpsest.streams.core.expand import reinstate_commands
+from tests.core.spec import (
+    ASK,
+    KEEP,
+    PLAIN,
+    TAKE,
+    combine,
+    for_request,
+    given,
+    judge,
+    merge,
+    policy,
+    redecide,
+    reinstate,
+    say,
+    separate,
+    separated,
+    unmerge,
+)
+
+THREE = (say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Mate", {"a": KEEP}))
+
+
+def test_a_refusal_names_each_pair_once() -> None:
+    """Also one that is apart both by its own reversal and by the request."""
+    request = str(uuid4())
+    history = given(
+        *THREE, for_request(request, unmerge("c")), for_request(request, unmerge("b"))
+    ).do(say("x", "Milk", {"a": KEEP}))
+    history.when(merge("x", "c")).then("refused separated")
+    assert history.detail().count(", through ") == 1
+
+
+def test_a_refused_word_names_both_of_whom_it_was_said() -> None:
+    history = given(say("a", "Tea")).when(merge("a", "b"))
+    (event,) = history.new
+    assert isinstance(event, Refused)
+    assert (event.data.a, event.data.b) == (history.id("a"), history.id("b"))
+
+
+def test_what_keeps_a_separated_pair_waits_for_the_better_neighbour() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("b", "Milk"),
+        say("c", "Chai", {"a": ASK, "b": 0.75}),
+        separate("b", "c"),
+    )
+    history.when(judge("c", b="different")).then("refused pending")
+
+
+def test_a_memory_taken_apart_is_a_later_word_than_a_merge_in_it() -> None:
+    request = str(uuid4())
+    history = given(
+        *THREE,
+        merge("b", "c"),
+        for_request(request, unmerge("c", "b")),
+        for_request(request, unmerge("c", "a")),
+        for_request(request, unmerge("b", "a")),
+    )
+    assert separated(history, "b", "c")
+
+
+def test_who_is_put_back_is_apart_from_nobody_whom_the_request_alone_had_named() -> None:
+    request = str(uuid4())
+    history = given(*THREE, for_request(request, unmerge("c")), for_request(request, unmerge("b")))
+    assert separated(history, "b", "c")
+    history.do(reinstate("b"))
+    assert separated(history, "b", "c") is None
+
+
+def test_all_that_stood_behind_a_face_brings_it_back() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai", {"a": ASK}),
+        judge("b", a="same"),
+        say("c", "Mate", {"a": ASK}),
+        judge("c", a="same"),
+        say("d", "Milk", {"a": TAKE}),
+    ).shows({"Milk": "a b c d"})
+    history.when(say("e", "Chai")).shows({"Tea": "a b c d e"})
+
+
+def test_a_composed_text_has_displaced_what_either_part_had() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("x", "Milk"),
+        say("y", "Cream", {"x": TAKE}),
+        combine("a", "y", "llm_merge", text="Tea with cream", sources="a y"),
+    ).shows({"Tea with cream": "a x y"})
+    history.when(say("z", "Milk")).shows({"Milk": "a x y z"})
+
+
+def test_of_sources_at_one_moment_the_later_arrival_speaks() -> None:
+    then = "2025-03-01T12:00:00+00:00"
+    history = given(
+        say("a", "Likes tea", occurred_at=then),
+        say("b", "Likes it green", {"a": ASK}, occurred_at=then),
+        judge("b", a="compose", text="Likes green tea", sources="a b"),
+    )
+    (memory,) = history.ledger.memories()
+    assert history.name(memory.face.speaker.id) == "b"
+
+
+def test_an_answer_about_who_spoke_leaves_the_next_speaker_to_be_asked_about() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("d", "Chai", {"a": TAKE}),
+        say("c", "Mate", {"a": ASK}),
+        judge("c", a="unusable"),
+        policy=policy(search="memories"),
+    ).then("c llm_keep")
+    history.do(unmerge("d"))
+    history.when(judge("c", a="same")).then("c llm_reject a")
+
+
+def test_a_question_that_was_closed_is_closed_again_by_the_reinstatement() -> None:
+    request = str(uuid4())
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai", {"a": KEEP}),
+        say("x", "Mate", {"b": ASK}),
+        judge("x", b="unavailable"),
+        for_request(request, unmerge("b")),
+        for_request(request, redecide("x", "pending", after="b", asks="a")),
+    )
+    assert history.ledger.entries[history.id("x")].pending
+    again = ReinstateRequest(request_id=str(uuid4()), decision_id=history.join("b").id)
+    for command in reinstate_commands(history.ledger, again, PLAIN):
+        history.carry_out(command)
+    assert not history.ledger.entries[history.id("x")].pending
+    (back,) = history.new
+    assert isinstance(back, Reinstated)
+    assert back.data.cause == again.request_id

@@ -114,7 +114,7 @@ def refused_verdicts_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 def the_last_kept_verdict_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdicts that were held back are taken up in another order than they came in."""
 
-    def broken(ledger: Ledger) -> tuple[Entry, Answer] | None:
+    def broken(ledger: Ledger, policy: Policy) -> tuple[Entry, Answer] | None:
         found = [(entry, walk(ledger, entry)) for entry in ledger.held.values()]
         free = [(e, s.answer) for e, s in found if isinstance(s, Due) and s.hindrance is None]
         return max(free, key=lambda one: one[1].given.order, default=None)

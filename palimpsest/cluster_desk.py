@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from palimpsest.contracts.answers import JsonObject, result_or_refusal
 from palimpsest.contracts.errors import (
     InvalidInputError,
     PalimpsestError,
@@ -33,7 +34,7 @@ from palimpsest.contracts.requests import (
     SettleRequest,
     WithdrawRequest,
 )
-from palimpsest.desk import FrontDesk, answer_or_refusal, told
+from palimpsest.desk import FrontDesk
 from palimpsest.interrupts import between_windows
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
@@ -43,7 +44,6 @@ from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.desk import Answer
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.viewing import decision_id_of_or_none
 
@@ -162,20 +162,20 @@ class ClusterDesk(FrontDesk):
 
     # -- what people say ---------------------------------------------------------------------------
 
-    def ask(self, request: AnyRequest) -> Answer:
+    def ask(self, request: AnyRequest) -> JsonObject:
         """Have a request carried out by the workers, and wait until the store shows what it did."""
         [answer] = self._carried_out([request])
         if isinstance(answer, RefusedError):
             raise answer
         return answer
 
-    def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
+    def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
         """Have requests carried out; wait until the store shows them all."""
         return self._carried_out(requests) if requests else []
 
-    def _carried_out(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
+    def _carried_out(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
         asked = [(request, self._owner_of(request)) for request in requests]
-        answers = [answer_or_refusal(told, one) for one in self._line().ask_each(asked)]
+        answers = [result_or_refusal(one) for one in self._line().ask_each(asked)]
         done = zip(requests, answers, strict=True)
         pairs = [(one, answer) for one, answer in done if not isinstance(answer, RefusedError)]
         self._await([event for one, answer in pairs for event in events_of(one, answer)])
@@ -244,7 +244,7 @@ def nothing_follows(folder: Path) -> str:
     )
 
 
-def events_of(request: AnyRequest, answer: Answer) -> list[str]:
+def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
     """The ids of the events by which a request was carried out: they follow from its own."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.desk import FrontDesk
 from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
 from palimpsest.streams.judge.judge import PairJudge
-from palimpsest.streams.write.desk import Answer
 from palimpsest.streams.write.owners import fold_owner
 
 _log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class Carried:
     decisions: dict[tuple[str, str], str] = field(default_factory=dict)
     refused: list[dict[str, str]] = field(default_factory=list)
 
-    def note(self, request: AnyRequest, answer: Answer | RefusedError | TransientError) -> None:
+    def note(self, request: AnyRequest, answer: JsonObject | RefusedError | TransientError) -> None:
         """Count one answer; a request that failed is a warning, and the run goes on."""
         pair = str(getattr(request, "a", "")), str(getattr(request, "b", ""))
         if not isinstance(answer, Exception):
@@ -76,7 +76,7 @@ def carry_out(desk: FrontDesk, part: Sequence[Proposal], carried: Carried) -> No
 
     Asked again, a request that was carried out meanwhile has no second effect.
     """
-    answers: Sequence[Answer | RefusedError | TransientError]
+    answers: Sequence[JsonObject | RefusedError | TransientError]
     try:
         answers = desk.ask_each(part)
     except TransientError:
@@ -85,7 +85,7 @@ def carry_out(desk: FrontDesk, part: Sequence[Proposal], carried: Carried) -> No
         carried.note(request, answer)
 
 
-def _one(desk: FrontDesk, request: AnyRequest) -> Answer | RefusedError | TransientError:
+def _one(desk: FrontDesk, request: AnyRequest) -> JsonObject | RefusedError | TransientError:
     try:
         return desk.ask(request)
     except (RefusedError, TransientError) as error:

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import orjson
 
+from palimpsest.contracts.answers import JsonObject, from_json, result, result_or_refusal
 from palimpsest.contracts.errors import (
     PalimpsestError,
     RefusedError,
-    StoreError,
     TransientError,
     UsageError,
 )
@@ -42,14 +42,13 @@ from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.checking import check_log
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.desk import Answer, Rehearsal
+from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.operations import carry_out
+from palimpsest.streams.write.requests import execute
 from palimpsest.writing import WritingSession
 
 _log = logging.getLogger(__name__)
 
-Asked = TypeVar("Asked")
 POLL_SECONDS = 0.02
 """How often an answer is looked for, and whether the writer has gone."""
 RELEASED_SECONDS = 2.0
@@ -296,15 +295,15 @@ class FrontDesk:
     def _sent(self, window: Sequence[Input], renames: Mapping[str, str]) -> Sequence[Outcome]:
         return outcomes_of(self._left_in_inbox("candidates", pack(window, renames)))
 
-    def ask(self, request: AnyRequest) -> Answer:
+    def ask(self, request: AnyRequest) -> JsonObject:
         """Carry a request out here, or have it carried out; RefusedError where it could not be."""
         self._require_own()
         with self.writing() as session:
             if session is not None:
-                return told(session.requests([request])[0])
-        return told(self._left_in_inbox("request", _body(request)))
+                return result(session.requests([request])[0])
+        return result(from_json(self._left_in_inbox("request", _body(request))))
 
-    def ask_each(self, requests: Sequence[AnyRequest]) -> list[Answer | RefusedError]:
+    def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
         """Carry out requests that do not depend on each other; they are made visible together.
 
         Where another process writes, all are left with it before the first answer is waited for.
@@ -313,9 +312,9 @@ class FrontDesk:
         self._require_own()
         with self.writing(serves=False) as session:
             if session is not None:
-                return [answer_or_refusal(told, one) for one in session.requests(requests)]
+                return [result_or_refusal(one) for one in session.requests(requests)]
         items = self._inbox.put_each("request", "inbox", map(_body, requests))
-        return [answer_or_refusal(told, one) for one in self._answers_to(items)]
+        return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
 
     def _left_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
         """Leave an item and wait for its answer."""
@@ -334,12 +333,12 @@ class FrontDesk:
                     session.serve_all()
                     continue
             time.sleep(POLL_SECONDS)
-        return [_read(found[item]) for item in items]
+        return [orjson.loads(found[item]) for item in items]
 
-    def rehearse(self, request: AnyRequest) -> Answer:
+    def dry_run(self, request: AnyRequest) -> JsonObject:
         """What a request would do; nothing is written."""
         clock = lambda: datetime.now(UTC)  # noqa: E731 - a name would say no more
-        return carry_out(Rehearsal(self.log, self.policy_in_force(), clock), request)
+        return execute(DryRun(self.log, self.policy_in_force(), clock), request)
 
     def positions(self) -> dict[str, int]:
         """How far each projection has come, by the log's positions; read without a lock."""
@@ -382,41 +381,5 @@ class FrontDesk:
         return TransientError(f"another process is writing to this store: {then}")
 
 
-def answer_or_refusal(
-    carry_out: Callable[[Asked], Answer], request: Asked
-) -> Answer | RefusedError:
-    """A request's answer, its refusal returned."""
-    try:
-        return carry_out(request)
-    except RefusedError as refusal:
-        return refusal
-
-
-def _read(answer: bytes) -> Any:
-    """An answer out of the inbox; RuntimeError where a bug was met on the way to it."""
-    found = orjson.loads(answer)
-    if isinstance(found, dict):
-        _require_no_bug(found)
-    return found
-
-
-def _require_no_bug(answer: Mapping[str, Any]) -> None:
-    if "failed" in answer:
-        raise RuntimeError(f"whoever was writing met a bug in this: {answer['failed']}")
-
-
 def _body(request: AnyRequest) -> bytes:
     return request.model_dump_json(exclude_none=True).encode()
-
-
-def told(answer: Answer) -> Answer:
-    """What was done, from an answer as it comes; what it tells otherwise is raised."""
-    if "refused" in answer:
-        raise RefusedError(answer["refused"]["reason"], answer["refused"]["detail"])
-    if "usage" in answer:
-        raise UsageError(answer["usage"])
-    _require_no_bug(answer)
-    if "done" not in answer:
-        raise StoreError("the writer's answer cannot be read")
-    done: Answer = answer["done"]
-    return done

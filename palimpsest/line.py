@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from aiokafka.errors import KafkaError
 
+from palimpsest.contracts.answers import Answer
 from palimpsest.contracts.errors import TransientError, UsageError
-from palimpsest.streams.cluster.client import Asked, Client
+from palimpsest.streams.cluster.client import Addressed, Client
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import read_topics, topic_id
 from palimpsest.streams.write.inputs import Input
@@ -49,7 +50,7 @@ class Line:
         assert self._client is not None
         return self._run(self._client.publish(inputs))
 
-    def ask_each(self, asked: Sequence[Asked]) -> list[dict[str, Any]]:
+    def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         """Have requests carried out; for each the answer of all partitions that it concerned."""
         assert self._client is not None
         return self._run(self._client.ask_each(asked))

@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from palimpsest.contracts.answers import from_json, result
+from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.write.inputs import Input, Outcome
 
@@ -28,6 +30,9 @@ def unpack(body: bytes) -> list[Input]:
     return [Input(row, understand(row, parcel["renames"])) for row in rows]
 
 
-def outcomes_of(answer: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-    """What the writer answered about an item's inputs."""
-    return [Outcome(**one) for one in answer]
+def outcomes_of(answer: Any) -> list[Outcome]:
+    """What the writer answered about an item's inputs; RuntimeError where it met a bug."""
+    if isinstance(answer, list):
+        return [Outcome(**one) for one in answer]
+    result(from_json(answer))
+    raise StoreError("the writer's answer cannot be read")

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from palimpsest import exchange, queueing, viewing
 from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
 from palimpsest.cluster_desk import ClusterDesk, log_that_follows
+from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Decision
@@ -62,7 +63,6 @@ from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.log.dead_letters import LetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.desk import Answer
 from palimpsest.streams.write.inputs import Outcome
 
 MOST_RECALLED = 100_000
@@ -251,11 +251,11 @@ class Palimpsest:
         )
         return decide_on(desk, looked, progress)
 
-    def access(self, candidate_id: Id) -> Answer:
+    def access(self, candidate_id: Id) -> JsonObject:
         """Note that the memory of a candidate was used."""
         return self._desk.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
-    def end_session(self, owner_id: Name, session_id: Name) -> Answer:
+    def end_session(self, owner_id: Name, session_id: Name) -> JsonObject:
         """Note that a session ended."""
         return self._desk.ask(
             SessionRequest(
@@ -266,7 +266,7 @@ class Palimpsest:
             )
         )
 
-    def compact_session(self, owner_id: Name, session_id: Name) -> Answer:
+    def compact_session(self, owner_id: Name, session_id: Name) -> JsonObject:
         """Note that a session's conversation was compacted: what it said may be recalled again."""
         return self._desk.ask(
             SessionRequest(
@@ -295,25 +295,25 @@ class Palimpsest:
         *,
         face: Id | None = None,
         **said: Unpack[Said],
-    ) -> Answer:
+    ) -> JsonObject:
         """Say that two candidates are the same; `face` is the one whose side speaks (the older).
 
         Raises RefusedError, with the path, where a person said otherwise.
         """
         return self._desk.ask(MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said))
 
-    def separate(self, a: Id, b: Id, **said: Unpack[Said]) -> Answer:
+    def separate(self, a: Id, b: Id, **said: Unpack[Said]) -> JsonObject:
         """Say that two candidates are not the same: nothing automatic joins them any more."""
         return self._desk.ask(SeparateRequest(request_id=fresh(), a=a, b=b, **said))
 
-    def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> Answer:
+    def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> JsonObject:
         """Take back the latest word that two candidates are not the same.
 
         RefusedError where nobody has said so.
         """
         return self._desk.ask(WithdrawRequest(request_id=fresh(), a=a, b=b, **said))
 
-    def confirm(self, decision_id: Id, **said: Unpack[Said]) -> Answer:
+    def confirm(self, decision_id: Id, **said: Unpack[Said]) -> JsonObject:
         """Agree with a decision."""
         return self._desk.ask(ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said))
 
@@ -326,7 +326,7 @@ class Palimpsest:
         dry_run: bool = False,
         with_consequences: bool = False,
         **said: Unpack[Said],
-    ) -> Answer:
+    ) -> JsonObject:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
 
         Returns the reversed decisions and the memories that there are then; with `dry_run` those
@@ -348,7 +348,9 @@ class Palimpsest:
         )
         return self._do(request, dry_run)
 
-    def reinstate(self, decision_id: Id, *, dry_run: bool = False, **said: Unpack[Said]) -> Answer:
+    def reinstate(
+        self, decision_id: Id, *, dry_run: bool = False, **said: Unpack[Said]
+    ) -> JsonObject:
         """Take a reversal back, with all that was done because of it.
 
         Returns the joins that are `reinstated`, those that were made because of the reversal and
@@ -361,21 +363,21 @@ class Palimpsest:
         )
         return self._do(request, dry_run)
 
-    def _do(self, request: AnyRequest, dry_run: bool) -> Answer:
-        return self._desk.rehearse(request) if dry_run else self._desk.ask(request)
+    def _do(self, request: AnyRequest, dry_run: bool) -> JsonObject:
+        return self._desk.dry_run(request) if dry_run else self._desk.ask(request)
 
     # -- statements about many candidates ----------------------------------------------------------
 
     def reverse(
         self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
+    ) -> JsonObject:
         """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
         request = ReverseRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
         return self._do(request, dry_run)
 
     def reinstate_many(
         self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
+    ) -> JsonObject:
         """Take back the reversal of every join that a selection means; `dry_run` names them."""
         request = ReinstateManyRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **said
@@ -384,14 +386,14 @@ class Palimpsest:
 
     def retract(
         self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
+    ) -> JsonObject:
         """Take candidates out of life and search, reversibly; their joins stay."""
         request = RetractRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
         return self._do(request, dry_run)
 
     def restore(
         self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> Answer:
+    ) -> JsonObject:
         """Bring retracted candidates back."""
         request = RestoreRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
         return self._do(request, dry_run)
@@ -415,7 +417,7 @@ class Palimpsest:
         *,
         actor: str | None = None,
         because: str | None = None,
-    ) -> Answer:
+    ) -> JsonObject:
         """A person says that a pair is the same: as `next_review` names it, by both ids.
 
         A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
@@ -436,7 +438,7 @@ class Palimpsest:
         *,
         actor: str | None = None,
         because: str | None = None,
-    ) -> Answer:
+    ) -> JsonObject:
         """A person says that it is not: a pending pair is separated, a join taken out."""
         row = queueing.question_about(self._desk, decision_id, existing_id)
         said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
@@ -498,11 +500,11 @@ class Palimpsest:
         rules = self._desk.policy_in_force().judge
         return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
 
-    def settle(self, requests: Sequence[SettleRequest]) -> list[Answer | RefusedError]:
+    def settle(self, requests: Sequence[SettleRequest]) -> list[JsonObject | RefusedError]:
         """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""
         return self._desk.ask_each(requests)
 
-    def compose(self, request: ComposeRequest) -> Answer:
+    def compose(self, request: ComposeRequest) -> JsonObject:
         """Bring a text composed anew for a memory that needs one."""
         return self._desk.ask(request)
 
@@ -620,7 +622,7 @@ class Palimpsest:
         """The policy in force."""
         return self._desk.policy_in_force()
 
-    def set_policy(self, policy: Policy, *, actor: str | None = None) -> Answer:
+    def set_policy(self, policy: Policy, *, actor: str | None = None) -> JsonObject:
         """Put a policy in force from here on; what was decided stays."""
         rules = policy.model_dump(mode="json")
         return self._desk.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
+from palimpsest.contracts.answers import Answer, Failed, Misused
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError, StoreError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy
@@ -24,15 +25,9 @@ from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Reply
-from palimpsest.streams.write.desk import Answer, WriterDesk
+from palimpsest.streams.write.executor import WriterExecutor
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.serving import (
-    PendingRequest,
-    serve,
-    serve_all,
-    serve_alone,
-    understood,
-)
+from palimpsest.streams.write.requests import PendingRequest, serve_all, understood
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 _log = logging.getLogger(__name__)
@@ -67,7 +62,7 @@ class WritingSession:
         self.projector = Projector(folder / PROJECTIONS_FOLDER, log, effect=effect)
         self._inbox = Inbox(log)
         self._clock = clock
-        self._desk = WriterDesk(self.writer)
+        self._executor = WriterExecutor(self.writer)
 
     def begin(self) -> None:
         """Take up where the log is now: fold what others wrote, repair the projections.
@@ -141,8 +136,7 @@ class WritingSession:
 
     def requests(self, requests: Sequence[AnyRequest]) -> list[Answer]:
         """Carry requests out in their order and commit them, many small ones at once."""
-        alone = lambda one: serve(self._desk, [one])  # noqa: E731 - used here alone
-        return serve_all(self._desk, [PendingRequest(request) for request in requests], alone)
+        return serve_all(self._executor, [PendingRequest(request) for request in requests])
 
     def decide(self, inputs: Sequence[Input]) -> list[Outcome]:
         """Decide on a few inputs at once."""
@@ -159,7 +153,7 @@ class WritingSession:
         for kind, some in groupby(items, key=lambda item: item.kind):
             if kind == "request":
                 asked = [one for item in some if (one := self._understood(item)) is not None]
-                serve_all(self._desk, asked, partial(serve_alone, self._desk))
+                serve_all(self._executor, asked)
             else:
                 for item in some:
                     self._serve_candidates(item)
@@ -170,7 +164,7 @@ class WritingSession:
         try:
             return PendingRequest(understood(item.body), item.id)
         except InvalidInputError as error:
-            self._answer(item, {"usage": error.detail})
+            self._answer(item, Misused(error.detail))
             return None
 
     def _serve_candidates(self, item: Item) -> None:
@@ -180,7 +174,7 @@ class WritingSession:
         except (PalimpsestError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - whoever left the item raises it
-            self._answer(item, {"failed": type(error).__name__})
+            self._answer(item, Failed(type(error).__name__))
 
     def _answer(self, item: Item, answer: Answer) -> None:
         """Answer an item of which nothing else came."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
+from palimpsest.contracts.answers import Answer, Done, Failed, JsonObject, Refused, SoFar
 from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.cluster.topics import LARGEST
-from palimpsest.streams.write.desk import Answer
 
 MOST_BYTES = LARGEST - 64 * 1024
 """Of an answer; the rest of what a record may have is for its key and its frame."""
@@ -17,21 +17,23 @@ SO_FAR = "/so-far"
 """Behind the request's id in the key of a record that says how far a long request is."""
 
 
-def answer_record(topic: str, request_id: str, answer: Answer) -> Outgoing:
-    """What became of a request, or how far it is: `so_far` commands of it were run.
+def answer_record(topic: str, request_id: str, answer: Answer | SoFar) -> Outgoing:
+    """What became of a request, or how far it is.
 
     Of what it did the longest lists are cut until a record can hold it, their ends are kept, and
     `left_out` says how many entries of each are missing.
     """
-    body = orjson.dumps(answer)
-    while len(body) > MOST_BYTES and (shorter := _shorter(answer.get("done", {}))):
-        answer = {"done": shorter}
-        body = orjson.dumps(answer)
-    key = f"{request_id}{SO_FAR}" if "so_far" in answer else request_id
+    body = orjson.dumps(answer.to_json())
+    while (
+        len(body) > MOST_BYTES and isinstance(answer, Done) and (shorter := _shorter(answer.result))
+    ):
+        answer = Done(shorter)
+        body = orjson.dumps(answer.to_json())
+    key = f"{request_id}{SO_FAR}" if isinstance(answer, SoFar) else request_id
     return Outgoing(topic, body, key.encode())
 
 
-def _shorter(done: Answer) -> Answer | None:
+def _shorter(done: JsonObject) -> JsonObject | None:
     """The first half of what takes most room cut off; None where there is no list to cut."""
     lists = [name for name, value in done.items() if isinstance(value, list) and value]
     if not lists:
@@ -43,25 +45,25 @@ def _shorter(done: Answer) -> Answer | None:
     return {**done, longest: done[longest][cut:], "left_out": left_out}
 
 
-def merged(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def merged(answers: Sequence[Answer]) -> Answer:
     """What the partitions did, together; a refusal only where none did anything.
 
     A bug that one of them met is told whatever the others did. Of several refusals the one that is
     not about an unknown id says most.
     """
-    failed = next((answer for answer in answers if "failed" in answer), None)
-    if failed is not None:
-        return dict(failed)
-    done = [answer["done"] for answer in answers if "done" in answer]
+    for answer in answers:
+        if isinstance(answer, Failed):
+            return answer
+    done = [answer.result for answer in answers if isinstance(answer, Done)]
     if done:
-        return {"done": _together(done)}
-    telling = [a for a in answers if not _is_unknown(a)] or answers
-    return dict(telling[0])
+        return Done(_together(done))
+    return next((answer for answer in answers if not _is_unknown(answer)), answers[0])
 
 
-def _is_unknown(answer: Mapping[str, Any]) -> bool:
-    reason: str = answer.get("refused", {}).get("reason", "")
-    return reason.startswith("unknown_") or reason == "wrong_partition"
+def _is_unknown(answer: Answer) -> bool:
+    return isinstance(answer, Refused) and (
+        answer.reason.startswith("unknown_") or answer.reason == "wrong_partition"
+    )
 
 
 def _together(done: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from palimpsest.contracts.errors import TransientError
-from palimpsest.streams.cluster.desk import Interrupted
 from palimpsest.streams.cluster.missed import Missed
-from palimpsest.streams.cluster.partition import Opened, PartitionWriter
+from palimpsest.streams.cluster.partition import Interrupted, Opened, PartitionWriter
 from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.thread import OneThread, is_cancelled

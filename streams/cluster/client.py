@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import orjson
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
+from palimpsest.contracts.answers import Answer, from_json
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError, TransientError
 from palimpsest.contracts.requests import AnyRequest, SessionRequest
@@ -26,7 +27,7 @@ from palimpsest.streams.write.inputs import Input
 CANDIDATE = "palimpsest.candidate.v1"
 POLL_SECONDS = 0.2
 ANSWER_SECONDS = 60.0
-Asked: TypeAlias = tuple[AnyRequest, str | None]
+Addressed: TypeAlias = tuple[AnyRequest, str | None]
 """A request, and the owner whom it concerns, where that is known to whoever asks."""
 
 
@@ -104,7 +105,7 @@ class Client:
             ends = await consumer.end_offsets(at)
         return sum(max(ends[one] - followed.get((one.topic, one.partition), 0), 0) for one in at)
 
-    async def ask_each(self, asked: Sequence[Asked]) -> list[dict[str, Any]]:
+    async def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         """Publish requests to the partitions that they may concern, and join each one's answers.
 
         All are published before the first answer is waited for. Only an owner's partition knows its
@@ -140,13 +141,13 @@ class Client:
 
     async def _answers(
         self, consumer: AIOKafkaConsumer, concerned: Mapping[str, Sequence[int]]
-    ) -> dict[str, list[dict[str, Any]]]:
+    ) -> dict[str, list[Answer]]:
         """Each request's answers by its id, in the order of the partitions that it concerned.
 
         Whatever a partition answers, also to others, says that it gets to what waits there.
         """
         waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
-        found: dict[tuple[bytes, int], dict[str, Any]] = {}
+        found: dict[tuple[bytes, int], Answer] = {}
         now = asyncio.get_running_loop().time
         deadline = now() + ANSWER_SECONDS
         while waiting:
@@ -159,7 +160,7 @@ class Client:
                 at = (record.key or b"", record.partition)
                 if at in waiting:
                     waiting.remove(at)
-                    found[at] = orjson.loads(record.value or b"")
+                    found[at] = from_json(orjson.loads(record.value or b""))
         return {
             one: [found[one.encode(), partition] for partition in partitions]
             for one, partitions in concerned.items()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from aiokafka.errors import MessageSizeTooLargeError
 
-from palimpsest.contracts.errors import InvalidInputError
-from palimpsest.contracts.events import PolicySet
+from palimpsest.contracts.answers import SoFar
+from palimpsest.contracts.commands import Operation
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, TransientError
+from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster.answers import answer_record
 from palimpsest.streams.cluster.copy import Followed, WorkerCopy
-from palimpsest.streams.cluster.desk import PartitionDesk
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.publishing import Publish
@@ -34,10 +37,14 @@ from palimpsest.streams.core.questions import compose_question, settle_question
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow
 from palimpsest.streams.log.log import Lines
-from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions
+from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, Reply
+from palimpsest.streams.write.executor import DryRun, WriterExecutor
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.serving import PendingRequest, serve_alone, understood
-from palimpsest.streams.write.writer import Effect, Window, Writer, no_effect
+from palimpsest.streams.write.requests import PendingRequest, serve_alone, understood
+from palimpsest.streams.write.windows import Window
+from palimpsest.streams.write.writer import Effect, Writer, no_effect
+
+_log = logging.getLogger(__name__)
 
 SOURCE = "memory.candidates"
 """The `source` of bare rows that name none; the same whatever the topic's prefix."""
@@ -87,7 +94,8 @@ class PartitionWriter:
         self._inputs = inputs
         self._clock = clock
 
-    def _is_mine(self, owner_id: str) -> bool:
+    def is_mine(self, owner_id: str) -> bool:
+        """Whether the owner belongs to this partition."""
         return partition_of(owner_id, self._topics.partitions) == self.partition
 
     def _new(self, records: Sequence[Record]) -> list[Record]:
@@ -139,15 +147,8 @@ class PartitionWriter:
             self._reject(record, error)
             return
         one = PendingRequest(request, request.request_id, self._finished(record))
-        desk = PartitionDesk(
-            self.writer,
-            self._is_mine,
-            lambda: self.ending,
-            lambda: self.in_doubt,
-            request.request_id,
-        )
         with self._metrics.stage("decide"):
-            serve_alone(desk, one)
+            serve_alone(PartitionExecutor(self, request.request_id), one)
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
         row = RawRow(record.value, "memory.commands")
@@ -186,6 +187,7 @@ class PartitionWriter:
         yield from (dead_letter_record(letters, letter) for letter in commit.dead_letters)
         for address, answer in commit.answers:
             assert isinstance(address, str)
+            assert not isinstance(answer, list)
             yield answer_record(answers, address, answer)
         yield from self._questions(commit.questions)
         policies = self._topics.name("policies")
@@ -209,3 +211,81 @@ class PartitionWriter:
         ]
         records = (question_record(topic, question) for question in asked if question is not None)
         return (record for record in records if record is not None)
+
+
+# -- requests, for this partition's owners alone -------------------------------------------------
+
+
+class Interrupted(TransientError):
+    """A request was left half-way because the partition is given up; it will come again."""
+
+
+class PartitionExecutor(WriterExecutor):
+    """Runs one request's commands, and leaves it between any two of them when told to.
+
+    Each commit before the last tells whoever asked how many commands were run so far.
+    """
+
+    def __init__(self, partition: PartitionWriter, request_id: str) -> None:
+        super().__init__(partition.writer)
+        self._partition = partition
+        self._request_id = request_id
+        self._steps = 0
+
+    def ledger(self, owner_id: str) -> Ledger:
+        """As `WriterExecutor.ledger`."""
+        self.require_partition()
+        return super().ledger(owner_id)
+
+    def run(self, command: Operation) -> list[AnyEvent]:
+        """As `WriterExecutor.run`; another partition's owner is refused."""
+        if not self._partition.is_mine(command.owner_id):
+            raise RefusedError("wrong_partition", "the owner belongs to another partition")
+        self.step()
+        return super().run(command)
+
+    def checkpoint(self) -> None:
+        """Commit, and tell whoever asked that it goes on."""
+        self.writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
+        self.writer.commit()
+        self.require_partition()
+
+    def met_a_bug(self, request: AnyRequest, error: Exception) -> None:
+        """Log it; raise it where the brokers may have what the log has not."""
+        if self._partition.in_doubt:
+            raise error
+        _log.error("a request met a bug: %s", request.request_id, exc_info=error)
+
+    def dry_run(self) -> DryRun:
+        """As `WriterExecutor.dry_run`."""
+        return _PartitionDryRun(self)
+
+    def step(self) -> None:
+        """One more command is run."""
+        self.require_partition()
+        self._steps += 1
+
+    def require_partition(self) -> None:
+        """Interrupted where the partition is given up."""
+        if self._partition.ending:
+            raise Interrupted("the partition is given up: what is left of a request comes again")
+
+
+class _PartitionDryRun(DryRun):
+    """A dry run that is left, and tells that it goes on, as the executor does."""
+
+    def __init__(self, executor: PartitionExecutor) -> None:
+        super().__init__(executor.log, executor.policy, executor.writer.clock)
+        self._executor = executor
+
+    def ledger(self, owner_id: str) -> Ledger:
+        self._executor.require_partition()
+        return super().ledger(owner_id)
+
+    def run(self, command: Operation) -> list[AnyEvent]:
+        self._executor.step()
+        return super().run(command)
+
+    def checkpoint(self) -> None:
+        super().checkpoint()
+        self._executor.checkpoint()

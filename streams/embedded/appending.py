@@ -22,7 +22,7 @@ def append(log: Log, commit: Commit) -> list[int]:
             log.follow_touched(event.owner_id, touched, position)
         for letter in commit.dead_letters:
             dead_letters.add(letter)
-        for address, answer in commit.answers:
-            assert isinstance(address, int)
-            inbox.answer(address, orjson.dumps(answer))
+        for reply in commit.answers:
+            assert isinstance(reply.address, int)
+            inbox.answer(reply.address, orjson.dumps(reply.to_json()))
     return positions

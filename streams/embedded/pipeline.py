@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Self
 
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.writer import Window, Writer
+from palimpsest.streams.write.windows import Window
+from palimpsest.streams.write.writer import Writer
 
 WINDOW = 512
 """Inputs decided on together: enough to sort texts by length, few enough to lose little."""

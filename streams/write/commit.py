@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from palimpsest.contracts.answers import Answer, SoFar
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.log.dead_letters import NewDeadLetter
+from palimpsest.streams.write.inputs import Outcome
 
 Address = int | str
 """Where an answer goes; opaque to the writer: an item of the inbox, or a request's id."""
 
 
 class Reply(NamedTuple):
-    """An answer, as plain values, and the address that it goes to."""
+    """An answer and the address that it goes to; the outcomes are those of candidates."""
 
     address: Address
-    answer: Any
+    answer: Answer | SoFar | list[Outcome]
+
+    def to_json(self) -> object:
+        """The answer as it travels."""
+        return self.answer if isinstance(self.answer, list) else self.answer.to_json()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Un-merging at a desk: joins out, and what would have been decided otherwise (docs/design.md)."""
+"""Un-merging: joins out, and what would have been decided otherwise (design 9)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Admit, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AnyEvent, Refused
@@ -18,110 +19,111 @@ from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.replay.consequences import Plan, commands, plan, told
 from palimpsest.streams.retrieval import ScopeIndex
-from palimpsest.streams.write.addressing import (
+from palimpsest.streams.write.executor import (
+    DryRun,
+    Executor,
+    command_fields,
     memories,
     owner_of_candidate,
     owner_of_decision,
-    run,
-    words_of,
+    run_once,
 )
-from palimpsest.streams.write.desk import Answer, Desk, Rehearsal
 
 
-def unmerged(desk: Desk, request: UnmergeRequest) -> Answer:
+def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
     """What an un-merge did: joins out, memories that there are then; RefusedError if none can be.
 
     With `dry_run` or `with_consequences` also which later decisions rested on the joins, and with
     the latter these are carried out as well. Asked again it answers as it did, and does nothing.
     """
     owner_id = (
-        owner_of_decision(desk, request.decision_id)
+        owner_of_decision(executor, request.decision_id)
         if request.decision_id
-        else owner_of_candidate(desk, request.candidate_id or request.memory_id or "")
+        else owner_of_candidate(executor, request.candidate_id or request.memory_id or "")
     )
-    found = _earlier(desk, owner_id, request)
-    return _taken_out(desk if found is None else _as_found(desk, found), owner_id, request)
+    found = _earlier(executor, owner_id, request)
+    return _taken_out(executor if found is None else _as_found(executor, found), owner_id, request)
 
 
-def _earlier(desk: Desk, owner_id: str, request: UnmergeRequest) -> Recorded | None:
+def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:
     """The first event of the same request, where it was carried out before."""
-    ledger = desk.ledger(owner_id)
+    ledger = executor.ledger(owner_id)
     own = (event_id(one.command_id, "0") for one in unmerge_commands(ledger, request))
-    events = [desk.log.find(one) for one in own if one in ledger.events]
+    events = [executor.log.find(one) for one in own if one in ledger.events]
     return min((one for one in events if one), key=lambda one: one.position, default=None)
 
 
-def _as_found(desk: Desk, first: Recorded) -> Rehearsal:
-    """The log as the request found it: told again there, it is answered as it was.
+def _as_found(executor: Executor, first: Recorded) -> DryRun:
+    """The log as the request found it: executed again there, it is answered as it was.
 
     All that a request does is committed at once, so nothing of it is left to be done.
     """
     before = first.position - 1
-    recorded = desk.log.last_policy(before)
-    policy = Policy.model_validate(recorded.data.policy) if recorded else desk.policy
-    return Rehearsal(desk.log, policy, lambda: first.event.time, before)
+    recorded = executor.log.last_policy(before)
+    policy = Policy.model_validate(recorded.data.policy) if recorded else executor.policy
+    return DryRun(executor.log, policy, lambda: first.event.time, before)
 
 
-def _taken_out(desk: Desk, owner_id: str, request: UnmergeRequest) -> Answer:
-    answer = taken_out(desk, owner_id, unmerge_commands(desk.ledger(owner_id), request))
+def _taken_out(executor: Executor, owner_id: str, request: UnmergeRequest) -> JsonObject:
+    answer = taken_out(executor, owner_id, unmerge_commands(executor.ledger(owner_id), request))
     if not answer["reversed"]:
         first = answer["refused"][0]
         raise RefusedError(first["reason"], first["detail"])
     if request.dry_run or request.with_consequences:
-        _look_further(desk, request, answer, desk.ledger(owner_id))
+        _look_further(executor, request, answer, executor.ledger(owner_id))
     return answer
 
 
-def taken_out(desk: Desk, owner_id: str, asked_for: Iterable[Unmerge]) -> Answer:
+def taken_out(executor: Executor, owner_id: str, asked_for: Iterable[Unmerge]) -> JsonObject:
     """Take joins out, each on its own, and say what could not be."""
     refused: list[dict[str, str]] = []
     done: list[str] = []
     for command in asked_for:
-        why = refusals(command.decision_id, desk.run(command))
+        why = refusals(command.decision_id, executor.run(command))
         refused += why
         if not why:
             done.append(command.decision_id)
-    edges = desk.ledger(owner_id).edges
+    edges = executor.ledger(owner_id).edges
     ends = [entry for one in done for entry in (edges[one].older, edges[one].newer)]
     return {"reversed": done, "refused": refused, "memories": memories(ends)}
 
 
-def reinstated(desk: Desk, request: ReinstateRequest) -> Answer:
+def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
     """What taking a reversal back did: the join, and all that its request did because of it.
 
     `taken_back` are the joins that were made because of the reversal, `reinstated` those that are
     back, and `refused` what later words prevent. RefusedError where the join itself cannot come
     back: then nothing happens. Asked again it answers as it did.
     """
-    owner_id = owner_of_decision(desk, request.decision_id)
-    first = desk.log.find(
-        event_id(words_of(request, owner_id, request.decision_id)["command_id"], "0")
+    owner_id = owner_of_decision(executor, request.decision_id)
+    first = executor.log.find(
+        event_id(command_fields(request, owner_id, request.decision_id)["command_id"], "0")
     )
     if first is not None:
-        return _put_back(_as_found(desk, first), owner_id, request)
-    asked_for = reinstate_commands(desk.ledger(owner_id), request, desk.policy)
-    if len(asked_for) > 1 and not isinstance(desk, Rehearsal):
+        return _put_back(_as_found(executor, first), owner_id, request)
+    asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
+    if len(asked_for) > 1 and not isinstance(executor, DryRun):
         # Some of it goes before the join itself: it is tried on what is committed.
-        desk.checkpoint()
-        trial = Rehearsal(desk.log, desk.policy, lambda: datetime.now(UTC))
+        executor.checkpoint()
+        trial = DryRun(executor.log, executor.policy, lambda: datetime.now(UTC))
         try:
             _put_back(trial, owner_id, request)
         except RefusedError as error:
             itself = next(one for one in asked_for if _target(one) == request.decision_id)
-            desk.refuse(itself, error)
+            executor.refuse(itself, error)
             raise
-    return _put_back(desk, owner_id, request)
+    return _put_back(executor, owner_id, request)
 
 
-def _put_back(desk: Desk, owner_id: str, request: ReinstateRequest) -> Answer:
-    ledger = desk.ledger(owner_id)
+def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> JsonObject:
+    ledger = executor.ledger(owner_id)
     back: list[str] = []
     taken: list[str] = []
     refused: list[dict[str, str]] = []
     touched: list[Entry] = []
-    for command in reinstate_commands(ledger, request, desk.policy):
+    for command in reinstate_commands(ledger, request, executor.policy):
         target = _target(command)
-        why = refusals(target, run(desk, command))
+        why = refusals(target, run_once(executor, command))
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
@@ -155,31 +157,37 @@ def refusals(target: str, events: Iterable[AnyEvent]) -> list[dict[str, str]]:
 # -- consequences --------------------------------------------------------------------------------
 
 
-def _look_further(desk: Desk, request: UnmergeRequest, answer: Answer, ledger: Ledger) -> None:
+def _look_further(
+    executor: Executor, request: UnmergeRequest, answer: JsonObject, ledger: Ledger
+) -> None:
     """Add to the answer what else would have been decided, as the log has it before this commit."""
-    out, policies = answer["reversed"], desk.log.policies()
+    out, policies = answer["reversed"], executor.log.policies()
     by_merges = any(policy.search == "memories" for policy in policies.values())
-    recorded = desk.recorded(ledger.owner_id) if by_merges else ()
+    recorded = executor.recorded(ledger.owner_id) if by_merges else ()
     found = plan(ledger, recorded, out, policies, _Indexes().neighbours)
     answer["consequences"] = [told(one) for one in found.consequences]
     answer["overtaken"] = list(found.overtaken)
     if request.with_consequences:
         asked_for = commands(ledger, request, out, found)
-        _carry_out(desk, ledger.owner_id, asked_for, found, answer)
+        _execute(executor, ledger.owner_id, asked_for, found, answer)
 
 
-def _carry_out(
-    desk: Desk, owner_id: str, asked_for: Iterable[Unmerge | Redecide], found: Plan, answer: Answer
+def _execute(
+    executor: Executor,
+    owner_id: str,
+    asked_for: Iterable[Unmerge | Redecide],
+    found: Plan,
+    answer: JsonObject,
 ) -> None:
     events: list[str] = []
     for command in asked_for:
-        why = refusals(_target(command), desk.run(command))
+        why = refusals(_target(command), executor.run(command))
         answer["refused"] += why
         if not why:
             events.append(event_id(command.command_id, "0"))
     answer["carried_out"] = events
     candidates = [*_members(answer["memories"]), *(one.candidate.id for one in found.consequences)]
-    entries = desk.ledger(owner_id).entries
+    entries = executor.ledger(owner_id).entries
     answer["memories"] = memories([entries[one] for one in candidates])
 
 

@@ -8,9 +8,7 @@ value; then its `Append` makes all of it last, or nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 
 from palimpsest.contracts.commands import Admit, Operation
@@ -20,14 +18,14 @@ from palimpsest.contracts.identity import policy_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
-from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.write.awaited import Awaited
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.deciding import Decider
+from palimpsest.streams.write.decision_log import log_decision
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Owners
-from palimpsest.streams.write.telling import tell
+from palimpsest.streams.write.windows import PendingTexts, Window
 
 Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Append = Callable[[Commit], list[int]]
@@ -37,20 +35,6 @@ Effect = Callable[[str], None]
 
 def no_effect(_name: str) -> None:
     """Called before each effect; tests stop the process there."""
-
-
-@dataclass(slots=True)
-class Window:
-    """Inputs that are decided on and committed together; `texts` are being embedded meanwhile."""
-
-    inputs: Sequence[Input]
-    texts: Sequence[str]
-    embeddings: Future[list[Embedding]] | None
-
-    def embedded(self) -> dict[str, Embedding]:
-        """The texts with their embeddings; waits for them, and raises what went wrong."""
-        found = self.embeddings.result() if self.embeddings else []
-        return dict(zip(self.texts, found, strict=True))
 
 
 class Writer:
@@ -74,7 +58,7 @@ class Writer:
         self._committed = committed
         self._append = append
         self._effect = effect
-        self._awaited = Awaited()
+        self._pending_texts = PendingTexts()
         self._policy_is_recorded = False
 
     @property
@@ -86,7 +70,7 @@ class Writer:
 
     def open_window(self, inputs: Sequence[Input]) -> Window:
         """Look the inputs up and have the new texts embedded; nothing is decided yet."""
-        texts = list(dict.fromkeys(self._awaited.new_texts(inputs, self.owners)))
+        texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))
         future = self._embedder().submit(texts) if texts else None
         return Window(inputs, texts, future)
 
@@ -111,7 +95,7 @@ class Writer:
 
     def forget_window(self, window: Window) -> None:
         """Nobody waits for its texts any more: it was decided on, or never will be."""
-        self._awaited.arrived(window.inputs)
+        self._pending_texts.arrived(window.inputs)
 
     # -- commands ------------------------------------------------------------------------------
 
@@ -169,7 +153,7 @@ class Writer:
         if positions:
             self.owners.position = positions[-1]
             for event, _ in commit.events:
-                tell(event)
+                log_decision(event)
             done = zip(positions, commit.events, strict=True)
             self._committed([(position, *what) for position, what in done])
         self.owners.trim()

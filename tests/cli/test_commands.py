@@ -171,10 +171,10 @@ def test_merge_then_unmerge_then_reinstate(stocked: CommandLine) -> None:
     merged = stocked.json("merge", first, tea, "--face", "B", "--because", "one routine")
     assert [memory["face"] for memory in merged["memories"]] == [TEA]
     decision = merged["decision_id"]
-    rehearsed = stocked.json("unmerge", "--decision", decision, "--dry-run")
+    shown = stocked.json("unmerge", "--decision", decision, "--dry-run")
     assert stocked.json("status")["memories"] == 1
     undone = stocked.json("unmerge", "--decision", decision)
-    assert undone | {"consequences": [], "overtaken": []} == rehearsed
+    assert undone | {"consequences": [], "overtaken": []} == shown
     assert undone["reversed"] == [decision]
     assert sorted(memory["face"] for memory in undone["memories"]) == sorted([PARIS, TEA])
     assert {"memory_id", "face", "members"} <= set(undone["memories"][0])

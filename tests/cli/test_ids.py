@@ -96,8 +96,8 @@ def test_a_join_is_taken_out_by_whatever_id_names_it(joined: Joined, command: st
     line = joined.line
     by: dict[str, str] = {joined.b: joined.ab, joined.ab[:8]: joined.ab, joined.c: joined.ac}
     for typed, decision in by.items():
-        rehearsed = line.json(command, typed, "--dry-run")
-        assert rehearsed["reversed"] == [decision]
+        shown = line.json(command, typed, "--dry-run")
+        assert shown["reversed"] == [decision]
         assert line.json(command, typed)["reversed"] == [decision]
         line.json("reinstate", decision)
 

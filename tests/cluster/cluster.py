@@ -106,7 +106,7 @@ class Cluster:
         client = Client(self.connection, self.topics)
         await client.start()
         try:
-            return (await client.ask_each([(request, None)]))[0]
+            return (await client.ask_each([(request, None)]))[0].to_json()
         finally:
             await client.stop()
 

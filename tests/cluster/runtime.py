@@ -112,7 +112,7 @@ class ClusterRuntime:
         self._settle()
         return tally
 
-    def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
+    def dry_run(self, request: AnyRequest) -> Mapping[str, Any]:
         return self.ask(request.model_copy(update={"dry_run": True}))
 
     def log(self) -> list[bytes]:

@@ -15,6 +15,7 @@ import pytest
 from infra.broker import free_port
 from palimpsest import Palimpsest, cluster_desk, store
 from palimpsest.cluster_desk import ClusterDesk, events_of
+from palimpsest.contracts.answers import Answer, Done, Refused
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.identity import event_id
@@ -44,7 +45,7 @@ from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster import client
-from palimpsest.streams.cluster.client import Asked
+from palimpsest.streams.cluster.client import Addressed
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.topics import Topics
@@ -68,18 +69,18 @@ class Workers:
     """Stands for the line to workers: carries requests out in the store that follows them."""
 
     def __init__(self, desk: FrontDesk) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[Addressed] = []
         self._desk = desk
 
-    def ask_each(self, asked: Sequence[Asked]) -> list[dict[str, Any]]:
+    def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         self.asked += asked
         return [self._answer(request) for request, _ in asked]
 
-    def _answer(self, request: AnyRequest) -> dict[str, Any]:
+    def _answer(self, request: AnyRequest) -> Answer:
         try:
-            return {"done": self._desk.ask(request)}
+            return Done(self._desk.ask(request))
         except RefusedError as error:
-            return {"refused": {"reason": error.reason, "detail": error.detail}}
+            return Refused(error.reason, error.detail)
 
     def close(self) -> None:
         """The store is its owner's to close."""

@@ -57,8 +57,8 @@ class EmbeddedRuntime:
 
         return asyncio.run(run())
 
-    def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
-        return self._desk.rehearse(request)
+    def dry_run(self, request: AnyRequest) -> Mapping[str, Any]:
+        return self._desk.dry_run(request)
 
     def log(self) -> list[bytes]:
         return [line for _, line in self._desk.log.lines()]

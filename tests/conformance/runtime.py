@@ -27,7 +27,7 @@ class Runtime(Protocol):
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
         """Have a request carried out; RefusedError where it cannot be."""
 
-    def rehearse(self, request: AnyRequest) -> Mapping[str, Any]:
+    def dry_run(self, request: AnyRequest) -> Mapping[str, Any]:
         """What a request would do."""
 
     def verify(self, judge: PairJudge) -> Tally:

@@ -304,7 +304,7 @@ def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:
     assert sorted(memory["members"] for memory in runtime.memories("ann")) == [1, 2]
     request = ReinstateRequest(request_id=fresh(), decision_id=decision_id)
     log = runtime.log()
-    shown = runtime.rehearse(request)
+    shown = runtime.dry_run(request)
     assert runtime.log() == log
     answer = runtime.ask(request)
     assert plain(answer) == plain(shown)
@@ -313,14 +313,14 @@ def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:
     assert runtime.memories("ann") == before == folded(runtime, "ann")
 
 
-def test_bulk_requests_reach_every_owner_and_a_rehearsal_writes_nothing(runtime: Runtime) -> None:
+def test_bulk_requests_reach_every_owner_and_a_dry_run_writes_nothing(runtime: Runtime) -> None:
     runtime.submit(STREAM)
     for request in (
         ReverseRequest(request_id=fresh(), selection=JoinSelection(source="made-up")),
         RetractRequest(request_id=fresh(), selection=Selection(source="made-up")),
     ):
         before = runtime.log()
-        shown = runtime.rehearse(request)
+        shown = runtime.dry_run(request)
         assert runtime.log() == before
         assert plain(runtime.ask(request)) == plain(shown)
         assert len(runtime.log()) > len(before)
@@ -334,7 +334,7 @@ def test_what_was_reversed_in_bulk_comes_back_in_bulk(runtime: Runtime) -> None:
     reversed_ = runtime.ask(ReverseRequest(request_id=fresh(), selection=selection))
     assert [runtime.memories(owner) for owner in OWNERS] != before
     request = ReinstateManyRequest(request_id=fresh(), selection=selection)
-    assert plain(runtime.rehearse(request)) == plain(runtime.ask(request))
+    assert plain(runtime.dry_run(request)) == plain(runtime.ask(request))
     assert [runtime.memories(owner) for owner in OWNERS] == before
     log = runtime.log()
     again = runtime.ask(request)

@@ -36,7 +36,7 @@ def test_one_request_id_may_be_spelled_in_several_ways(spelled: str) -> None:
     ],
 )
 def test_what_is_not_known_is_refused(said: dict[str, object]) -> None:
-    """A key that is dropped widens what is asked: to all owners, or from a rehearsal to the act."""
+    """A key that is dropped widens what is asked: to all owners, or from a dry run to the act."""
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         REQUEST.validate_python(said | {"request_id": ID})
 

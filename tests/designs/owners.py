@@ -71,7 +71,7 @@ class Owner:
         request = UnmergeRequest(
             request_id=fresh(), decision_id=decision_id, dry_run=dry_run, **more
         )
-        return self.runtime.rehearse(request) if dry_run else self.ask(request)
+        return self.runtime.dry_run(request) if dry_run else self.ask(request)
 
     def events(self) -> list[AnyEvent]:
         """The owner's log."""

@@ -641,7 +641,7 @@ def nobody(*_: object, **__: object) -> NoReturn:
 
 
 def l13_no_model(policy: Policy, story: list[Act]) -> None:
-    """Folding the log, rehearsing and carrying out every un-merge and its reinstatement."""
+    """Folding the log, trying and carrying out every un-merge and its reinstatement."""
     told = tell(policy, story)
     with patch.object(looking, "read", nobody), patch.object(looking, "compare", nobody):
         world = World(policy, retrieve=nobody)

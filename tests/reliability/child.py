@@ -26,7 +26,7 @@ from palimpsest import cli, desk, store, store_questions
 from palimpsest.projections import compaction, duck, lance, projector
 from palimpsest.streams.embedded import pipeline
 from palimpsest.streams.judge import storage
-from palimpsest.streams.write import operations
+from palimpsest.streams.write import requests
 from palimpsest.writing import WritingSession
 from tests.light import lighten
 from tests.stub_engine import load_stub
@@ -166,7 +166,7 @@ def _run(arguments: list[str]) -> int:
 def _shrink(window: int, batch: int, bulk: int, grace: float) -> None:
     """Small sizes, so that few rows make many commits, segments and compactions."""
     pipeline.WINDOW = window
-    operations.BULK = bulk
+    requests.BULK = bulk
     projector.BATCH_ROWS = projector.MOST_ROWS = batch
     compaction.FEWEST, compaction.MOST = 4, 8
     vars(duck)["GRACE_SECONDS"] = grace

@@ -14,9 +14,9 @@ from palimpsest.contracts.events import Decided
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, Zone
 from palimpsest.contracts.requests import MergeRequest, RetractRequest, Selection
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.desk import WriterDesk
+from palimpsest.streams.write.executor import WriterExecutor
 from palimpsest.streams.write.inputs import Outcome
-from palimpsest.streams.write.operations import carry_out
+from palimpsest.streams.write.requests import execute
 from tests.streams.write.runtime import Row, Runtime, inputs
 
 WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
@@ -72,7 +72,7 @@ def test_a_text_that_comes_back_to_life_is_found_in_the_window_that_brings_it_ba
     (retracted,) = runtime.submit(said(1))
     selection = Selection(candidate_id=retracted.candidate_id)
     request = RetractRequest(request_id=str(uuid4()), selection=selection)
-    carry_out(WriterDesk(runtime.writer), request)
+    execute(WriterExecutor(runtime.writer), request)
     runtime.writer.commit()
     before, repeat, after = runtime.submit(said(2, 0), {**said_again(1, 3)}, said(4, 1))
     assert asked(runtime, before) == ()
@@ -125,7 +125,7 @@ def test_a_memory_that_went_into_another_is_found_no_more(tmp_path: Path) -> Non
         assert second.candidate_id is not None
         assert asked(runtime, second) == (first.candidate_id,)
         merging = MergeRequest(request_id=str(uuid4()), a=first.candidate_id, b=second.candidate_id)
-        carry_out(WriterDesk(runtime.writer), merging)
+        execute(WriterExecutor(runtime.writer), merging)
         runtime.writer.commit()
         (third,) = runtime.submit(said(3, 3))
         assert asked(runtime, third) == (first.candidate_id,)

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
-import orjson
 import pytest
 
+from palimpsest.contracts.answers import Done, Failed, Refused, SoFar, result
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.answers import answer_record, merged
 from palimpsest.streams.cluster.client import ANSWER_SECONDS, Client
 from palimpsest.streams.cluster.records import Outgoing
 
-ANSWER = {"done": {"retracted": ["a"], "refused": [], "owners": 1}}
+ANSWER = Done({"retracted": ["a"], "refused": [], "owners": 1})
 Word = tuple[int, Outgoing]
 """What a partition says."""
 
@@ -51,7 +51,7 @@ def awaited(words: Sequence[Word], seconds: float, partitions: Sequence[int] = (
 
 
 def goes_on(name: str, partition: int = 0) -> Word:
-    return partition, answer_record("answers", name, {"so_far": 1})
+    return partition, answer_record("answers", name, SoFar(1))
 
 
 def answered(partition: int = 0) -> Word:
@@ -77,19 +77,19 @@ def test_a_partition_that_has_answered_is_waited_for_no_more() -> None:
 
 
 def test_a_bug_of_one_partition_is_told_whatever_others_did() -> None:
-    assert merged([ANSWER, {"failed": "ZeroDivisionError"}]) == {"failed": "ZeroDivisionError"}
+    assert merged([ANSWER, Failed("ZeroDivisionError")]) == Failed("ZeroDivisionError")
 
 
 @pytest.mark.parametrize("elsewhere", ["wrong_partition", "unknown_candidate"])
 def test_the_partition_that_knows_whom_it_is_about_says_why_not(elsewhere: str) -> None:
-    here, there = ({"refused": {"reason": why}} for why in ("supported", elsewhere))
+    here, there = (Refused(why, "as it is") for why in ("supported", elsewhere))
     assert merged([there, here, there]) == here
     assert merged([there, there]) == there
 
 
 def test_what_was_left_out_is_added() -> None:
-    cut = {"done": {"retracted": ["b"], "refused": [], "owners": 2, "left_out": {"retracted": 7}}}
+    cut = Done({"retracted": ["b"], "refused": [], "owners": 2, "left_out": {"retracted": 7}})
     for answers in ([ANSWER, cut, cut], [cut, ANSWER, cut], [cut, cut, ANSWER]):
-        done = merged(orjson.loads(orjson.dumps(answers)))["done"]
+        done = result(merged(answers))
         assert (len(done["retracted"]), done["owners"]) == (3, 5)
         assert done["left_out"] == {"retracted": 14}

@@ -11,6 +11,7 @@ import orjson
 import pytest
 from aiokafka.errors import KafkaConnectionError, MessageSizeTooLargeError
 
+from palimpsest.contracts.answers import Done
 from palimpsest.contracts.events import AnyEvent, Retracted
 from palimpsest.contracts.requests import (
     AnyRequest,
@@ -23,17 +24,17 @@ from palimpsest.contracts.requests import (
 from palimpsest.streams.cluster import answers
 from palimpsest.streams.cluster.answers import SO_FAR, answer_record
 from palimpsest.streams.cluster.copy import Followed, WorkerCopy
-from palimpsest.streams.cluster.desk import Interrupted
 from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.partition import PartitionWriter
+from palimpsest.streams.cluster.partition import Interrupted, PartitionWriter
 from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import operations, serving
+from palimpsest.streams.write import requests
 from palimpsest.streams.write.commit import InputOffset
+from palimpsest.streams.write.requests import execute
 from tests.reliability.rows import rows
 from tests.streams.write.runtime import AT, inputs
 from tests.stub_engine import StubEngine
@@ -116,12 +117,12 @@ def retract(**more: Any) -> RetractRequest:
 def test_a_request_that_meets_a_bug_is_told_so_and_the_next_is_carried_out(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def breaks(desk: Any, request: Any) -> Any:
-        operations.carry_out(desk, request)
+    def breaks(executor: Any, request: Any) -> Any:
+        execute(executor, request)
         raise ZeroDivisionError
 
     with monkeypatch.context() as broken:
-        broken.setattr(serving, "carry_out", breaks)
+        broken.setattr(requests, "execute", breaks)
         assert partition.asked(retract()) == {"failed": "ZeroDivisionError"}
     assert partition.events() == []
     assert len(partition.asked(retract())["done"]["retracted"]) == COUNT
@@ -147,7 +148,7 @@ def test_what_happens_on_the_way_to_the_brokers_is_no_answer(
 def test_a_long_request_is_told_of_and_left_between_two_steps_of_one_owner(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations, "BULK", 4)
+    monkeypatch.setattr(requests, "BULK", 4)
     request = retract()
 
     def end() -> None:
@@ -168,7 +169,7 @@ def test_a_long_request_is_told_of_and_left_between_two_steps_of_one_owner(
 def test_a_long_dry_run_is_told_of_and_left_and_writes_nothing(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations, "BULK", 4)
+    monkeypatch.setattr(requests, "BULK", 4)
     request = retract(dry_run=True)
     assert len(partition.asked(request)["done"]["retracted"]) == COUNT
     assert partition.told(request) == [0, *range(4, COUNT, 4)]
@@ -181,7 +182,7 @@ def test_a_long_dry_run_is_told_of_and_left_and_writes_nothing(
 def test_a_dry_run_of_joins_over_several_parts_says_what_the_request_then_does(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operations, "BULK", 1)
+    monkeypatch.setattr(requests, "BULK", 1)
     selection = JoinSelection(source="made-up")
     request = ReverseRequest(request_id=str(uuid4()), selection=selection)
     shown = partition.asked(request.model_copy(update={"dry_run": True}))
@@ -197,7 +198,7 @@ def test_another_partitions_owner_is_refused(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [a, b, *_] = partition.writer.writer.owners.get("owner 0").ledger.entries
-    monkeypatch.setattr(partition.writer, "_is_mine", lambda _owner: False)
+    monkeypatch.setattr(partition.writer, "is_mine", lambda _owner: False)
     request = SeparateRequest(request_id=str(uuid4()), a=a, b=b)
     assert partition.asked(request)["refused"]["reason"] == "wrong_partition"
 
@@ -212,7 +213,7 @@ def test_of_an_answer_that_no_record_can_hold_the_ends_of_lists_are_left(
     monkeypatch.setattr(answers, "MOST_BYTES", most)
     memories = [{"members": ["x" * 300] * 5}] * 2
     done = {"reversed": list(map(str, range(999))), "memories": memories, "owners": 7}
-    record = answer_record("answers", "id", {"done": done})
+    record = answer_record("answers", "id", Done(done))
     assert len(record.value) <= most
     told = orjson.loads(record.value)["done"]
     left_out = told.pop("left_out", {})
@@ -225,5 +226,5 @@ def test_of_an_answer_that_no_record_can_hold_the_ends_of_lists_are_left(
 
 
 def test_an_answer_that_fits_is_whole() -> None:
-    answer = {"done": {"reversed": ["a"], "refused": []}}
-    assert orjson.loads(answer_record("answers", "id", answer).value) == answer
+    answer = Done({"reversed": ["a"], "refused": []})
+    assert orjson.loads(answer_record("answers", "id", answer).value) == answer.to_json()

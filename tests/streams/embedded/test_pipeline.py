@@ -91,7 +91,7 @@ def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(
     next(outcomes)
     outcomes.close()
     assert ended.wait(30)
-    assert len(runtime.writer._awaited) == 0
+    assert len(runtime.writer._pending_texts) == 0
     assert runtime.log.count() < 100
     assert runtime.ledger_matches_log()
 
@@ -128,5 +128,5 @@ def test_a_window_that_fails_leaves_no_text_awaited(runtime: Runtime) -> None:
     next(outcomes)
     with pytest.raises(KeyboardInterrupt):
         next(outcomes)
-    assert len(runtime.writer._awaited) == 0
+    assert len(runtime.writer._pending_texts) == 0
     assert runtime.log.count() == 4

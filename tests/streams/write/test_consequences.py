@@ -1,4 +1,4 @@
-"""Un-merging at a desk: what a later decision rested on, shown, carried out, and once only."""
+"""Un-merging: what a later decision rested on, shown, carried out, and once only."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.log.verifications import Verifications
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.desk import Rehearsal, WriterDesk
-from palimpsest.streams.write.operations import carry_out
+from palimpsest.streams.write.executor import DryRun, WriterExecutor
+from palimpsest.streams.write.requests import execute
 from tests.streams.write.runtime import AT, Runtime, pictures
 
 WORDS = "echo kitten three four five six seven eight nine ten alpha bravo delta hotel".split()
@@ -57,15 +57,15 @@ def say(runtime: Runtime, *texts: str) -> list[Any]:
 
 def unmerge(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
     request = UnmergeRequest(request_id=str(uuid4()), decision_id=decision_id, **how)
-    answer = carry_out(WriterDesk(runtime.writer), request)
+    answer = execute(WriterExecutor(runtime.writer), request)
     runtime.writer.commit()
     assert runtime.ledger_matches_log()
     return answer
 
 
-def rehearse(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
+def dry_run(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
     request = UnmergeRequest(request_id=str(uuid4()), decision_id=decision_id, dry_run=True, **how)
-    return carry_out(Rehearsal(runtime.log, runtime.writer.policy, lambda: AT), request)
+    return execute(DryRun(runtime.log, runtime.writer.policy, lambda: AT), request)
 
 
 def faces(runtime: Runtime) -> list[str]:
@@ -75,7 +75,7 @@ def faces(runtime: Runtime) -> list[str]:
 def test_a_dry_run_names_what_rested_on_the_join(runtime: Runtime) -> None:
     _, newer, beside, repeat = say(runtime, FIRST, NEWER, BESIDE, NEWER)
     lines = runtime.lines()
-    answer = rehearse(runtime, newer.decision_id)
+    answer = dry_run(runtime, newer.decision_id)
     assert [one["candidate_id"] for one in answer["consequences"]] == [beside.candidate_id]
     assert repeat.decision == "hash_exact"
     assert runtime.lines() == lines
@@ -85,7 +85,7 @@ def test_what_would_have_joined_another_is_named_and_carried_out(runtime: Runtim
     """The newer text displaced the first one, so a text near the first alone was stored."""
     first, newer, stored = say(runtime, FIRST, NEWER, BESIDE)
     assert stored.decision == "stored"
-    [one] = rehearse(runtime, newer.decision_id)["consequences"]
+    [one] = dry_run(runtime, newer.decision_id)["consequences"]
     assert one == {
         "candidate_id": stored.candidate_id,
         "text": BESIDE,
@@ -119,7 +119,7 @@ def test_what_was_stored_without_a_search_rested_on_no_join(
                 {"owner_id": "ann", "source": "test", "id": "later", "text": BESIDE}
             )
         assert stored.decision == "stored"
-        assert rehearse(runtime, newer.decision_id)["consequences"] == []
+        assert dry_run(runtime, newer.decision_id)["consequences"] == []
 
 
 def test_without_being_asked_for_they_stay(runtime: Runtime) -> None:
@@ -137,14 +137,14 @@ def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runt
     settle = SettleRequest(
         request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(verdict,)
     )
-    settled = carry_out(WriterDesk(runtime.writer), settle)
+    settled = execute(WriterExecutor(runtime.writer), settle)
     runtime.writer.commit()
     assert faces(runtime) == [text("sierra")]
-    [one] = rehearse(runtime, newer.decision_id)["consequences"]
+    [one] = dry_run(runtime, newer.decision_id)["consequences"]
     assert one["decision_id"] == settled["decision_id"]
     assert one["was"] == {"decision": "fallback_supersede", "joined_to": newer.candidate_id}
     assert one["would_be"] == {"decision": "superseded", "joined_to": first.candidate_id}
-    shown = rehearse(runtime, newer.decision_id, with_consequences=True)
+    shown = dry_run(runtime, newer.decision_id, with_consequences=True)
     done = unmerge(runtime, newer.decision_id, with_consequences=True)
     assert done["memories"] == shown["memories"]
     assert faces(runtime) == [text("sierra"), NEWER]
@@ -167,12 +167,12 @@ def test_a_fallback_that_joined_under_an_older_rule_stays(
         settle = SettleRequest(
             request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(nobody,)
         )
-        carry_out(WriterDesk(runtime.writer), settle)
+        execute(WriterExecutor(runtime.writer), settle)
         runtime.writer.commit()
     settled = decode(runtime.lines()[-1])
     assert isinstance(settled, Settled)
     assert settled.data.decision == "fallback_supersede"
-    assert rehearse(runtime, newer.decision_id).get("consequences", []) == []
+    assert dry_run(runtime, newer.decision_id).get("consequences", []) == []
 
 
 def asked_about(runtime: Runtime, later: Any) -> str:
@@ -192,7 +192,7 @@ def test_what_goes_out_goes_the_latest_before_the_earlier(runtime: Runtime) -> N
         settle = SettleRequest(
             request_id=str(uuid4()), candidate_id=one.candidate_id, verdicts=(verdict,)
         )
-        carry_out(WriterDesk(runtime.writer), settle)
+        execute(WriterExecutor(runtime.writer), settle)
         runtime.writer.commit()
     before = len(runtime.lines())
     unmerge(runtime, newer.decision_id, with_consequences=True)
@@ -206,10 +206,10 @@ def test_what_goes_out_goes_the_latest_before_the_earlier(runtime: Runtime) -> N
 def asked_twice(runtime: Runtime, **what: Any) -> list[dict[str, Any]]:
     """The answers to a request that comes twice; the second time nothing is added."""
     request = UnmergeRequest(request_id=str(uuid4()), with_consequences=True, **what)
-    first = carry_out(WriterDesk(runtime.writer), request)
+    first = execute(WriterExecutor(runtime.writer), request)
     runtime.writer.commit()
     lines = runtime.lines()
-    again = carry_out(WriterDesk(runtime.writer), request)
+    again = execute(WriterExecutor(runtime.writer), request)
     runtime.writer.commit()
     assert runtime.lines() == lines
     return [first, again]
@@ -232,7 +232,7 @@ def test_what_it_joined_itself_is_not_taken_out_when_it_is_delivered_again(
     settle = SettleRequest(
         request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(verdict,)
     )
-    carry_out(WriterDesk(runtime.writer), settle)
+    execute(WriterExecutor(runtime.writer), settle)
     runtime.writer.commit()
     once, again = asked_twice(runtime, memory_id=first.candidate_id)
     assert [one["would_be"] for one in once["consequences"]] == [
@@ -248,7 +248,7 @@ def test_a_refused_request_is_refused_again_for_the_same_reason(runtime: Runtime
     request = UnmergeRequest(request_id=str(uuid4()), decision_id=newer.decision_id)
     for _ in range(2):
         with pytest.raises(RefusedError, match="reversed already"):
-            carry_out(WriterDesk(runtime.writer), request)
+            execute(WriterExecutor(runtime.writer), request)
         runtime.writer.commit()
 
 
@@ -263,13 +263,13 @@ def test_a_reinstatement_that_cannot_be_leaves_all_as_it_is_and_its_refusal_in_t
         SeparateRequest(request_id=str(uuid4()), a=a, b=c),
         MergeRequest(request_id=str(uuid4()), a=b, b=c),
     ):
-        carry_out(WriterDesk(runtime.writer), said)
+        execute(WriterExecutor(runtime.writer), said)
     runtime.writer.commit()
     lines, before = runtime.lines(), faces(runtime)
     request = ReinstateRequest(request_id=str(uuid4()), decision_id=newer.decision_id, actor="eve")
     for _ in range(2):
         with pytest.raises(RefusedError) as refused:
-            carry_out(WriterDesk(runtime.writer), request)
+            execute(WriterExecutor(runtime.writer), request)
         assert refused.value.reason == "separated"
         runtime.writer.commit()
     [event] = [decode(line) for line in runtime.lines()[len(lines) :]]
@@ -295,7 +295,7 @@ def test_where_nothing_can_be_taken_out_the_refusal_says_why_and_is_in_the_log(
     said = say(runtime, FIRST, FIRST, "no way over the river")
     named = {key: said[number].candidate_id for key, number in which.items()}
     with pytest.raises(RefusedError) as refused:
-        carry_out(WriterDesk(runtime.writer), UnmergeRequest(request_id=str(uuid4()), **named))
+        execute(WriterExecutor(runtime.writer), UnmergeRequest(request_id=str(uuid4()), **named))
     runtime.writer.commit()
     event = decode(runtime.lines()[-1])
     assert isinstance(event, Refused)
@@ -305,6 +305,6 @@ def test_where_nothing_can_be_taken_out_the_refusal_says_why_and_is_in_the_log(
 def test_under_search_candidates_nothing_rests_on_a_merge(tmp_path: Path) -> None:
     with Runtime(tmp_path / "log.sqlite") as standard:
         _, same = say(standard, "Ada has a big dog.", "Ada has a big dog!")
-        answer = rehearse(standard, same.decision_id)
+        answer = dry_run(standard, same.decision_id)
         assert answer["reversed"] == [same.decision_id]
         assert answer["consequences"] == []

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Joined, Refused, Reversed, Settled
 from palimpsest.contracts.evidence import Evidence, Verdict
@@ -33,10 +34,10 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import operations
-from palimpsest.streams.write.desk import Answer, Rehearsal, WriterDesk
+from palimpsest.streams.write import requests
+from palimpsest.streams.write.executor import DryRun, WriterExecutor
 from palimpsest.streams.write.inputs import Outcome
-from palimpsest.streams.write.operations import carry_out
+from palimpsest.streams.write.requests import execute
 from tests.reliability.rows import rows
 from tests.streams.write.runtime import AT, Runtime, memories
 
@@ -63,20 +64,20 @@ def fresh() -> str:
     return str(uuid4())
 
 
-def ask(runtime: Runtime, request: AnyRequest) -> Answer:
+def ask(runtime: Runtime, request: AnyRequest) -> JsonObject:
     """Carry out and commit, also where it is refused."""
-    desk = WriterDesk(runtime.writer)
+    executor = WriterExecutor(runtime.writer)
     try:
-        return carry_out(desk, request)
+        return execute(executor, request)
     finally:
         runtime.writer.commit()
 
 
-def rehearse(runtime: Runtime, request: AnyRequest) -> Answer:
-    return carry_out(Rehearsal(runtime.log, runtime.writer.policy, lambda: AT), request)
+def dry_run(runtime: Runtime, request: AnyRequest) -> JsonObject:
+    return execute(DryRun(runtime.log, runtime.writer.policy, lambda: AT), request)
 
 
-def faces(answer: Answer) -> list[str]:
+def faces(answer: JsonObject) -> list[str]:
     return [memory["face"] for memory in answer["memories"]]
 
 
@@ -262,7 +263,7 @@ def test_a_policy_that_could_not_be_recorded_is_not_in_force(
     said(runtime, "one thing")
     before = runtime.writer.policy
     rules = before.model_dump(mode="json") | {"name": "mine"}
-    carry_out(WriterDesk(runtime.writer), PolicyRequest(request_id=fresh(), policy=rules))
+    execute(WriterExecutor(runtime.writer), PolicyRequest(request_id=fresh(), policy=rules))
 
     def fails(_events: object) -> None:
         raise OSError("no more disk")
@@ -352,7 +353,7 @@ BULK: list[AnyRequest] = [
 ]
 
 
-def done_by(answer: Answer) -> Any:
+def done_by(answer: JsonObject) -> Any:
     return {name: sorted(map(str, value)) for name, value in answer.items() if name != "owners"}
 
 
@@ -361,7 +362,7 @@ def test_bulk_is_finished_after_it_was_cut_short(
     filled: Runtime, request_: AnyRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same request again does the rest, and its answer names everything, as if undisturbed."""
-    monkeypatch.setattr(operations, "BULK", 3)
+    monkeypatch.setattr(requests, "BULK", 3)
     undisturbed = tmp_path / "undisturbed.sqlite"
     with Runtime(undisturbed) as whole:
         whole.stream(rows(240, owners=4))
@@ -376,7 +377,7 @@ def test_bulk_is_finished_after_it_was_cut_short(
 
     filled.writer._effect = dies
     with pytest.raises(KeyboardInterrupt):
-        carry_out(WriterDesk(filled.writer), request_)
+        execute(WriterExecutor(filled.writer), request_)
     filled.writer.abandon()
     half = filled.log.count()
     assert filled.ledger_matches_log()
@@ -405,7 +406,7 @@ def test_reinstating_brings_back_what_reverse_took_out(
     before = memories(filled.log)
     selection = JoinSelection(source="made-up")
     taken = ask(filled, ReverseRequest(request_id=fresh(), selection=selection))["reversed"]
-    monkeypatch.setattr(operations, "BULK", 3)
+    monkeypatch.setattr(requests, "BULK", 3)
     request = ReinstateManyRequest(request_id=fresh(), selection=selection)
     commits = iter([False, True])
 
@@ -415,23 +416,23 @@ def test_reinstating_brings_back_what_reverse_took_out(
 
     filled.writer._effect = dies
     with pytest.raises(KeyboardInterrupt):
-        carry_out(WriterDesk(filled.writer), request)
+        execute(WriterExecutor(filled.writer), request)
     filled.writer.abandon()
     assert memories(filled.log) != before
     assert sorted(ask(filled, request)["reinstated"]) == sorted(taken)
     assert memories(filled.log) == before
 
 
-# -- rehearsal -----------------------------------------------------------------------------------
+# -- dry runs ------------------------------------------------------------------------------------
 
 
-def test_a_rehearsal_says_what_would_be_and_writes_nothing(filled: Runtime) -> None:
+def test_a_dry_run_says_what_would_be_and_writes_nothing(filled: Runtime) -> None:
     joins = ReverseRequest(request_id=fresh(), selection=JoinSelection(owner_id="owner 2"))
-    first = rehearse(filled, joins)["reversed"][0]
+    first = dry_run(filled, joins)["reversed"][0]
     request = UnmergeRequest(request_id=fresh(), decision_id=first)
     for one in (request, joins, BULK[1]):
         lines = filled.lines()
-        shown = rehearse(filled, one)
+        shown = dry_run(filled, one)
         assert filled.lines() == lines
         assert filled.ledger_matches_log()
         assert ask(filled, one) == shown
@@ -443,7 +444,7 @@ def test_unmerging_late_equals_unmerging_at_once(tmp_path: Path) -> None:
     with Runtime(tmp_path / "late") as late, Runtime(tmp_path / "soon") as soon:
         late.stream(stream)
         joins = ReverseRequest(request_id=fresh(), selection=JoinSelection(owner_id="owner 1"))
-        decision = rehearse(late, joins)["reversed"][-1]
+        decision = dry_run(late, joins)["reversed"][-1]
         request = UnmergeRequest(request_id=fresh(), decision_id=decision)
         number = joined_at(late, decision)
         soon.stream(stream[: number + 1])

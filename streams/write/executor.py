@@ -1,4 +1,4 @@
-"""Where requests are carried out: on the writer for good, or on private ledgers for a rehearsal."""
+"""Where a request's commands run: on the writer for good, or on private ledgers for a dry run."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Operation
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.events import AnyEvent, Content
-from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.events import AnyEvent, Content, Refused
+from palimpsest.contracts.identity import decision_id_of, event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest, PolicyRequest
 from palimpsest.streams.core.decide import execute
-from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.owners import fold_owner
 from palimpsest.streams.write.writer import Writer
 
-Answer = dict[str, Any]
 
-
-class Desk(Protocol):
-    """Where commands are carried out."""
+class Executor(Protocol):
+    """Where the commands of a request run."""
 
     log: Log
 
@@ -43,7 +43,7 @@ class Desk(Protocol):
         """Decide and fold."""
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
-        """Record that a command could not be, where a rehearsal refused it."""
+        """Record that a command could not be, where a dry run refused it."""
 
     def checkpoint(self) -> None:
         """Make what was done so far last."""
@@ -51,19 +51,16 @@ class Desk(Protocol):
     def content(self, text: str) -> Content:
         """A composed text with its hash and vector."""
 
-    def set_policy(self, request: PolicyRequest) -> Answer:
+    def set_policy(self, request: PolicyRequest) -> JsonObject:
         """Put another policy in force."""
 
 
-class WriterDesk:
-    """Commands carried out for good."""
+class WriterExecutor:
+    """Runs commands for good, on the writer's ledgers."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self.log = writer.log
-
-    def met_a_bug(self, request: AnyRequest, error: Exception) -> None:
-        """Called where a request failed; raises the error where it may have been committed."""
 
     @property
     def policy(self) -> Policy:
@@ -83,7 +80,7 @@ class WriterDesk:
         return self.writer.run(command)
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
-        """As `run`, of a command that a rehearsal refused."""
+        """As `run`, of a command that a dry run refused."""
         self.writer.refuse(command, refusal)
 
     def checkpoint(self) -> None:
@@ -95,7 +92,7 @@ class WriterDesk:
         vector = self.writer.embed(text)
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
 
-    def set_policy(self, request: PolicyRequest) -> Answer:
+    def set_policy(self, request: PolicyRequest) -> JsonObject:
         """Record the policy; another model is refused while the log has the old one's vectors."""
         try:
             policy = Policy.model_validate(request.policy)
@@ -109,13 +106,16 @@ class WriterDesk:
         self.writer.set_policy(policy, event_id(request.request_id, "0"), request.actor)
         return {"policy": policy.name, "hash": policy.hash}
 
-    def rehearsal(self) -> Rehearsal:
-        """Where a dry run is carried out: on what is committed."""
-        return Rehearsal(self.log, self.policy, self.writer.clock)
+    def met_a_bug(self, request: AnyRequest, error: Exception) -> None:
+        """Called where a request failed; raises the error where it may have been committed."""
+
+    def dry_run(self) -> DryRun:
+        """Where a dry run is executed: on what is committed."""
+        return DryRun(self.log, self.policy, self.writer.clock)
 
 
-class Rehearsal:
-    """Commands tried on private ledgers that are thrown away: a dry run writes nothing.
+class DryRun:
+    """Runs commands on private ledgers that are thrown away: nothing is written.
 
     The ledgers are those of the log as it is, or as it was up to a position.
     """
@@ -135,7 +135,7 @@ class Rehearsal:
         return self._policy
 
     def ledger(self, owner_id: str) -> Ledger:
-        """The owner as the log has it, plus what was rehearsed."""
+        """The owner as the log has it, plus what was tried."""
         if owner_id not in self._ledgers:
             self._ledgers[owner_id] = fold_owner(self.log, owner_id, self._upto)
         return self._ledgers[owner_id]
@@ -158,9 +158,70 @@ class Rehearsal:
             self._ledgers.pop(owner_id).dissolve()
 
     def content(self, text: str) -> Content:
-        """No model is asked in a rehearsal."""
+        """No model is asked in a dry run."""
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
 
-    def set_policy(self, request: PolicyRequest) -> Answer:
-        """There is nothing to rehearse."""
+    def set_policy(self, request: PolicyRequest) -> JsonObject:
+        """There is nothing to try."""
         raise UsageError(f"policy requests have no dry run ({request.request_id})")
+
+
+# -- what requests need of any of them -----------------------------------------------------------
+
+
+def command_fields(request: AnyRequest, owner_id: str, target: str) -> dict[str, Any]:
+    """What a command about one target says because its request did; the same when asked again."""
+    return {
+        "command_id": event_id(request.request_id, target),
+        "owner_id": owner_id,
+        "actor": request.actor,
+        "because": request.because,
+    }
+
+
+def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
+    """Whose candidate it is; RefusedError for an unknown one.
+
+    The id of a candidate's first decision follows from its own, if that is an id.
+    """
+    try:
+        owner_id = executor.log.owner_of(decision_id_of(candidate_id))
+    except ValueError:
+        owner_id = None
+    if owner_id is None:
+        raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
+    return owner_id
+
+
+def owner_of_decision(executor: Executor, decision_id: str) -> str:
+    """Whose decision it is; RefusedError for an unknown one."""
+    owner_id = executor.log.owner_of(decision_id)
+    if not owner_id:
+        raise RefusedError("unknown_decision", f"there is no decision {decision_id}")
+    return owner_id
+
+
+def run_once(executor: Executor, command: Operation) -> list[AnyEvent]:
+    """The events of one command, those of old where it was carried out before.
+
+    So a request that is asked again is answered as it was, also where it was refused.
+    """
+    events = executor.run(command)
+    first = event_id(command.command_id, "0")
+    before = None if any(event.id == first for event in events) else executor.log.find(first)
+    return events if before is None else [before.event, *events]
+
+
+def run_or_refuse(executor: Executor, command: Operation) -> list[AnyEvent]:
+    """As `run_once`; its refusal is raised, and committed by whoever answers."""
+    events = run_once(executor, command)
+    for event in events:
+        if isinstance(event, Refused):
+            raise RefusedError(event.data.reason, event.data.detail)
+    return events
+
+
+def memories(entries: list[Entry]) -> list[Any]:
+    """The memories of some candidates, each once, as a person sees them."""
+    seen: dict[str, Memory] = {entry.memory.id: entry.memory for entry in entries}
+    return [picture(memory) for memory in seen.values()]

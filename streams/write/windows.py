@@ -1,16 +1,33 @@
-"""Which texts are on their way: embedded for one window, and needed by another."""
+"""Windows of inputs, and their texts on the way: embedded for one, and needed by another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
 
+from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.intake import Prepared
 from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.owners import Owners
 
 
-class Awaited:
-    """Counts the candidates in open windows by owner, namespace and hash of the text."""
+@dataclass(slots=True)
+class Window:
+    """Inputs that are decided on and committed together; `texts` are being embedded meanwhile."""
+
+    inputs: Sequence[Input]
+    texts: Sequence[str]
+    embeddings: Future[list[Embedding]] | None
+
+    def embedded(self) -> dict[str, Embedding]:
+        """The texts with their embeddings; waits for them, and raises what went wrong."""
+        found = self.embeddings.result() if self.embeddings else []
+        return dict(zip(self.texts, found, strict=True))
+
+
+class PendingTexts:
+    """Texts of open windows: counts their candidates by owner, namespace and hash of the text."""
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[str, str, str], int] = {}

@@ -15,7 +15,7 @@ def fingerprint(text_hash: str) -> str:
     return text_hash[:12]
 
 
-def tell(event: AnyEvent) -> None:
+def log_decision(event: AnyEvent) -> None:
     """Log a decision: what was looked at (debug), what was composed (info), what failed (warning).
 
     What failed is a call that left two texts apart, or replaced one where a text was asked for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -9,6 +10,15 @@ from uuid import uuid4
 import orjson
 import pytest
 
+from palimpsest.contracts.answers import (
+    Answer,
+    Done,
+    Failed,
+    JsonObject,
+    Refused,
+    from_json,
+    result,
+)
 from palimpsest.contracts.errors import InvalidInputError, StoreError
 from palimpsest.contracts.events import Settled
 from palimpsest.contracts.evidence import Verdict
@@ -28,12 +38,12 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write import serving
-from palimpsest.streams.write.desk import Answer, WriterDesk
-from palimpsest.streams.write.operations import carry_out
-from palimpsest.streams.write.serving import (
+from palimpsest.streams.write import requests
+from palimpsest.streams.write.executor import Executor, WriterExecutor
+from palimpsest.streams.write.requests import (
     MOST_TOGETHER,
     PendingRequest,
+    execute,
     serve,
     serve_all,
     understood,
@@ -55,7 +65,7 @@ class Store(Runtime):
         self.commits = 0
         self.dies_before = ""
         super().__init__(path, effect=self._effect)
-        self.desk = WriterDesk(self.writer)
+        self.executor = WriterExecutor(self.writer)
         self._inbox = Inbox(self.log)
 
     def _effect(self, name: str) -> None:
@@ -72,7 +82,7 @@ class Store(Runtime):
     def answers(self) -> list[Answer]:
         """What was committed of answers, in the order of the items."""
         rows = self.log.rows("SELECT answer FROM inbox WHERE answered_at IS NOT NULL ORDER BY id")
-        return [orjson.loads(answer) for (answer,) in rows]
+        return [from_json(orjson.loads(answer)) for (answer,) in rows]
 
     def pending(self) -> list[str]:
         """Who waits, in their order."""
@@ -107,14 +117,10 @@ def test_they_are_one_commit_and_a_refusal_is_its_own_affair(store: Store) -> No
     first, *others = verdicts(store)
     nobody = different(str(uuid4()), first.candidate_id)
     asked = [first, nobody, *others]
-    answers = serve(store.desk, store.asked(*asked))
+    answers = serve(store.executor, store.asked(*asked))
     assert store.commits == 1
     assert answers == store.answers
-    assert [list(answer) for answer in answers] == [
-        ["done"],
-        ["refused"],
-        *[["done"]] * len(others),
-    ]
+    assert [type(answer) for answer in answers] == [Done, Refused, *[Done] * len(others)]
     assert store.settled() == [one.candidate_id for one in (first, *others)]
     assert store.pending() == []
 
@@ -124,13 +130,13 @@ def test_killed_beside_the_commit_all_happened_or_none(store: Store, effect: str
     asked = verdicts(store)
     store.dies_before = effect
     with pytest.raises(Dies):
-        serve(store.desk, store.asked(*asked))
+        serve(store.executor, store.asked(*asked))
     happened = [one.candidate_id for one in asked] if effect == "log:committed" else []
     assert store.settled() == happened
     assert len(store.answers) == len(happened)
     store.dies_before = ""
-    again = serve(store.desk, store.asked(*asked))
-    assert all("done" in answer for answer in again)
+    again = serve(store.executor, store.asked(*asked))
+    assert all(isinstance(answer, Done) for answer in again)
     assert store.settled() == [one.candidate_id for one in asked], "each once"
 
 
@@ -139,39 +145,49 @@ def test_one_that_meets_a_bug_takes_no_other_with_it(
 ) -> None:
     first, broken, *others = verdicts(store)
 
-    def breaks(desk: WriterDesk, request: AnyRequest) -> Answer:
+    def breaks(executor: Executor, request: AnyRequest) -> JsonObject:
         if request is broken:
-            carry_out(desk, request)
+            execute(executor, request)
             raise ZeroDivisionError
-        return carry_out(desk, request)
+        return execute(executor, request)
 
-    monkeypatch.setattr(serving, "carry_out", breaks)
-    told: list[AnyRequest] = []
-
-    def alone(one: PendingRequest) -> list[Answer]:
-        try:
-            return serve(store.desk, [one])
-        except ZeroDivisionError:
-            told.append(one.request)
-            return []
-
-    serve_all(store.desk, store.asked(first, broken, *others), alone)
-    assert told == [broken]
+    monkeypatch.setattr(requests, "execute", breaks)
+    answers = serve_all(store.executor, store.asked(first, broken, *others))
+    assert answers == store.answers
+    assert answers[1] == Failed("ZeroDivisionError")
+    assert [type(answer) for answer in answers].count(Done) == 1 + len(others)
     assert store.settled() == [one.candidate_id for one in (first, *others)]
     assert store.pending() == [broken.candidate_id]
+
+
+def test_a_bug_in_what_this_process_asked_is_raised(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(executor: Executor, request: AnyRequest) -> JsonObject:
+        execute(executor, request)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(requests, "execute", breaks)
+    before = store.pending()
+    with pytest.raises(ZeroDivisionError):
+        serve_all(store.executor, [PendingRequest(one) for one in verdicts(store)])
+    assert store.pending() == before
+    assert store.ledger_matches_log()
 
 
 def test_what_the_disk_does_not_take_is_tried_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = verdicts(store)
+    asked, tried = verdicts(store), Counter[str]()
 
     def full(*_: object) -> None:
+        tried["commit"] += 1
         raise StoreError("the disk is full")
 
     monkeypatch.setattr(store.writer, "commit", full)
     with pytest.raises(StoreError):
-        serve_all(store.desk, store.asked(*asked), lambda _: pytest.fail("it is full for each"))
+        serve_all(store.executor, store.asked(*asked))
+    assert tried["commit"] == 1, "it is full for each"
 
 
 def test_large_requests_are_on_their_own_and_the_order_stays(store: Store) -> None:
@@ -185,15 +201,15 @@ def test_large_requests_are_on_their_own_and_the_order_stays(store: Store) -> No
         PolicyRequest(request_id=str(uuid4()), policy=policy),
         second,
     ]
-    answers = serve_all(store.desk, store.asked(*requests), lambda _: pytest.fail("no bug here"))
+    answers = serve_all(store.executor, store.asked(*requests))
     assert answers == store.answers
-    assert ["policy" in answer["done"] for answer in answers] == [False, False, False, True, False]
+    assert ["policy" in result(answer) for answer in answers] == [False, False, False, True, False]
     assert store.commits == 4
 
 
 def test_a_transaction_is_bounded(store: Store) -> None:
     nobody = [different(str(uuid4()), str(uuid4())) for _ in range(MOST_TOGETHER + 1)]
-    serve_all(store.desk, store.asked(*nobody), lambda _: pytest.fail("no bug here"))
+    serve_all(store.executor, store.asked(*nobody))
     assert len(store.answers) == MOST_TOGETHER + 1
     assert store.commits == 2
 
@@ -203,23 +219,23 @@ def test_a_dry_run_is_told_what_would_be_and_writes_nothing(store: Store) -> Non
     everything = Selection(source="test")
     a, b, *_ = store.pending()
     merge = MergeRequest(request_id=str(uuid4()), a=a, b=b)
-    [merged] = serve(store.desk, store.asked(merge))
+    [merged] = serve(store.executor, store.asked(merge))
     requests: list[AnyRequest] = [
-        UnmergeRequest(request_id=str(uuid4()), decision_id=merged["done"]["decision_id"]),
+        UnmergeRequest(request_id=str(uuid4()), decision_id=result(merged)["decision_id"]),
         ReverseRequest(request_id=str(uuid4()), selection=JoinSelection(source="test")),
         RetractRequest(request_id=str(uuid4()), selection=everything),
         RestoreRequest(request_id=str(uuid4()), selection=everything),
     ]
     for request in requests:
-        rehearsed = request.model_copy(update={"dry_run": True})
+        dry_run = request.model_copy(update={"dry_run": True})
         before = store.lines()
-        [told] = serve_all(store.desk, store.asked(rehearsed), lambda _: pytest.fail("no bug"))
+        [told] = serve_all(store.executor, store.asked(dry_run))
         assert store.lines() == before
         assert store.answers[-1] == told
         assert store.ledger_matches_log()
         if not isinstance(request, RestoreRequest):
-            [answer] = serve(store.desk, store.asked(request))
-            assert {**told["done"], **answer["done"]} == told["done"]
+            [answer] = serve(store.executor, store.asked(request))
+            assert {**result(told), **result(answer)} == result(told)
 
 
 def test_what_is_no_request_is_told_without_its_words() -> None:

@@ -1,0 +1,109 @@
+"""What becomes of a request, as the inbox and `memory.answers` carry it: wire format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a request did, as plain values."""
+
+    result: JsonObject
+
+    def to_json(self) -> JsonObject:
+        """As it travels."""
+        return {"done": self.result}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A request that could not be carried out; `reason` is a stable word, `detail` a sentence."""
+
+    reason: str
+    detail: str
+
+    def to_json(self) -> JsonObject:
+        """As it travels."""
+        return {"refused": {"reason": self.reason, "detail": self.detail}}
+
+
+@dataclass(frozen=True, slots=True)
+class Misused:
+    """A request that makes no sense as it was written."""
+
+    detail: str
+
+    def to_json(self) -> JsonObject:
+        """As it travels."""
+        return {"usage": self.detail}
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request that met a bug; `error` is the type of what was raised."""
+
+    error: str
+
+    def to_json(self) -> JsonObject:
+        """As it travels."""
+        return {"failed": self.error}
+
+
+@dataclass(frozen=True, slots=True)
+class SoFar:
+    """That a long request goes on: so many commands of it were run. Its answer comes later."""
+
+    commands: int
+
+    def to_json(self) -> JsonObject:
+        """As it travels."""
+        return {"so_far": self.commands}
+
+
+Answer = Done | Refused | Misused | Failed
+
+
+def from_json(answer: Mapping[str, Any]) -> Answer:
+    """An answer as it came; StoreError for what is none."""
+    match answer:
+        case {"failed": str(error)}:
+            return Failed(error)
+        case {"refused": {"reason": str(reason), "detail": str(detail)}}:
+            return Refused(reason, detail)
+        case {"usage": str(detail)}:
+            return Misused(detail)
+        case {"done": dict(result)}:
+            return Done(result)
+        case _:
+            raise StoreError("the writer's answer cannot be read")
+
+
+def result_or_refusal(answer: Answer) -> JsonObject | RefusedError:
+    """What a request did, or why it was refused; anything else is raised.
+
+    UsageError for a request that makes no sense, RuntimeError for one that met a bug.
+    """
+    match answer:
+        case Done():
+            return answer.result
+        case Refused():
+            return RefusedError(answer.reason, answer.detail)
+        case Misused():
+            raise UsageError(answer.detail)
+        case Failed():
+            raise RuntimeError(f"whoever was writing met a bug in this: {answer.error}")
+
+
+def result(answer: Answer) -> JsonObject:
+    """As `result_or_refusal`; a refusal is raised, too."""
+    done = result_or_refusal(answer)
+    if isinstance(done, RefusedError):
+        raise done
+    return done

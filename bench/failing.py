@@ -23,7 +23,7 @@ from bench.filling import fill
 from bench.scratch import Said, inputs
 from bench.sentences import sentences
 from palimpsest.streams.cluster.importing import import_lines
-from palimpsest.streams.cluster.partitions import partition_of
+from palimpsest.streams.cluster.topics import partition_of
 from palimpsest.streams.cluster.worker import SESSION_SECONDS
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy

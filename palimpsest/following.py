@@ -17,10 +17,10 @@ from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.copy import Copy, Followed
 from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, made_anew
 from palimpsest.streams.cluster.records import letter_of
-from palimpsest.streams.cluster.stopping import StoppedError, unless
+from palimpsest.streams.cluster.replica import Copy, Followed
+from palimpsest.streams.cluster.tasks import StoppedError, unless
 from palimpsest.streams.cluster.topics import Kind, Topics, topic_id
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.touched import Touched

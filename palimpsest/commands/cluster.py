@@ -269,8 +269,8 @@ async def _follow(
     folder: Path, connection: Connection, count: _RecordCount, web_port: int | None
 ) -> None:
     from palimpsest.following import Follower
-    from palimpsest.streams.cluster.follower_pages import FollowerWatch, watching
-    from palimpsest.streams.cluster.stopping import StoppedError, unless
+    from palimpsest.streams.cluster.pages import FollowerWatch, watching
+    from palimpsest.streams.cluster.tasks import StoppedError, unless
 
     stop, watch = told_to_end(), FollowerWatch(connection)
 

@@ -13,14 +13,13 @@ from palimpsest.contracts.answers import Answer, from_json
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError, TransientError
 from palimpsest.contracts.requests import AnyRequest, SessionRequest
-from palimpsest.streams.cluster.answers import merged
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import begin_at, reader
 from palimpsest.streams.cluster.metadata import answering
 from palimpsest.streams.cluster.partition import SOURCE
-from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.publishing import BATCH_BYTES, REQUEST_BYTES
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.records import merged
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.write.inputs import Input
 

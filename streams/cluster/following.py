@@ -13,8 +13,7 @@ from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.stopping import unless
-from palimpsest.streams.cluster.thread import is_cancelled
+from palimpsest.streams.cluster.tasks import is_cancelled, unless
 
 _log = logging.getLogger(__name__)
 

@@ -10,10 +10,9 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import ends_of, read_to_end, reader
-from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.records import Outgoing, policy_record
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.log.importing import exported_events
 
 AT_ONCE = 500

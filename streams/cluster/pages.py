@@ -1,26 +1,185 @@
-"""The worker's pages: /metrics, /healthz and /readyz, on Faust's web server and the loopback."""
+"""The pages /metrics, /healthz and /readyz, of a worker and of the projector.
+
+The projector serves its own on the loopback; a worker's are on Faust's web server.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
-import faust
-from faust import web
+from aiohttp import web
+from aiokafka.errors import KafkaError
 
-from palimpsest.streams.cluster.health import PAGES, TEXT, Page
-from palimpsest.streams.cluster.watch import Watch
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.figures import Board, Figure
+from palimpsest.streams.cluster.following import Offsets, TopicPartition, reader
 
-
-def add_pages(app: faust.App, watch: Watch) -> None:
-    """Put the pages on Faust's web server."""
-    for name, told in PAGES.items():
-        _add_page(app, name, partial(told, watch))
+NOT_WELL = 503
+TEXT = "text/plain"
 
 
-def _add_page(app: faust.App, name: str, told: Callable[[], Page]) -> None:
-    async def page(view: web.View, _request: web.Request) -> web.Response:
+class Watched(Protocol):
+    """A process that knows how it is."""
+
+    def stuck(self) -> bool:
+        """Whether something waits for it, and nothing happens."""
+
+    def ready(self) -> bool:
+        """Whether it has got to where its work begins."""
+
+    def figures(self) -> bytes:
+        """All figures as they are now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page's text, and its status of HTTP."""
+
+    body: bytes
+    status: int = 200
+
+
+def _metrics(watched: Watched) -> Page:
+    return Page(watched.figures())
+
+
+def _healthz(watched: Watched) -> Page:
+    if watched.stuck():
+        return Page(b"stuck: something waits, and nothing is done\n", NOT_WELL)
+    return Page(b"alive\n")
+
+
+def _readyz(watched: Watched) -> Page:
+    if not watched.ready():
+        return Page(b"not ready: nothing assigned, or not caught up\n", NOT_WELL)
+    return Page(b"ready\n")
+
+
+PAGES: Mapping[str, Callable[[Watched], Page]] = {
+    "metrics": _metrics,
+    "healthz": _healthz,
+    "readyz": _readyz,
+}
+
+
+_log = logging.getLogger(__name__)
+
+STUCK_SECONDS = 60.0
+"""Records wait and none was taken for so long: the projector does not get on."""
+LOOK_SECONDS = 1.0
+"""How often the brokers are asked where the topics end: by a client that only asks, because one
+that reads tells what it knew when it last could."""
+LOOPBACK = "127.0.0.1"
+
+FOLLOWED = (
+    Figure(
+        "palimpsest_followed",
+        "counter",
+        "Records that the store took over.",
+        "Its rate is what the projector gets done; compare it with what the workers decide.",
+    ),
+    Figure(
+        "palimpsest_lag",
+        "gauge",
+        "Records of a partition that the store has not yet.",
+        "Alarm when it grows for minutes: what is recalled is that old. Look at its disk.",
+        ("topic", "partition"),
+    ),
+    Figure(
+        "palimpsest_progress_timestamp_seconds",
+        "gauge",
+        "When the store last took something over, in seconds since 1970.",
+        "Old while there is lag: the projector is stuck, and /healthz says so; restart it.",
+    ),
+)
+
+
+class FollowerWatch:
+    """How far a store is, and where what it follows ends."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._board = Board(FOLLOWED)
+        self._at: dict[TopicPartition, int] = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self._progress = time.time()
+        self._caught_up = False
+
+    def took(self, records: int, at: Offsets) -> None:
+        """The store took over so many records, and goes on at these offsets."""
+        self._board.count("palimpsest_followed", records)
+        self._at |= at
+        self._progress = time.time()
+
+    def saw(self, ends: Offsets) -> None:
+        """The topics ended there a moment ago."""
+        self._ends = dict(ends)
+        self._caught_up |= not any(self.lag().values())
+
+    def lag(self) -> dict[TopicPartition, int]:
+        """How many records of each partition wait, as far as the brokers have told."""
+        return {at: max(end - self._at[at], 0) for at, end in self._ends.items()}
+
+    def ready(self) -> bool:
+        """Whether the store has caught up since the process started."""
+        return self._caught_up
+
+    def stuck(self) -> bool:
+        """Whether records wait, and none is taken; before it follows, it mends its projections."""
+        waits = any(self.lag().values())
+        return waits and time.time() - self._progress > STUCK_SECONDS
+
+    async def look_loop(self) -> None:
+        """Ask where the topics end, for ever; while no broker answers, the last answer counts."""
+        while True:
+            try:
+                async with reader(self._connection) as consumer:
+                    while True:
+                        if self._at:
+                            self.saw(await consumer.end_offsets(list(self._at)))
+                        await asyncio.sleep(LOOK_SECONDS)
+            except KafkaError as error:
+                _log.warning("the brokers do not say where the topics end: %s", error)
+                await asyncio.sleep(LOOK_SECONDS)
+
+    def figures(self) -> bytes:
+        """All figures as they are now."""
+        self._board.set("palimpsest_progress_timestamp_seconds", self._progress)
+        for at, waiting in self.lag().items():
+            self._board.set("palimpsest_lag", waiting, at.topic, str(at.partition))
+        return self._board.text()
+
+
+@asynccontextmanager
+async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None]:
+    """Have the pages on the loopback meanwhile, if there is a port; OSError where it is taken."""
+    if port is None:
+        yield
+        return
+    app = web.Application()
+    app.add_routes([_route(name, partial(told, watch)) for name, told in PAGES.items()])
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    looking = asyncio.create_task(watch.look_loop())
+    try:
+        await web.TCPSite(runner, LOOPBACK, port).start()
+        yield
+    finally:
+        looking.cancel()
+        await asyncio.wait({looking})
+        await runner.cleanup()
+
+
+def _route(name: str, told: Callable[[], Page]) -> web.RouteDef:
+    async def page(_request: web.Request) -> web.Response:
         said = told()
-        return view.bytes(said.body, content_type=TEXT, status=said.status)
+        return web.Response(body=said.body, status=said.status, content_type=TEXT)
 
-    app.page(f"/{name}", name=name)(page)
+    return web.get(f"/{name}", page)

@@ -17,21 +17,20 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.contracts.wire import encode
-from palimpsest.streams.cluster.answers import answer_record
-from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.publishing import Publish
 from palimpsest.streams.cluster.questions import question_record
 from palimpsest.streams.cluster.records import (
     Outgoing,
     Record,
+    answer_record,
     dead_letter,
     dead_letter_record,
     policy_record,
     read,
 )
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.replica import Followed, WorkerCopy
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import compose_question, settle_question
 from palimpsest.streams.embedder import Embedder

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aiokafka import TopicPartition
+from aiokafka.partitioner import murmur2
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.streams.cluster.connection import Connection
@@ -147,3 +148,13 @@ def count_there(connection: Connection, metadata: Metadata) -> int | None:
 
 def _missing(name: str) -> StoreError:
     return StoreError(f"there is no topic {name}: palimpsest topics create makes it")
+
+
+def partition_of(owner_id: str, partitions: int) -> int:
+    """The partition of an owner, of so many: murmur2 of the key in UTF-8, its sign bit cleared.
+
+    Source: `BuiltInPartitioner.partitionForKey` of Kafka's clients. Producers on librdkafka do the
+    same with `partitioner=murmur2_random`, but not by default.
+    """
+    hashed: int = murmur2(owner_id.encode())
+    return (hashed & 0x7FFFFFFF) % partitions

@@ -23,23 +23,26 @@ mode.loop.use("uvloop")
 
 import faust  # noqa: E402 - the event loop has to be chosen before it is imported
 import faust.transport.drivers.aiokafka as driver  # noqa: E402
+from faust import web  # noqa: E402
 
 from palimpsest.contracts.policy import Policy  # noqa: E402
-from palimpsest.streams.cluster.assigned import Delivery  # noqa: E402
+from palimpsest.streams.cluster.assigned import (  # noqa: E402
+    INPUTS,
+    Delivery,
+    worker_group,
+)
 from palimpsest.streams.cluster.connection import Connection  # noqa: E402
 from palimpsest.streams.cluster.consuming import FAUST, CommittedConsumerThread, Member  # noqa: E402
+from palimpsest.streams.cluster.manager import AGAIN_SECONDS, Station  # noqa: E402
 from palimpsest.streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
     CountedEmbedder,
     Metrics,
 )
-from palimpsest.streams.cluster.missed import INPUTS, worker_group  # noqa: E402
-from palimpsest.streams.cluster.pages import add_pages  # noqa: E402
+from palimpsest.streams.cluster.pages import PAGES, TEXT, Page  # noqa: E402
 from palimpsest.streams.cluster.records import Record  # noqa: E402
-from palimpsest.streams.cluster.station import AGAIN_SECONDS, Station  # noqa: E402
 from palimpsest.streams.cluster.topics import Topics, compare_counts  # noqa: E402
-from palimpsest.streams.cluster.waiting import ask_waiting  # noqa: E402
-from palimpsest.streams.cluster.watch import Watch  # noqa: E402
+from palimpsest.streams.cluster.watch import Watch, ask_waiting  # noqa: E402
 from palimpsest.streams.embedder import Embedder  # noqa: E402
 from palimpsest.streams.ending import end_in_time  # noqa: E402
 from palimpsest.streams.write.writer import Effect, no_effect  # noqa: E402
@@ -181,6 +184,20 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     add_pages(app, watch)
     _connect(app, member, watch, station, settings)
     return app
+
+
+def add_pages(app: faust.App, watch: Watch) -> None:
+    """Put /metrics, /healthz and /readyz on Faust's web server."""
+    for name, told in PAGES.items():
+        _add_page(app, name, partial(told, watch))
+
+
+def _add_page(app: faust.App, name: str, told: Callable[[], Page]) -> None:
+    async def page(view: web.View, _request: web.Request) -> web.Response:
+        said = told()
+        return view.bytes(said.body, content_type=TEXT, status=said.status)
+
+    app.page(f"/{name}", name=name)(page)
 
 
 def _app(settings: WorkerSettings) -> WorkerApp:

@@ -89,7 +89,7 @@ def test_what_a_library_repeats_is_told_once_in_a_while_with_how_often_it_came()
 
 
 @pytest.mark.parametrize(
-    "name", ["palimpsest.streams.cluster.station", "palimpsest.following", "aiokafkas"]
+    "name", ["palimpsest.streams.cluster.manager", "palimpsest.following", "aiokafkas"]
 )
 def test_of_ours_and_others_nothing_is_left_out(name: str) -> None:
     once = Once(lambda: 0.0)

@@ -16,7 +16,7 @@ from palimpsest.following import Follower
 from palimpsest.logs import log_to_standard_error
 from palimpsest.projections import projector
 from palimpsest.streams import embedder
-from palimpsest.streams.cluster import assigned, catching_up, following, watch, worker
+from palimpsest.streams.cluster import assigned, following, replica, watch, worker
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder, Embedding
@@ -99,13 +99,13 @@ class SlowEngine(StubEngine):
 
 def _slow_down(seconds: float) -> None:
     """Have a rebuild wait before each batch."""
-    taking = vars(catching_up)["take_over"]
+    taking = vars(replica)["take_over"]
 
     def slowly(*arguments: Any) -> None:
         time.sleep(seconds)
         taking(*arguments)
 
-    vars(catching_up)["take_over"] = slowly
+    vars(replica)["take_over"] = slowly
 
 
 def _project(plan: Plan, connection: Connection, topics: Topics) -> int:

@@ -14,8 +14,7 @@ import orjson
 from aiokafka import AIOKafkaProducer
 
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.partitions import partition_of
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from tests.reliability.rows import rows
 
 CHUNK = 12

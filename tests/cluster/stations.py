@@ -12,11 +12,10 @@ import orjson
 from palimpsest.contracts.events import Decided
 from palimpsest.streams.cluster.assigned import Delivery
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.manager import Station
 from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.records import Record
-from palimpsest.streams.cluster.station import Station
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import PARTITIONS

@@ -20,7 +20,7 @@ from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.copy import Copy, Followed
+from palimpsest.streams.cluster.replica import Copy, Followed
 from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import ended, eventually, is_ready, said
 from tests.cluster.shell import Shell, rows

@@ -47,8 +47,7 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster import client
 from palimpsest.streams.cluster.client import Addressed
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.partitions import partition_of
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input

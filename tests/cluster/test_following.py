@@ -19,14 +19,13 @@ from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.analysts import query
 from palimpsest.projections.files import remove
 from palimpsest.projections.verify import verify
-from palimpsest.streams.cluster import follower_pages
 from palimpsest.streams.cluster import following as following_topics
+from palimpsest.streams.cluster import pages
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.follower_pages import FollowerWatch
 from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, reader
-from palimpsest.streams.cluster.partitions import partition_of
-from palimpsest.streams.cluster.stopping import StoppedError
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.pages import FollowerWatch
+from palimpsest.streams.cluster.tasks import StoppedError
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.log.log import Log
 from tests.cluster.cluster import PATIENCE, environment, said
@@ -205,7 +204,7 @@ def test_it_is_stuck_where_records_wait_and_none_is_taken(monkeypatch: pytest.Mo
     watch.took(0, {AT: 3})
     watch.saw({AT: 9})
     assert not watch.stuck()
-    monkeypatch.setattr(follower_pages, "STUCK_SECONDS", -1.0)
+    monkeypatch.setattr(pages, "STUCK_SECONDS", -1.0)
     assert watch.stuck()
     watch.took(6, {AT: 9})
     assert not watch.stuck()

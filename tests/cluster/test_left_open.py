@@ -17,8 +17,8 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import ends_of, reader
+from palimpsest.streams.cluster.manager import Station
 from palimpsest.streams.cluster.publishing import PartitionProducer
-from palimpsest.streams.cluster.station import Station
 from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.load import publish

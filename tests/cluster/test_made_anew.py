@@ -9,11 +9,11 @@ import pytest
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.wire import decode
+from palimpsest.streams.cluster.assigned import starts
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.copy import Copy, Followed
 from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow
-from palimpsest.streams.cluster.missed import starts
 from palimpsest.streams.cluster.publishing import PartitionProducer
+from palimpsest.streams.cluster.replica import Copy, Followed
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.write.commit import InputOffset
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said

@@ -12,8 +12,8 @@ import pytest
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.streams.cluster import metrics as metrics_module
 from palimpsest.streams.cluster.figures import Figure, Name
-from palimpsest.streams.cluster.follower_pages import FOLLOWED
 from palimpsest.streams.cluster.metrics import FIGURES, CountedEmbedder, Metrics
+from palimpsest.streams.cluster.pages import FOLLOWED
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.core.spec import ASK, given, judge, merge, retract, say, unmerge

@@ -12,11 +12,10 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaConnectionError
 
-from palimpsest.streams.cluster import station as station_module
+from palimpsest.streams.cluster import manager as manager_module
 from palimpsest.streams.cluster import topics as topics_module
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.partitions import partition_of
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.topics import Topics, partition_of
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
 from tests.cluster.stations import HOME, bring, decided, new_station, row
@@ -56,7 +55,7 @@ def test_what_was_passed_over_is_decided_before_what_came_after_it(
 def test_the_bound_on_what_is_in_memory_is_for_all_partitions_together(
     tmp_path: Path, connection: Connection, topics: Topics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(station_module, "MOST_CANDIDATES", 2 * PARTITIONS)
+    monkeypatch.setattr(manager_module, "MOST_CANDIDATES", 2 * PARTITIONS)
     owners = [name for name in map(str, range(99)) if partition_of(name, PARTITIONS) == HOME][:9]
     said = [orjson.dumps({"owner_id": name, "text": "a text"}) for name in owners]
     publish(connection, topics, [(HOME, None, one, []) for one in said])
@@ -77,8 +76,8 @@ def test_an_assignment_begins_again_when_the_brokers_go_away_in_its_midst(
             raise failures.pop(0)
         return await asked(*arguments)
 
-    monkeypatch.setattr(station_module, "topic_id", failing)
-    monkeypatch.setattr(station_module, "AGAIN_SECONDS", 0)
+    monkeypatch.setattr(manager_module, "topic_id", failing)
+    monkeypatch.setattr(manager_module, "AGAIN_SECONDS", 0)
     publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(2)])
     assert asyncio.run(bring_anew(tmp_path, connection, topics, range(2))) == [0, 1]
     assert not failures

@@ -16,8 +16,7 @@ from aiokafka import AIOKafkaProducer
 from confluent_kafka import Producer
 
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.partitions import partition_of
-from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.topics import Topics, partition_of
 
 RECORDED = json.loads((Path(__file__).parent / "murmur2.json").read_text())
 OWNERS = [row["key"] for row in RECORDED if row["key"]]

@@ -11,9 +11,9 @@ from palimpsest.contracts.events import Decided, Invalid
 from palimpsest.contracts.identity import candidate_id, decision_id_of, digest, invalid_id
 from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.records import ROOM
 from palimpsest.streams.cluster.topics import LARGEST as LARGEST_WRITTEN
+from palimpsest.streams.cluster.topics import partition_of
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said

@@ -15,8 +15,7 @@ from infra.broker import free_port
 from palimpsest import store
 from palimpsest.contracts.errors import TransientError
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.metadata import BrokersAwayError, read_metadata
-from palimpsest.streams.cluster.refusal import meaning
+from palimpsest.streams.cluster.metadata import BrokersAwayError, meaning, read_metadata
 from tests.cluster.cluster import eventually
 from tests.cluster.secured import KEY_PASSWORD, PASSWORD, SCRAM, USER, Listeners
 from tests.cluster.shell import Shell, rows

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from aiokafka.errors import KafkaConnectionError
 
-from palimpsest.streams.cluster import standby
-from palimpsest.streams.cluster.catching_up import CopyFolder
+from palimpsest.streams.cluster import replica
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.station import Station
+from palimpsest.streams.cluster.manager import Station
+from palimpsest.streams.cluster.replica import CopyFolder
 from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.load import publish
@@ -28,7 +28,7 @@ OTHERS = set(range(PARTITIONS)) - {HOME}
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standby, "EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(replica, "EVERY_SECONDS", 0.05)
 
 
 @asynccontextmanager
@@ -77,7 +77,7 @@ def test_a_partition_that_was_stood_by_for_is_taken_over_with_nothing_to_catch_u
                 await holds(second, events_in(first))
             await one.close()
             caplog.clear()
-            with caplog.at_level(logging.INFO, "palimpsest.streams.cluster.station"):
+            with caplog.at_level(logging.INFO, "palimpsest.streams.cluster.manager"):
                 assert await two.assign(range(PARTITIONS))
             assert await bring(two, connection, topics, [28, 29]) == [28, 29]
 

@@ -16,7 +16,7 @@ import uvloop
 from pydantic import SecretStr
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.streams.cluster.tls import tls_context
+from palimpsest.streams.cluster.connection import tls_context
 from tests.cluster.secured import certificate
 from tests.cluster.shared import no_cluster
 

@@ -16,9 +16,9 @@ from palimpsest.contracts.events import AnyEvent, Decided, Refused, Settled
 from palimpsest.contracts.questions import QUESTION, SettleQuestion
 from palimpsest.demo_judge import JudgeServer
 from palimpsest.streams.cluster.client import Client
-from palimpsest.streams.cluster.partitions import partition_of
 from palimpsest.streams.cluster.questions import MOST_BYTES, TopicQuestions, question_record
 from palimpsest.streams.cluster.records import Outgoing
+from palimpsest.streams.cluster.topics import partition_of
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.verifier import Verifier
 from palimpsest.streams.judge.worker import AnsweredQuestion, JudgeWorker, Tally

@@ -14,8 +14,7 @@ from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientEr
 from palimpsest.streams.cluster import watch as watch_module
 from palimpsest.streams.cluster.consuming import Member
 from palimpsest.streams.cluster.metrics import Flood, Metrics
-from palimpsest.streams.cluster.waiting import Waiting
-from palimpsest.streams.cluster.watch import LOOK_SECONDS, STUCK_SECONDS, Watch
+from palimpsest.streams.cluster.watch import LOOK_SECONDS, STUCK_SECONDS, Waiting, Watch
 
 AT = TP("memory.candidates", 0)
 LOOKS = int(STUCK_SECONDS / LOOK_SECONDS)

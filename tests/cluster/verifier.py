@@ -21,8 +21,7 @@ from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.verify import verify
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.partitions import partition_of
-from palimpsest.streams.cluster.topics import Kind, Topics
+from palimpsest.streams.cluster.topics import Kind, Topics, partition_of
 from palimpsest.streams.log.log import Log
 from tests.cluster.cluster import PATIENCE, Cluster
 from tests.conformance.runtime import decided

@@ -11,9 +11,8 @@ import pytest
 
 from palimpsest.contracts.answers import Done, Failed, Refused, SoFar, result
 from palimpsest.contracts.errors import TransientError
-from palimpsest.streams.cluster.answers import answer_record, merged
 from palimpsest.streams.cluster.client import ANSWER_SECONDS, Client
-from palimpsest.streams.cluster.records import Outgoing
+from palimpsest.streams.cluster.records import Outgoing, answer_record, merged
 
 ANSWER = Done({"retracted": ["a"], "refused": [], "owners": 1})
 Word = tuple[int, Outgoing]

@@ -15,14 +15,13 @@ from aiokafka import ConsumerRecord, TopicPartition
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Decided
 from palimpsest.streams.cluster import publishing, questions
+from palimpsest.streams.cluster.assigned import starts
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.copies import open_copy, take_over
-from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.missed import starts
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
 from palimpsest.streams.cluster.records import Outgoing, Record, done_with
+from palimpsest.streams.cluster.replica import Followed, WorkerCopy, open_copy, take_over
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.dead_letters import Headers

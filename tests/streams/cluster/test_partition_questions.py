@@ -15,10 +15,10 @@ from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.events import Reversed
 from palimpsest.contracts.questions import QUESTION, AnyQuestion, ComposeQuestion
 from palimpsest.contracts.requests import UnmergeRequest
-from palimpsest.streams.cluster.copy import Followed, WorkerCopy
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.records import Outgoing, Record
+from palimpsest.streams.cluster.replica import Followed, WorkerCopy
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import InputOffset

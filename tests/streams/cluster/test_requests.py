@@ -21,12 +21,11 @@ from palimpsest.contracts.requests import (
     Selection,
     SeparateRequest,
 )
-from palimpsest.streams.cluster import answers
-from palimpsest.streams.cluster.answers import SO_FAR, answer_record
-from palimpsest.streams.cluster.copy import Followed, WorkerCopy
+from palimpsest.streams.cluster import records
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import Interrupted, PartitionWriter
-from palimpsest.streams.cluster.records import Outgoing, Record
+from palimpsest.streams.cluster.records import SO_FAR, Outgoing, Record, answer_record
+from palimpsest.streams.cluster.replica import Followed, WorkerCopy
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
@@ -210,7 +209,7 @@ def test_another_partitions_owner_is_refused(
 def test_of_an_answer_that_no_record_can_hold_the_ends_of_lists_are_left(
     most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "MOST_BYTES", most)
+    monkeypatch.setattr(records, "MOST_BYTES", most)
     memories = [{"members": ["x" * 300] * 5}] * 2
     done = {"reversed": list(map(str, range(999))), "memories": memories, "owners": 7}
     record = answer_record("answers", "id", Done(done))

@@ -23,7 +23,7 @@ from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.contracts.wire import decode, encode
 from palimpsest.following import Replica
-from palimpsest.streams.cluster.copy import Copy
+from palimpsest.streams.cluster.replica import Copy
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.appending import append

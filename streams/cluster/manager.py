@@ -13,17 +13,20 @@ from aiokafka.errors import KafkaError
 
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.cluster.assigned import AssignedPartition, Delivery
-from palimpsest.streams.cluster.catching_up import CopyFolder
+from palimpsest.streams.cluster.assigned import (
+    INPUTS,
+    AssignedPartition,
+    Delivery,
+    Missed,
+    acknowledged,
+    starts,
+)
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.copies import discard, let_go
-from palimpsest.streams.cluster.copy import WorkerCopy
 from palimpsest.streams.cluster.metrics import Metrics
-from palimpsest.streams.cluster.missed import INPUTS, Missed, acknowledged, starts
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import PartitionProducer
-from palimpsest.streams.cluster.standby import Standby
-from palimpsest.streams.cluster.thread import OneThread, is_cancelled
+from palimpsest.streams.cluster.replica import CopyFolder, Standby, WorkerCopy, discard, let_go
+from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.write.writer import Effect, no_effect

@@ -1,0 +1,270 @@
+"""A worker's replicas of its partitions' decisions, in the format of the embedded log.
+
+Disposable: a replica is filled from the topic, bound to the topic's id, and never ahead of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from aiokafka import TopicPartition
+from aiokafka.errors import KafkaError
+
+from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.wire import Envelope, decode, envelope_of
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.following import Records, ends_of, read_to_end, reader
+from palimpsest.streams.cluster.records import inputs_done
+from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
+from palimpsest.streams.cluster.topics import Topics, topic_id
+from palimpsest.streams.log.log import Lines, Log
+from palimpsest.streams.write.commit import InputOffset
+
+CACHE_KIB = 16 * 1024
+"""Of one copy: a worker has one for each of its partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How far a copy has a partition of a topic; `next_offset` is the first one not in it."""
+
+    topic: str
+    partition: int
+    topic_id: str
+    next_offset: int
+
+
+Filed = TypeVar("Filed", AnyEvent, Envelope)
+
+
+class Copy(Log):
+    """A log that follows topics; how far is in the same transaction as the lines."""
+
+    def followed(self, topic: str, partition: int) -> Followed | None:
+        """How far this copy has a partition; None where it has nothing of it."""
+        row = self.row(
+            "SELECT topic, partition, topic_id, next_offset FROM followed"
+            " WHERE topic = ? AND partition = ?",
+            (topic, partition),
+        )
+        return None if row is None else Followed(*row)
+
+    def follow(self, followed: Followed) -> None:
+        """Record how far this copy is; only inside a transaction."""
+        self.require_transaction()
+        self.execute(
+            "INSERT INTO followed (topic, partition, topic_id, next_offset) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (topic, partition) DO UPDATE SET"
+            " topic_id = excluded.topic_id, next_offset = excluded.next_offset",
+            (followed.topic, followed.partition, followed.topic_id, followed.next_offset),
+        )
+
+    def follow_input(self, done: InputOffset, partition: int) -> None:
+        """Record how far an input is decided on; only inside a transaction."""
+        self.follow(Followed(done.topic, partition, done.topic_id, done.offset + 1))
+
+    def first_undone(self, topic: str, topic_id: str, partition: int) -> int:
+        """The first offset of an input that no decision at the brokers says is done with."""
+        found = self.followed(topic, partition)
+        return found.next_offset if found is not None and found.topic_id == topic_id else 0
+
+    def new_events(self, lines: Sequence[bytes]) -> Lines:
+        """The events of lines that this log does not hold yet; StoreError for what is none."""
+        return self._new([(decode(line), line) for line in lines])
+
+    def _new(self, offered: Sequence[tuple[Filed, bytes]]) -> list[tuple[Filed, bytes]]:
+        held = self._held({event.id for event, _ in offered})
+        new: dict[str, tuple[Filed, bytes]] = {}
+        for event, line in offered:
+            if event.id not in held:
+                new.setdefault(event.id, (event, line))
+        return list(new.values())
+
+    def _held(self, ids: set[str]) -> set[str]:
+        """Which of these events the log has; in one query: copies are filled with all."""
+        keys = {bytes.fromhex(one.replace("-", "")): one for one in ids}
+        marks = ", ".join("?" * len(keys))
+        sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - question marks alone
+        return {keys[key] for (key,) in self.rows(sql, tuple(keys))}
+
+
+class WorkerCopy(Copy):
+    """A worker's copy of one of its partitions: what is appended here is at the brokers first.
+
+    What waits for the judge is published to whoever asks it: no table of it is kept.
+    """
+
+    def __init__(
+        self, path: Path, *, create: bool = False, read_only: bool = False, shared: bool = False
+    ) -> None:
+        super().__init__(path, create=create, read_only=read_only, shared=shared)
+        # What a power failure takes from its end is at the brokers: it is not waited for the disk.
+        self.execute("PRAGMA synchronous=NORMAL")
+        self.execute(f"PRAGMA cache_size=-{CACHE_KIB}")
+
+    def fill(self, lines: Sequence[bytes]) -> None:
+        """Append what is at the brokers and not here yet; only inside a transaction.
+
+        StoreError for what is no event. Its data are read with its owner.
+        """
+        self.append_lines(self._new([(envelope_of(line), line) for line in lines]))
+
+    def _upgrade(self) -> None:
+        pass
+
+
+_log = logging.getLogger(__name__)
+
+
+def open_copy(
+    folder: Path, topics: Topics, partition: int, identity: str, end: int
+) -> tuple[WorkerCopy, Followed]:
+    """The partition's copy in a folder; a new one where what is there is of another topic.
+
+    `identity` is the id of the decisions topic, `end` its end. Raises StoreError.
+    """
+    path = folder / f"{topics.prefix}partition-{partition}.sqlite"
+    name = topics.name("decisions")
+    for _ in range(2):
+        log: WorkerCopy | None = None
+        try:
+            log = WorkerCopy.create(path)
+            followed = log.followed(name, partition)
+            if followed is None and not log.head():
+                followed = Followed(name, partition, identity, 0)
+                with log.transaction():
+                    log.follow(followed)
+            if followed and followed.topic_id == identity and followed.next_offset <= end:
+                return log, followed
+            log.close()
+            _log.warning("the copy of partition %d is of another topic: made anew", partition)
+        except StoreError as error:
+            if log is not None:
+                log.close()
+            _log.warning("the copy of partition %d is made anew: %s", partition, error)
+        discard(path)
+    raise StoreError(f"the copy {path} cannot be made")
+
+
+def take_over(logs: dict[int, WorkerCopy], records: Records, identity: str) -> None:
+    """Append decisions to their copies, with how far they are."""
+    for partition in {record.partition for record in records}:
+        some = [record for record in records if record.partition == partition]
+        log = logs[partition]
+        with log.transaction():
+            log.fill([record.value or b"" for record in some])
+            last = some[-1]
+            log.follow(Followed(last.topic, partition, identity, last.offset + 1))
+            for record in some:
+                for done in inputs_done(tuple(record.headers)):
+                    log.follow_input(done, partition)
+
+
+def let_go(log: WorkerCopy, because: BaseException | None) -> None:
+    """Close a copy, and remove one that is damaged."""
+    log.close()
+    if isinstance(because, StoreError):
+        discard(log.path)
+
+
+def discard(copy: Path) -> None:
+    """Remove a copy that cannot be used: the next assignment fills another from the brokers."""
+    for left in copy.parent.glob(f"{copy.name}*"):
+        left.unlink()
+
+
+class CopyFolder:
+    """The folder of a worker's copies, and the brokers from which they are filled."""
+
+    def __init__(self, connection: Connection, topics: Topics, folder: Path) -> None:
+        self._connection = connection
+        self._topics = topics
+        self._folder = folder
+
+    async def catch_up(
+        self,
+        partitions: Sequence[int],
+        logs: dict[int, WorkerCopy],
+        thread: OneThread,
+        tell: Callable[[int, int], object],
+    ) -> None:
+        """Open these partitions' copies on a thread, and fill them.
+
+        They are put into `logs` as they are opened, for whoever has to close them when this raises
+        (StoreError, TransientError, KafkaError). `tell` gets how many of how many offsets are read.
+        """
+        if not partitions:
+            return
+        name = self._topics.name("decisions")
+        async with reader(self._connection) as consumer:
+            identity = await topic_id(self._connection, name)
+            ends = await ends_of(self._connection, [TopicPartition(name, p) for p in partitions])
+            starts: dict[TopicPartition, int] = {}
+            for at, end in ends.items():
+                log, followed = await thread.run(
+                    open_copy, self._folder, self._topics, at.partition, identity, end
+                )
+                logs[at.partition], starts[at] = log, followed.next_offset
+            async for records, done, todo in read_to_end(consumer, starts, ends):
+                await thread.run(take_over, logs, records, identity)
+                tell(done, todo)
+
+
+EVERY_SECONDS = 2.0
+"""How old a copy gets before it is filled again: what came meanwhile is what a take-over reads."""
+
+
+class Standby:
+    """Fills copies every two seconds, from `begin` to `end`, on a thread of its own.
+
+    Between two fillings, and after `end`, the copies are closed: one thread has a copy at a time.
+    """
+
+    def __init__(self, copies: CopyFolder) -> None:
+        self._copies = copies
+        self._thread = OneThread("standby")
+        self._filling: asyncio.Task[None] | None = None
+
+    def begin(self, partitions: Iterable[int]) -> None:
+        """Keep the copies of these partitions filled. `end` has to come before the next `begin`."""
+        self._filling = asyncio.create_task(self._keep_filled(sorted(partitions)))
+
+    async def end(self) -> None:
+        """Leave the copies as they are, closed."""
+        if self._filling is not None:
+            self._filling.cancel()
+            await asyncio.wait([self._filling])
+            self._filling = None
+
+    async def _keep_filled(self, partitions: list[int]) -> None:
+        is_filled = False
+        while partitions and not is_cancelled():  # clients may swallow what cancels them
+            try:
+                await self._fill(partitions)
+                if not is_filled:
+                    _log.info("standing by for partitions %s", ", ".join(map(str, partitions)))
+                is_filled = True
+            except (StoreError, TransientError, KafkaError) as error:
+                _log.warning("copies of other workers' partitions fall behind: %s", error)
+            except asyncio.CancelledError:
+                if is_cancelled():
+                    raise
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def _fill(self, partitions: list[int]) -> None:
+        logs: dict[int, WorkerCopy] = {}
+        why: BaseException | None = None
+        try:
+            await self._copies.catch_up(partitions, logs, self._thread, lambda *_: None)
+        except BaseException as error:
+            why = error
+            raise
+        finally:
+            for log in logs.values():
+                await self._thread.run(let_go, log, why)

@@ -50,12 +50,12 @@ def failover(scale: Scale) -> list[Measured]:
     name = "fail-over after SIGKILL"
     return [
         Measured(f"{name}, workers with --standby", "s", stood_by, 3, at_most=True, note=note),
-        Measured(f"{name}, copies made anew", "s", anew, 3, at_most=True, note=note),
+        Measured(f"{name}, replicas made anew", "s", anew, 3, at_most=True, note=note),
     ]
 
 
 def _fail_over(made: Installation, which: str, *, standby: bool) -> float:
-    """Seconds, with two new workers that have no copies when they start."""
+    """Seconds, with two new workers that have no replicas when they start."""
     workers = [made.worker(f"{which} {n}", stub=True, standby=standby) for n in (1, 2)]
     until(lambda: all(map(_has_half, workers)), "each has half of the partitions")
     until(lambda: not standby or all(w.says(STANDING_BY) for w in workers), "they stand by")
@@ -122,7 +122,7 @@ def _owner_of(partition: int) -> str:
 def memory(scale: Scale) -> list[Measured]:
     """What a worker has in memory at most, once it has loaded as many owners as it may.
 
-    And how soon it is ready: without copies, and with those that it left when it was started again.
+    And how soon it is ready: without replicas, and with those that it left.
     """
     size = scale.of(2_000, 100_000, 1_000_000)
     offered = [*islice(_newcomers(size // EACH), scale.of(200, 10_000, 30_000))]
@@ -135,7 +135,7 @@ def memory(scale: Scale) -> list[Measured]:
         beside = {
             "owners in memory": worker.figures()["palimpsest_owners_in_memory"],
             "seconds": time.perf_counter() - begun,
-            "start without copies, s": anew,
+            "start without replicas, s": anew,
         }
         resident = worker.resident()
         worker.end()
@@ -144,7 +144,7 @@ def memory(scale: Scale) -> list[Measured]:
     name = "resident memory of a worker, most"
     return [
         Measured(name, "MB", [resident], 1_500, at_most=True, note=note, beside=beside),
-        Measured("a worker starts with its copies", "s", [again], 10, at_most=True, note=note),
+        Measured("a worker starts with its replicas", "s", [again], 10, at_most=True, note=note),
     ]
 
 

@@ -18,8 +18,8 @@ from palimpsest.projections.changes import Changes
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, made_anew
-from palimpsest.streams.cluster.records import letter_of
-from palimpsest.streams.cluster.replica import Copy, Followed
+from palimpsest.streams.cluster.records import dead_letter_of
+from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.tasks import StoppedError, unless
 from palimpsest.streams.cluster.topics import Kind, Topics, topic_id
 from palimpsest.streams.core.evolve import evolve
@@ -41,7 +41,7 @@ what was followed, offsets alone do not tell."""
 FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 
 
-class Replica:
+class ProjectedReplica:
     """The store's side, on one thread: lines into the log, then rows into the projections."""
 
     def __init__(
@@ -51,9 +51,9 @@ class Replica:
         effect: Effect = no_effect,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.log = Copy.create(folder / LOG_FILE)
+        self.log = Replica.create(folder / LOG_FILE)
         self._topics = topics
-        self._letters = DeadLetters(self.log)
+        self._dead_letters = DeadLetters(self.log)
         self._owners = Owners(self.log)
         self._changes = Changes()
         source = _Stoppable(self.log, stopped)
@@ -106,8 +106,9 @@ class Replica:
         try:
             with self.log.transaction():
                 folded = [self._folded(one) for one in self.log.take_over(new)]
-                for letter in letters:
-                    self._letters.follow(letter_of(tuple(letter.headers), letter.value or b""))
+                for record in letters:
+                    letter = dead_letter_of(tuple(record.headers), record.value or b"")
+                    self._dead_letters.follow(letter)
                 self._follow_from(at, identities)
         except BaseException:
             self._owners.forget({event.owner_id for event, _ in new})
@@ -230,14 +231,14 @@ class Follower:
 
     async def _with_replica(self, stop: asyncio.Event) -> None:
         replica = await self._off_loop(
-            Replica, self._folder, self._topics, self._effect, stop.is_set
+            ProjectedReplica, self._folder, self._topics, self._effect, stop.is_set
         )
         try:
             await self._follow(replica, stop)
         finally:
             await self._off_loop(replica.close)
 
-    async def _follow(self, replica: Replica, stop: asyncio.Event) -> None:
+    async def _follow(self, replica: ProjectedReplica, stop: asyncio.Event) -> None:
         identities = await unless(stop, self._identities())
         starts = await self._off_loop(replica.starts, identities)
         self._told(0, starts)

@@ -113,13 +113,14 @@ def worker(
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="For its copies; else .palimpsest-worker, -P and -NAME if given."
+            metavar="DIR", help="For its replicas; else .palimpsest-worker, -P and -NAME if given."
         ),
     ] = None,
     standby: Annotated[
         bool | None,
         typer.Option(
-            "--standby", help="Copy the others' partitions too: taking one over waits for nothing."
+            "--standby",
+            help="Replicate the others' partitions: taking one over waits for nothing.",
         ),
     ] = None,
     web_port: WebPort = None,
@@ -200,8 +201,8 @@ async def _checked_topics(connection: Connection) -> Topics:
 
 
 @contextmanager
-def _exclusive(folder: Path) -> Iterator[None]:
-    """Lock the folder of a worker: two workers would fill the same copies."""
+def _alone(folder: Path) -> Iterator[None]:
+    """The folder of a worker, which no other may have: it would fill the same replicas."""
     from palimpsest.streams.embedded.lock import WriterLock
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -215,7 +216,7 @@ def _exclusive(folder: Path) -> Iterator[None]:
 
 
 def worker_folder(prefix: str, instance: str | None) -> Path:
-    """The default folder of a worker's copies, distinct among a machine's installations."""
+    """Where a worker has its replicas by default: its own among a machine's installations."""
     return Path("-".join(filter(None, (str(WORKER_FOLDER), prefix, instance))))
 
 

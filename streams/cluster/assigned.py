@@ -23,7 +23,7 @@ from palimpsest.streams.cluster.following import read_range
 from palimpsest.streams.cluster.partition import Interrupted, Opened, PartitionWriter
 from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.records import Record
-from palimpsest.streams.cluster.replica import Copy
+from palimpsest.streams.cluster.replica import Replica
 from palimpsest.streams.cluster.setup import admin
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Kind, Topics
@@ -77,7 +77,7 @@ class Missed:
 
 
 def starts(
-    log: Copy, partition: int, inputs: Mapping[str, str], done: Mapping[TopicPartition, int]
+    log: Replica, partition: int, inputs: Mapping[str, str], done: Mapping[TopicPartition, int]
 ) -> dict[str, int]:
     """Where each input topic goes on: behind what is decided on, or what was acknowledged.
 

@@ -25,7 +25,13 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import PartitionProducer
-from palimpsest.streams.cluster.replica import CopyFolder, Standby, WorkerCopy, discard, let_go
+from palimpsest.streams.cluster.replica import (
+    PartitionReplica,
+    ReplicaFolder,
+    Standby,
+    discard,
+    let_go,
+)
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
 from palimpsest.streams.embedder import Embedder
@@ -37,11 +43,11 @@ MOST_CANDIDATES = 80_000
 AGAIN_SECONDS = 0.5
 
 
-class Station:
+class PartitionManager:
     """What a worker decides with: one thread, one embedder, and a writer for each partition.
 
     `failed` is told what ended a partition's work: the worker has to end then. `standing_by`:
-    the copies of all other partitions are kept filled.
+    the replicas of all other partitions are kept filled.
     """
 
     def __init__(
@@ -61,8 +67,8 @@ class Station:
         self._metrics = metrics
         self._connection = connection
         self._topics = topics
-        self._copies = CopyFolder(connection, topics, folder)
-        self._standby = Standby(self._copies) if standing_by else None
+        self._replicas = ReplicaFolder(connection, topics, folder)
+        self._standby = Standby(self._replicas) if standing_by else None
         self._policy = policy
         self._embedder = embedder
         self._clock = clock
@@ -106,7 +112,7 @@ class Station:
     # -- assignment --------------------------------------------------------------------------------
 
     async def assign(self, partitions: Iterable[int]) -> bool:
-        """Have exactly these partitions, ready: former writers fenced, copies caught up.
+        """Have exactly these partitions, ready: former writers fenced, replicas caught up.
 
         False where that was given up on the way, for another assignment or an end.
         """
@@ -142,7 +148,7 @@ class Station:
         """Have none from now on, and end the thread."""
         self._closed = True
         await self.revoke()
-        # Not waited for: it may be reading a copy, and the event loop has other things to end.
+        # Not waited for: it may be reading a replica, and the event loop has other things to end.
         self._decider.end()
 
     async def _assign_patiently(self, partitions: Sequence[int]) -> None:
@@ -164,11 +170,11 @@ class Station:
     async def _assign(self, partitions: Sequence[int]) -> None:
         await compare_counts(self._connection, self._topics)
         producers = {p: self._producer(p) for p in partitions}
-        logs: dict[int, WorkerCopy] = {}
+        logs: dict[int, PartitionReplica] = {}
         try:
             await _all(producer.start() for producer in producers.values())
             with self._metrics.stage("catch_up"):
-                await self._copies.catch_up(partitions, logs, self._decider, self._say)
+                await self._replicas.catch_up(partitions, logs, self._decider, self._say)
             most = MOST_CANDIDATES // max(len(partitions), 1)
             inputs = await self._input_ids()
             missed = await self._all_missed(logs, inputs)
@@ -196,7 +202,7 @@ class Station:
     def _producer(self, partition: int) -> PartitionProducer:
         return PartitionProducer(self._connection, self._topics, partition, self._effect)
 
-    async def _partition_failed(self, log: WorkerCopy, error: BaseException) -> None:
+    async def _partition_failed(self, log: PartitionReplica, error: BaseException) -> None:
         if isinstance(error, StoreError):
             await self._decider.run(discard, log.path)
         await self._failed(error)
@@ -207,7 +213,7 @@ class Station:
         return {name: await topic_id(self._connection, name) for name in names}
 
     async def _all_missed(
-        self, logs: Mapping[int, WorkerCopy], inputs: Mapping[str, str]
+        self, logs: Mapping[int, PartitionReplica], inputs: Mapping[str, str]
     ) -> dict[int, Missed]:
         done = await acknowledged(self._connection, self._topics) if logs else {}
         found: dict[int, Missed] = {}
@@ -219,7 +225,7 @@ class Station:
     async def _writer(
         self,
         producer: PartitionProducer,
-        log: WorkerCopy,
+        log: PartitionReplica,
         inputs: Mapping[str, str],
         most_candidates: int,
     ) -> PartitionWriter:

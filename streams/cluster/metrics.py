@@ -85,10 +85,10 @@ FIGURES = (
     Figure(
         "palimpsest_stage_seconds",
         "histogram",
-        "Seconds of a stage: filling copies, reading a batch, embedding its new texts, deciding on"
-        " it or on a request (`publish` included), publishing a transaction.",
+        "Seconds of a stage: filling replicas, reading a batch, embedding its new texts, deciding"
+        " on it or on a request (`publish` included), publishing a transaction.",
         "Long `embed` or `decide`: start more workers. Long `publish`: look at the brokers. Long"
-        " `catch_up`: keep the folder of the copies.",
+        " `catch_up`: keep the folder of the replicas.",
         ("stage",),
     ),
     Figure(

@@ -29,7 +29,7 @@ from palimpsest.streams.cluster.records import (
     policy_record,
     read,
 )
-from palimpsest.streams.cluster.replica import Followed, WorkerCopy
+from palimpsest.streams.cluster.replica import Followed, PartitionReplica
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import compose_question, settle_question
@@ -67,7 +67,7 @@ class PartitionWriter:
 
     def __init__(
         self,
-        log: WorkerCopy,
+        log: PartitionReplica,
         publish: Publish,
         decisions: Followed,
         topics: Topics,

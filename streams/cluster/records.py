@@ -180,7 +180,7 @@ def rejected_for(one: Outgoing) -> str | None:
     return None if reason is None else reason.decode()
 
 
-def letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
+def dead_letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
     """What `dead_letter_record` sent; earlier versions sent all bytes, and no digest."""
     begin = max(number for number, (name, _) in enumerate(headers) if name == LETTER)
     said = {name.removeprefix(OURS): (v or b"").decode() for name, v in headers[begin:]}

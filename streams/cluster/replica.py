@@ -27,12 +27,12 @@ from palimpsest.streams.log.log import Lines, Log
 from palimpsest.streams.write.commit import InputOffset
 
 CACHE_KIB = 16 * 1024
-"""Of one copy: a worker has one for each of its partitions."""
+"""Of one replica: a worker has one for each of its partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """How far a copy has a partition of a topic; `next_offset` is the first one not in it."""
+    """How far a replica has a partition of a topic; `next_offset` is the first one not in it."""
 
     topic: str
     partition: int
@@ -43,11 +43,11 @@ class Followed:
 Filed = TypeVar("Filed", AnyEvent, Envelope)
 
 
-class Copy(Log):
+class Replica(Log):
     """A log that follows topics; how far is in the same transaction as the lines."""
 
     def followed(self, topic: str, partition: int) -> Followed | None:
-        """How far this copy has a partition; None where it has nothing of it."""
+        """How far this replica has a partition; None where it has nothing of it."""
         row = self.row(
             "SELECT topic, partition, topic_id, next_offset FROM followed"
             " WHERE topic = ? AND partition = ?",
@@ -56,7 +56,7 @@ class Copy(Log):
         return None if row is None else Followed(*row)
 
     def follow(self, followed: Followed) -> None:
-        """Record how far this copy is; only inside a transaction."""
+        """Record how far this replica is; only inside a transaction."""
         self.require_transaction()
         self.execute(
             "INSERT INTO followed (topic, partition, topic_id, next_offset) VALUES (?, ?, ?, ?)"
@@ -87,15 +87,15 @@ class Copy(Log):
         return list(new.values())
 
     def _held(self, ids: set[str]) -> set[str]:
-        """Which of these events the log has; in one query: copies are filled with all."""
+        """Which of these events the log has; in one query: replicas are filled with all."""
         keys = {bytes.fromhex(one.replace("-", "")): one for one in ids}
         marks = ", ".join("?" * len(keys))
         sql = f"SELECT id FROM events WHERE id IN ({marks})"  # noqa: S608 - question marks alone
         return {keys[key] for (key,) in self.rows(sql, tuple(keys))}
 
 
-class WorkerCopy(Copy):
-    """A worker's copy of one of its partitions: what is appended here is at the brokers first.
+class PartitionReplica(Replica):
+    """A worker's replica of one of its partitions: what is appended here is at the brokers first.
 
     What waits for the judge is published to whoever asks it: no table of it is kept.
     """
@@ -122,19 +122,19 @@ class WorkerCopy(Copy):
 _log = logging.getLogger(__name__)
 
 
-def open_copy(
+def open_replica(
     folder: Path, topics: Topics, partition: int, identity: str, end: int
-) -> tuple[WorkerCopy, Followed]:
-    """The partition's copy in a folder; a new one where what is there is of another topic.
+) -> tuple[PartitionReplica, Followed]:
+    """The partition's replica in a folder; a new one where what is there is of another topic.
 
     `identity` is the id of the decisions topic, `end` its end. Raises StoreError.
     """
     path = folder / f"{topics.prefix}partition-{partition}.sqlite"
     name = topics.name("decisions")
     for _ in range(2):
-        log: WorkerCopy | None = None
+        log: PartitionReplica | None = None
         try:
-            log = WorkerCopy.create(path)
+            log = PartitionReplica.create(path)
             followed = log.followed(name, partition)
             if followed is None and not log.head():
                 followed = Followed(name, partition, identity, 0)
@@ -143,17 +143,17 @@ def open_copy(
             if followed and followed.topic_id == identity and followed.next_offset <= end:
                 return log, followed
             log.close()
-            _log.warning("the copy of partition %d is of another topic: made anew", partition)
+            _log.warning("the replica of partition %d is of another topic: recreated", partition)
         except StoreError as error:
             if log is not None:
                 log.close()
-            _log.warning("the copy of partition %d is made anew: %s", partition, error)
+            _log.warning("the replica of partition %d is recreated: %s", partition, error)
         discard(path)
-    raise StoreError(f"the copy {path} cannot be made")
+    raise StoreError(f"the replica {path} cannot be created")
 
 
-def take_over(logs: dict[int, WorkerCopy], records: Records, identity: str) -> None:
-    """Append decisions to their copies, with how far they are."""
+def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str) -> None:
+    """Append decisions to their replicas, with how far they are."""
     for partition in {record.partition for record in records}:
         some = [record for record in records if record.partition == partition]
         log = logs[partition]
@@ -166,21 +166,21 @@ def take_over(logs: dict[int, WorkerCopy], records: Records, identity: str) -> N
                     log.follow_input(done, partition)
 
 
-def let_go(log: WorkerCopy, because: BaseException | None) -> None:
-    """Close a copy, and remove one that is damaged."""
+def let_go(log: PartitionReplica, because: BaseException | None) -> None:
+    """Close a replica, and remove one that is damaged."""
     log.close()
     if isinstance(because, StoreError):
         discard(log.path)
 
 
-def discard(copy: Path) -> None:
-    """Remove a copy that cannot be used: the next assignment fills another from the brokers."""
-    for left in copy.parent.glob(f"{copy.name}*"):
+def discard(replica: Path) -> None:
+    """Remove a replica that cannot be used: the next assignment fills another from the brokers."""
+    for left in replica.parent.glob(f"{replica.name}*"):
         left.unlink()
 
 
-class CopyFolder:
-    """The folder of a worker's copies, and the brokers from which they are filled."""
+class ReplicaFolder:
+    """The folder of a worker's replicas, and the brokers from which they are filled."""
 
     def __init__(self, connection: Connection, topics: Topics, folder: Path) -> None:
         self._connection = connection
@@ -190,11 +190,11 @@ class CopyFolder:
     async def catch_up(
         self,
         partitions: Sequence[int],
-        logs: dict[int, WorkerCopy],
+        logs: dict[int, PartitionReplica],
         thread: OneThread,
         tell: Callable[[int, int], object],
     ) -> None:
-        """Open these partitions' copies on a thread, and fill them.
+        """Open these partitions' replicas on a thread, and fill them.
 
         They are put into `logs` as they are opened, for whoever has to close them when this raises
         (StoreError, TransientError, KafkaError). `tell` gets how many of how many offsets are read.
@@ -208,7 +208,7 @@ class CopyFolder:
             starts: dict[TopicPartition, int] = {}
             for at, end in ends.items():
                 log, followed = await thread.run(
-                    open_copy, self._folder, self._topics, at.partition, identity, end
+                    open_replica, self._folder, self._topics, at.partition, identity, end
                 )
                 logs[at.partition], starts[at] = log, followed.next_offset
             async for records, done, todo in read_to_end(consumer, starts, ends):
@@ -217,26 +217,26 @@ class CopyFolder:
 
 
 EVERY_SECONDS = 2.0
-"""How old a copy gets before it is filled again: what came meanwhile is what a take-over reads."""
+"""How old a replica gets before it is filled again: a take-over reads what came since."""
 
 
 class Standby:
-    """Fills copies every two seconds, from `begin` to `end`, on a thread of its own.
+    """Fills replicas every two seconds, from `begin` to `end`, on a thread of its own.
 
-    Between two fillings, and after `end`, the copies are closed: one thread has a copy at a time.
+    Between two fillings, and after `end`, the replicas are closed: one thread has one at a time.
     """
 
-    def __init__(self, copies: CopyFolder) -> None:
-        self._copies = copies
+    def __init__(self, replicas: ReplicaFolder) -> None:
+        self._replicas = replicas
         self._thread = OneThread("standby")
         self._filling: asyncio.Task[None] | None = None
 
     def begin(self, partitions: Iterable[int]) -> None:
-        """Keep the copies of these partitions filled. `end` has to come before the next `begin`."""
+        """Keep the replicas of these partitions filled; `end` comes before the next `begin`."""
         self._filling = asyncio.create_task(self._keep_filled(sorted(partitions)))
 
     async def end(self) -> None:
-        """Leave the copies as they are, closed."""
+        """Leave the replicas as they are, closed."""
         if self._filling is not None:
             self._filling.cancel()
             await asyncio.wait([self._filling])
@@ -251,17 +251,17 @@ class Standby:
                     _log.info("standing by for partitions %s", ", ".join(map(str, partitions)))
                 is_filled = True
             except (StoreError, TransientError, KafkaError) as error:
-                _log.warning("copies of other workers' partitions fall behind: %s", error)
+                _log.warning("replicas of other workers' partitions fall behind: %s", error)
             except asyncio.CancelledError:
                 if is_cancelled():
                     raise
             await asyncio.sleep(EVERY_SECONDS)
 
     async def _fill(self, partitions: list[int]) -> None:
-        logs: dict[int, WorkerCopy] = {}
+        logs: dict[int, PartitionReplica] = {}
         why: BaseException | None = None
         try:
-            await self._copies.catch_up(partitions, logs, self._thread, lambda *_: None)
+            await self._replicas.catch_up(partitions, logs, self._thread, lambda *_: None)
         except BaseException as error:
             why = error
             raise

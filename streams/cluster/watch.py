@@ -16,14 +16,14 @@ from palimpsest.streams.cluster.assigned import INPUTS, acknowledged
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.consuming import Member
 from palimpsest.streams.cluster.following import reader
-from palimpsest.streams.cluster.manager import Station
+from palimpsest.streams.cluster.manager import PartitionManager
 from palimpsest.streams.cluster.metadata import answering, read_metadata
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.tasks import is_cancelled
 from palimpsest.streams.cluster.topics import Kind, Topics
 
 WATCHED: tuple[Kind, ...] = (*INPUTS, "decisions")
-"""The topics that a worker's copies and acknowledgements are bound to."""
+"""The topics that a worker's replicas and acknowledgements are bound to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,14 @@ class Watch:
     def __init__(
         self,
         member: Member,
-        station: Station,
+        manager: PartitionManager,
         metrics: Metrics,
         ask: Callable[[], Awaitable[Waiting]],
         failed: Callable[[BaseException], Awaitable[object]],
     ) -> None:
         self.metrics = metrics
         self._member = member
-        self._station = station
+        self._manager = manager
         self._ask = ask
         self._failed = failed
         self._lag: Mapping[TopicPartition, int] = {}
@@ -109,10 +109,10 @@ class Watch:
     def ready(self) -> bool:
         """Whether the worker decides for everything that the group gave it."""
         assigned = {tp.partition for tp in self._member.assignment()}
-        return bool(assigned) and assigned == set(self._station.partitions)
+        return bool(assigned) and assigned == set(self._manager.partitions)
 
     def stuck(self) -> bool:
-        """Whether input waited for a minute in which nothing was done, nor any copy filled."""
+        """Whether input waited for a minute in which nothing was done, nor any replica filled."""
         return self._still * LOOK_SECONDS >= STUCK_SECONDS
 
     # -- looking -----------------------------------------------------------------------------------
@@ -183,8 +183,8 @@ class Watch:
 
     def figures(self) -> bytes:
         """All figures as they are now."""
-        self.metrics.set("palimpsest_partitions", len(self._station.partitions))
-        self.metrics.set("palimpsest_owners_in_memory", self._station.owners_in_memory)
+        self.metrics.set("palimpsest_partitions", len(self._manager.partitions))
+        self.metrics.set("palimpsest_owners_in_memory", self._manager.owners_in_memory)
         self.metrics.set("palimpsest_records_held", self._member.held())
         self.metrics.forget_lag()
         for tp, waiting in self._lag.items():

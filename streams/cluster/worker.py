@@ -33,7 +33,7 @@ from palimpsest.streams.cluster.assigned import (  # noqa: E402
 )
 from palimpsest.streams.cluster.connection import Connection  # noqa: E402
 from palimpsest.streams.cluster.consuming import FAUST, CommittedConsumerThread, Member  # noqa: E402
-from palimpsest.streams.cluster.manager import AGAIN_SECONDS, Station  # noqa: E402
+from palimpsest.streams.cluster.manager import AGAIN_SECONDS, PartitionManager  # noqa: E402
 from palimpsest.streams.cluster.metrics import (  # noqa: E402
     LETTERS_PER_MINUTE,
     CountedEmbedder,
@@ -69,8 +69,8 @@ class WorkerSettings:
     """What one worker process is started with.
 
     `instance` names it among the workers: with a name of its own it may come back after a restart
-    without a wait for its session to end. `folder` is for its copies, and may be lost; with
-    `standby` it has copies of the other workers' partitions too.
+    without a wait for its session to end. `folder` is for its replicas, and may be lost; with
+    `standby` it has replicas of the other workers' partitions too.
     """
 
     connection: Connection
@@ -132,7 +132,7 @@ class WorkerApp(faust.App):
     """Faust's app, which ends by finishing what is being decided on, while it can acknowledge."""
 
     logger = FAUST
-    station: Station
+    manager: PartitionManager
     was_told = False
     """To end, while nothing had gone wrong. What does afterwards is no crash: nothing that is in
     flight is acknowledged, and the brokers may be away."""
@@ -141,7 +141,7 @@ class WorkerApp(faust.App):
         """Called by Faust before it stops its consumer, also when something went wrong."""
         if not self.was_told:
             end_in_time(CRASHED)
-        await self.station.close()
+        await self.manager.close()
         await super().on_stop()
 
 
@@ -163,7 +163,7 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
     def embedder() -> Embedder:
         return CountedEmbedder(settings.embedder().engine, metrics)
 
-    station = Station(
+    manager = PartitionManager(
         settings.connection,
         settings.topics,
         settings.folder,
@@ -175,14 +175,14 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
         settings.effect,
         standing_by=settings.standby,
     )
-    app.station = station
+    app.manager = manager
     ask = partial(ask_waiting, settings.connection, settings.topics)
     member = Member(app)
-    watch = Watch(member, station, metrics, ask, failed)
+    watch = Watch(member, manager, metrics, ask, failed)
     app.task(watch.watch_loop)
     app.task(watch.look_loop)
     add_pages(app, watch)
-    _connect(app, member, watch, station, settings)
+    _connect(app, member, watch, manager, settings)
     return app
 
 
@@ -220,7 +220,7 @@ def _app(settings: WorkerSettings) -> WorkerApp:
         producer_request_timeout=REQUEST_SECONDS,
         stream_buffer_maxsize=BUFFERED,
         # What is dropped when partitions are revoked is never acknowledged: Faust would wait for it
-        # for ever. The station finishes what it has begun.
+        # for ever. The manager finishes what it has begun.
         stream_wait_empty=False,
         web_tables_enabled=False,
         # Of no use without tables, and Faust asserts that it is the one of the assignment: a worker
@@ -237,16 +237,20 @@ def _web(port: int | None) -> dict[str, Any]:
 
 
 def _connect(
-    app: faust.App, member: Member, watch: Watch, station: Station, settings: WorkerSettings
+    app: faust.App,
+    member: Member,
+    watch: Watch,
+    manager: PartitionManager,
+    settings: WorkerSettings,
 ) -> None:
-    """Have the station follow assignments, and the agents bring records to it."""
+    """Have the manager follow assignments, and the agents bring records to it."""
     names = map(settings.topics.name, INPUTS)
     candidates, commands = (app.topic(name, value_type=bytes, key_type=bytes) for name in names)
 
     @app.on_rebalance_complete.connect
     async def ready(*_: Any, **__: Any) -> None:
         generation = app.consumer_generation_id
-        is_ready = await _assigned(app, member, station, settings)
+        is_ready = await _assigned(app, member, manager, settings)
         if not is_ready and app.consumer_generation_id == generation:
             # Faust would let records flow until the next assignment: they would come to nobody,
             # and those after them to whoever has the partition next. It does not where it finds
@@ -255,24 +259,24 @@ def _connect(
 
     @app.on_partitions_revoked.connect
     async def revoked(*_: Any, **__: Any) -> None:
-        await station.revoke()
+        await manager.revoke()
         await app.consumer.commit()
 
     @app.agent(candidates, name="candidates")
     async def on_candidates(stream: Any) -> None:
         async for delivery in _deliveries(app, watch, stream):
-            await station.candidates([delivery])
+            await manager.candidates([delivery])
 
     @app.agent(commands, name="commands")
     async def on_commands(stream: Any) -> None:
         async for delivery in _deliveries(app, watch, stream):
-            await station.commands([delivery])
+            await manager.commands([delivery])
 
 
 async def _assigned(
-    app: faust.App, member: Member, station: Station, settings: WorkerSettings
+    app: faust.App, member: Member, manager: PartitionManager, settings: WorkerSettings
 ) -> bool:
-    """Have the station assigned this worker's partitions: the same of both topics.
+    """Have the manager assigned this worker's partitions: the same of both topics.
 
     False where it is not ready. StoreError where the topics have not the same partitions.
     """
@@ -280,7 +284,7 @@ async def _assigned(
     assignment = app.consumer.assignment()
     first, second = ({at.partition for at in assignment if at.topic == name} for name in names)
     if first == second:
-        return await station.assign(first)
+        return await manager.assign(first)
     await compare_counts(settings.connection, settings.topics)
     # It has come back under its name to what it was assigned while one of them was not there.
     _log.warning("was assigned partitions of one input topic alone: asks for others")

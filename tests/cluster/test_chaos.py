@@ -135,7 +135,7 @@ def wake(broker: Broker) -> None:
 
 @pytest.mark.outage
 def test_a_rebalance_in_the_middle_of_a_long_rebuild(cluster: Cluster) -> None:
-    """Others join, leave and are killed while copies are filled slowly, a few records at a time."""
+    """Others join, leave and are killed while replicas are filled a few records at a time."""
     cluster.publish(inputs(lines(rows(100, owners=9, seed=3))))
     first = cluster.worker("first")
     cluster.decided()

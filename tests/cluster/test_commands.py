@@ -20,7 +20,7 @@ from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.replica import Copy, Followed
+from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import ended, eventually, is_ready, said
 from tests.cluster.shell import Shell, rows
@@ -231,7 +231,7 @@ def test_a_store_with_decisions_of_its_own_is_no_store_of_a_cluster(
 def test_what_follows_other_topics_says_nothing_to_these(shell: Shell, topics: Topics) -> None:
     shell.asked("ingest", "-", stdin=rows(*ROWS), cluster=False)
     for name in ("two.memory.decisions", topics.name("decisions")):
-        with Copy.open(shell.folder / "store" / LOG_FILE) as log, log.transaction():
+        with Replica.open(shell.folder / "store" / LOG_FILE) as log, log.transaction():
             log.follow(Followed(name, 0, "another id", 5))
         published = shell.error(2, "ingest", "-", stdin=rows("Ada sings."))
         assert f"the store follows {name}" in published["detail"]

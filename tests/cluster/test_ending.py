@@ -76,7 +76,7 @@ def test_under_load_what_is_decided_is_acknowledged(cluster: Cluster) -> None:
     report = compared(acknowledged, decisions)
     assert report.flawless, report
     slow = cluster.worker("slow", slow=2.0, at_once=4)
-    eventually(lambda: "catching up: " in said(slow), "it fills its copies")
+    eventually(lambda: "catching up: " in said(slow), "it fills its replicas")
     assert end(slow) == 0, said(slow)
 
 

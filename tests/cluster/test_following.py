@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaProducer
 
 from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.wire import decode
-from palimpsest.following import Follower, Replica
+from palimpsest.following import Follower, ProjectedReplica
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.analysts import query
 from palimpsest.projections.files import remove
@@ -56,7 +56,7 @@ def history(tmp_path: Path) -> list[bytes]:
 
 def take_over(folder: Path, history: list[bytes]) -> None:
     """Have a store in the folder that follows up to here."""
-    replica = Replica(folder, ONE)
+    replica = ProjectedReplica(folder, ONE)
     replica.starts(IDENTITY)
     replica.take(records(ONE, history, 0), offsets(ONE, len(history)), IDENTITY)
     replica.close()
@@ -107,7 +107,7 @@ def test_it_ends_while_it_mends_projections_and_the_next_one_mends_them(
         await Follower(tmp_path, connection_to(silent), ONE, effect=told).run(stop)
 
     asyncio.run(run())
-    Replica(tmp_path, ONE).close()
+    ProjectedReplica(tmp_path, ONE).close()
     with Log.open(tmp_path / LOG_FILE) as log:
         assert log.head() == len(history)
         assert verify(log, tmp_path / PROJECTIONS_FOLDER)["differences"] == 0
@@ -118,7 +118,7 @@ def test_between_any_two_owners_it_can_be_told_to_end(tmp_path: Path, history: l
     remove(tmp_path / PROJECTIONS_FOLDER)
     asked = iter(range(3))
     with pytest.raises(StoppedError):
-        Replica(tmp_path, ONE, stopped=lambda: next(asked, None) is None)
+        ProjectedReplica(tmp_path, ONE, stopped=lambda: next(asked, None) is None)
 
 
 def test_the_command_ends_with_0_while_it_waits_for_brokers(

@@ -17,12 +17,12 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import ends_of, reader
-from palimpsest.streams.cluster.manager import Station
+from palimpsest.streams.cluster.manager import PartitionManager
 from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.load import publish
-from tests.cluster.stations import HOME, bring, decided, new_station, row
+from tests.cluster.managers import HOME, bring, decided, new_manager, row
 from tests.cluster.test_topics import ask_admin
 
 NODE = "1"
@@ -38,9 +38,9 @@ def trusting(connection: Connection) -> Iterator[None]:
             yield
 
 
-def leave_open(station: Station) -> None:
+def leave_open(manager: PartitionManager) -> None:
     """Have the coordinator know of none of the partitions in which transactions are to be ended."""
-    producer: PartitionProducer = vars(station)["_assigned"][HOME].producer
+    producer: PartitionProducer = vars(manager)["_assigned"][HOME].producer
     transaction = vars(vars(producer)["_producer"])["_txn_manager"]
     vars(transaction)["maybe_add_partition_to_txn"] = vars(transaction)["_txn_partitions"].add
 
@@ -58,7 +58,7 @@ def test_what_a_broker_left_open_is_read_before_anything_else_is_decided(
     at = topics.at("decisions", HOME)
 
     async def take_turns() -> None:
-        one, two = (new_station(tmp_path / name, connection, topics) for name in ("one", "two"))
+        one, two = (new_manager(tmp_path / name, connection, topics) for name in ("one", "two"))
         assert await one.assign([HOME])
         await bring(one, connection, topics, range(3))
         end = await committed_end(connection, at)

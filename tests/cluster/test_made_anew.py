@@ -13,12 +13,12 @@ from palimpsest.streams.cluster.assigned import starts
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow
 from palimpsest.streams.cluster.publishing import PartitionProducer
-from palimpsest.streams.cluster.replica import Copy, Followed
+from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.write.commit import InputOffset
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
-from tests.cluster.test_copies import make_anew
+from tests.cluster.test_replicas import make_anew
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.rows import lines, rows
 from tests.streams.write.runtime import Runtime, inputs
@@ -67,13 +67,16 @@ def test_a_writer_publishes_nothing_behind_what_it_knows(
 
 def test_an_input_that_was_made_anew_goes_on_at_its_start(tmp_path: Path) -> None:
     """What a worker acknowledged there, before it knew, may be what it took for decided on."""
-    with Copy.create(tmp_path / "copy.sqlite") as copy:
-        with copy.transaction():
-            copy.follow(Followed("memory.decisions", 0, "decisions", 9))
-            copy.follow_input(InputOffset("memory.candidates", "former", 6), 0)
+    with Replica.create(tmp_path / "replica.sqlite") as replica:
+        with replica.transaction():
+            replica.follow(Followed("memory.decisions", 0, "decisions", 9))
+            replica.follow_input(InputOffset("memory.candidates", "former", 6), 0)
         inputs_now = {"memory.candidates": "new", "memory.commands": "commands"}
         done = {TopicPartition(topic, 0): 4 for topic in inputs_now}
-        assert starts(copy, 0, inputs_now, done) == {"memory.candidates": 0, "memory.commands": 4}
+        assert starts(replica, 0, inputs_now, done) == {
+            "memory.candidates": 0,
+            "memory.commands": 4,
+        }
 
 
 @pytest.mark.outage

@@ -20,7 +20,7 @@ from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
-from tests.cluster.stations import HOME, new_station, row
+from tests.cluster.managers import HOME, new_manager, row
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child
 from tests.reliability.rows import lines, rows
@@ -115,11 +115,11 @@ def test_it_lets_go_of_what_it_had(
         async def fail(_: BaseException) -> None:
             told.set()
 
-        station = new_station(tmp_path, connection, topics, fail)
-        assert await station.assign([HOME])
-        await station.candidates([Delivery(record, lambda: None)])
+        manager = new_manager(tmp_path, connection, topics, fail)
+        assert await manager.assign([HOME])
+        await manager.candidates([Delivery(record, lambda: None)])
         await asyncio.wait_for(told.wait(), 60)
-        await station.close()
+        await manager.close()
 
     asyncio.run(ended())
 
@@ -128,9 +128,9 @@ def test_an_end_in_the_middle_of_a_rebalance_comes_after_what_that_revokes(
     tmp_path: Path, connection: Connection, topics: Topics
 ) -> None:
     async def ended() -> None:
-        station = new_station(tmp_path, connection, topics)
-        assert await station.assign([HOME])
-        await asyncio.gather(station.revoke(), station.close())
+        manager = new_manager(tmp_path, connection, topics)
+        assert await manager.assign([HOME])
+        await asyncio.gather(manager.revoke(), manager.close())
 
     asyncio.run(ended())
 

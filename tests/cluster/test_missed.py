@@ -1,4 +1,4 @@
-"""What a station is brought: nothing is passed over, and only so many owners stay in memory."""
+"""What a manager is brought: nothing is passed over, and only so many owners stay in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
 from tests.cluster.load import publish
-from tests.cluster.stations import HOME, bring, decided, new_station, row
+from tests.cluster.managers import HOME, bring, decided, new_manager, row
 from tests.cluster.verifier import read_topic
 
 NUMBERS = range(30)
@@ -31,13 +31,13 @@ async def bring_anew(
     offsets: Sequence[int],
     in_memory: list[int] | None = None,
 ) -> list[int]:
-    """As `bring`, to a station that begins and ends here."""
-    station = new_station(folder, connection, topics)
-    assert await station.assign(range(PARTITIONS))
-    done = await bring(station, connection, topics, offsets)
+    """As `bring`, to a manager that begins and ends here."""
+    manager = new_manager(folder, connection, topics)
+    assert await manager.assign(range(PARTITIONS))
+    done = await bring(manager, connection, topics, offsets)
     if in_memory is not None:
-        in_memory.append(station.owners_in_memory)
-    await station.close()
+        in_memory.append(manager.owners_in_memory)
+    await manager.close()
     return done
 
 

@@ -1,4 +1,4 @@
-"""Copies of other workers' partitions: a partition that is taken over has nothing to catch up."""
+"""Replicas of other workers' partitions: a partition that is taken over has nothing to catch up."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from aiokafka.errors import KafkaConnectionError
 
 from palimpsest.streams.cluster import replica
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.manager import Station
-from palimpsest.streams.cluster.replica import CopyFolder
+from palimpsest.streams.cluster.manager import PartitionManager
+from palimpsest.streams.cluster.replica import ReplicaFolder
 from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import PARTITIONS
 from tests.cluster.load import publish
-from tests.cluster.stations import HOME, bring, decided, new_station, row
+from tests.cluster.managers import HOME, bring, decided, new_manager, row
 
-COPY = f"partition-{HOME}.sqlite"
+REPLICA = f"partition-{HOME}.sqlite"
 OTHERS = set(range(PARTITIONS)) - {HOME}
 
 
@@ -32,14 +32,14 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def stations(
+async def managers(
     folder: Path, connection: Connection, topics: Topics
-) -> AsyncIterator[tuple[Station, Station]]:
+) -> AsyncIterator[tuple[PartitionManager, PartitionManager]]:
     """One that has the home partition, and one with all others that stands by."""
     for name in ("one", "two"):
         (folder / name).mkdir()
-    one = new_station(folder / "one", connection, topics)
-    two = new_station(folder / "two", connection, topics, standing_by=True)
+    one = new_manager(folder / "one", connection, topics)
+    two = new_manager(folder / "two", connection, topics, standing_by=True)
     assert await one.assign([HOME])
     assert await two.assign(OTHERS)
     yield one, two
@@ -47,10 +47,10 @@ async def stations(
     await two.close()
 
 
-def events_in(copy: Path) -> int:
-    if not copy.exists():
+def events_in(replica: Path) -> int:
+    if not replica.exists():
         return 0
-    with closing(sqlite3.connect(f"{copy.as_uri()}?mode=ro", uri=True)) as database:
+    with closing(sqlite3.connect(f"{replica.as_uri()}?mode=ro", uri=True)) as database:
         try:
             (count,) = database.execute("SELECT count(*) FROM events").fetchone()
         except sqlite3.OperationalError:  # it is being made
@@ -58,9 +58,9 @@ def events_in(copy: Path) -> int:
     return int(count)
 
 
-async def holds(copy: Path, events: int) -> None:
+async def holds(replica: Path, events: int) -> None:
     async with asyncio.timeout(60):
-        while events_in(copy) < events:  # noqa: ASYNC110 - a file tells nobody
+        while events_in(replica) < events:  # noqa: ASYNC110 - a file tells nobody
             await asyncio.sleep(0.02)
 
 
@@ -68,10 +68,10 @@ def test_a_partition_that_was_stood_by_for_is_taken_over_with_nothing_to_catch_u
     tmp_path: Path, connection: Connection, topics: Topics, caplog: pytest.LogCaptureFixture
 ) -> None:
     publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(30)])
-    first, second = (tmp_path / name / f"{topics.prefix}{COPY}" for name in ("one", "two"))
+    first, second = (tmp_path / name / f"{topics.prefix}{REPLICA}" for name in ("one", "two"))
 
     async def hand_over() -> None:
-        async with stations(tmp_path, connection, topics) as (one, two):
+        async with managers(tmp_path, connection, topics) as (one, two):
             for some in (range(20), range(20, 29)):
                 await bring(one, connection, topics, some)
                 await holds(second, events_in(first))
@@ -82,7 +82,7 @@ def test_a_partition_that_was_stood_by_for_is_taken_over_with_nothing_to_catch_u
             assert await bring(two, connection, topics, [28, 29]) == [28, 29]
 
     asyncio.run(hand_over())
-    told = [record.getMessage() for record in caplog.records if "station" in record.name]
+    told = [record.getMessage() for record in caplog.records if "manager" in record.name]
     assert told == ["ready: partitions 0, 1, 2, 3"]
     assert decided((connection, topics)) == [str(number) for number in range(30)]
 
@@ -96,20 +96,20 @@ def test_a_standby_that_cannot_be_filled_hinders_nobody_and_goes_on(
 ) -> None:
     """A client whose connection breaks may also cancel its own wait."""
     failures: list[BaseException] = [asyncio.CancelledError(), KafkaConnectionError()]
-    filled, failed = CopyFolder.catch_up, asyncio.Event()
+    filled, failed = ReplicaFolder.catch_up, asyncio.Event()
 
-    async def failing(self: CopyFolder, *arguments: Any) -> None:
+    async def failing(self: ReplicaFolder, *arguments: Any) -> None:
         if failures:
             raise failures.pop(0)
         failed.set()
         await filled(self, *arguments)
 
     publish(connection, topics, [(HOME, b"ann", row(number), []) for number in range(2)])
-    first, second = (tmp_path / name / f"{topics.prefix}{COPY}" for name in ("one", "two"))
+    first, second = (tmp_path / name / f"{topics.prefix}{REPLICA}" for name in ("one", "two"))
 
     async def stand_by() -> None:
-        async with stations(tmp_path, connection, topics) as (one, _):
-            monkeypatch.setattr(CopyFolder, "catch_up", failing)
+        async with managers(tmp_path, connection, topics) as (one, _):
+            monkeypatch.setattr(ReplicaFolder, "catch_up", failing)
             async with asyncio.timeout(60):
                 await failed.wait()
             await bring(one, connection, topics, range(2))
@@ -117,4 +117,4 @@ def test_a_standby_that_cannot_be_filled_hinders_nobody_and_goes_on(
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(stand_by())
-    assert "copies of other workers' partitions fall behind" in caplog.text
+    assert "replicas of other workers' partitions fall behind" in caplog.text

@@ -17,7 +17,7 @@ from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import BrokersAwayError
 from palimpsest.streams.cluster.topics import Topics
 from tests.cluster.cluster import environment
-from tests.cluster.stations import new_station
+from tests.cluster.managers import new_manager
 from tests.cluster.test_topics import ask_admin, counts
 from tests.reliability.processes import Forge, until
 
@@ -52,11 +52,11 @@ def test_given_other_partitions_while_it_runs_it_ends_at_the_next_assignment(
         failures.append(error)
 
     async def assigned() -> bool:
-        station = new_station(tmp_path, connection, altered, failed)
+        manager = new_manager(tmp_path, connection, altered, failed)
         try:
-            return await station.assign(range(altered.partitions))
+            return await manager.assign(range(altered.partitions))
         finally:
-            await station.close()
+            await manager.close()
 
     assert not asyncio.run(assigned())
     [error] = failures

@@ -55,8 +55,8 @@ async def end(error: BaseException) -> None:
 
 
 def watch(group: Any, *, ready: bool = True) -> Watch:
-    station: Any = SimpleNamespace(partitions=[0] if ready else [], owners_in_memory=0)
-    return Watch(group, station, Metrics(), group.ask, end)
+    manager: Any = SimpleNamespace(partitions=[0] if ready else [], owners_in_memory=0)
+    return Watch(group, manager, Metrics(), group.ask, end)
 
 
 def look(watching: Watch, times: int = LOOKS + 1) -> Watch:
@@ -147,8 +147,8 @@ def test_whoever_runs_the_worker_is_told_what_it_ends_of() -> None:
 
     group: Any = Group()
     group.gone = GroupAuthorizationFailedError()
-    station: Any = SimpleNamespace(partitions=[], owners_in_memory=0)
-    asyncio.run(Watch(group, station, Metrics(), group.ask, failed).look_loop())
+    manager: Any = SimpleNamespace(partitions=[], owners_in_memory=0)
+    asyncio.run(Watch(group, manager, Metrics(), group.ask, failed).look_loop())
     assert [isinstance(error, PalimpsestError) for error in told] == [True]
 
 

@@ -10,8 +10,8 @@ from palimpsest.streams.cluster.records import (
     ROOM,
     Record,
     dead_letter,
+    dead_letter_of,
     dead_letter_record,
-    letter_of,
 )
 from palimpsest.streams.cluster.topics import LARGEST
 from palimpsest.streams.write.inputs import Outcome
@@ -25,7 +25,7 @@ def test_headers_that_are_named_as_ours_stay_the_producers() -> None:
     theirs = ((LETTER, b"theirs"), ("palimpsest-reason", b"field"), ("trace", b"7"))
     record = Record("memory.candidates", 2, 9, b"{", b"ann", theirs)
     sent = dead_letter_record("memory.dead-letters", dead_letter(record, REJECTED, AT))
-    letter = letter_of(sent.headers, sent.value)
+    letter = dead_letter_of(sent.headers, sent.value)
     assert letter.headers == theirs
     assert (letter.id, letter.error.reason, letter.data) == ("ours", "not_json", b"{")
     assert (letter.origin, letter.size) == ("memory.candidates/2/9", 1)
@@ -38,5 +38,5 @@ def test_the_beginning_of_a_large_record_is_sent_with_its_headers_and_key() -> N
     taken = sum(len(name) + len(value) + PER_HEADER for name, value in theirs)
     assert sent.headers[:2] == theirs
     assert len(sent.value) + len(b"ann") + taken == ROOM
-    letter = letter_of(sent.headers, sent.value)
+    letter = dead_letter_of(sent.headers, sent.value)
     assert (letter.size, letter.data) == (LARGEST, sent.value)

@@ -21,7 +21,7 @@ from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
 from palimpsest.streams.cluster.records import Outgoing, Record, done_with
-from palimpsest.streams.cluster.replica import Followed, WorkerCopy, open_copy, take_over
+from palimpsest.streams.cluster.replica import Followed, PartitionReplica, open_replica, take_over
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.dead_letters import Headers
@@ -61,7 +61,7 @@ def brokers() -> Brokers:
 
 @pytest.fixture
 def writer(tmp_path: Path, brokers: Brokers) -> Iterator[PartitionWriter]:
-    with WorkerCopy.create(tmp_path / "copy.sqlite") as log:
+    with PartitionReplica.create(tmp_path / "replica.sqlite") as log:
         decisions = Followed(DECISIONS, 0, "decisions-id", 0)
         embedder, policy = Embedder(StubEngine()), load_policy("standard")
         yield PartitionWriter(
@@ -98,11 +98,11 @@ def test_what_comes_again_is_left_out(writer: PartitionWriter, brokers: Brokers)
     assert len(brokers.taken) == 2
 
 
-def test_a_copy_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> None:
+def test_a_replica_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> None:
     with Runtime(tmp_path / "log.sqlite") as runtime:
         runtime.submit(*({"owner_id": "ann", "text": f"Text {number}"} for number in range(3)))
         lines = runtime.lines()
-    log, followed = open_copy(tmp_path, TOPICS, 0, "decisions-id", 20)
+    log, followed = open_replica(tmp_path, TOPICS, 0, "decisions-id", 20)
     assert followed.next_offset == 0
     headers = done_with([InputOffset(CANDIDATES, "candidates-id", 7)])
     records = [read_back(10 + place, line) for place, line in enumerate(lines[:-1])]
@@ -113,15 +113,15 @@ def test_a_copy_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("end", "goes_on_at"), [(17, 17), (16, 0)])
-def test_a_copy_that_is_ahead_of_the_topic_is_made_anew(
+def test_a_replica_that_is_ahead_of_the_topic_is_made_anew(
     tmp_path: Path, end: int, goes_on_at: int
 ) -> None:
     """As where the brokers were put back to an older state."""
-    log, _ = open_copy(tmp_path, TOPICS, 0, "decisions-id", 20)
+    log, _ = open_replica(tmp_path, TOPICS, 0, "decisions-id", 20)
     with log.transaction():
         log.follow(Followed(DECISIONS, 0, "decisions-id", 17))
     log.close()
-    log, followed = open_copy(tmp_path, TOPICS, 0, "decisions-id", end)
+    log, followed = open_replica(tmp_path, TOPICS, 0, "decisions-id", end)
     log.close()
     assert followed.next_offset == goes_on_at
 
@@ -129,7 +129,7 @@ def test_a_copy_that_is_ahead_of_the_topic_is_made_anew(
 def test_an_input_goes_on_behind_what_is_decided_on_or_acknowledged(tmp_path: Path) -> None:
     """What had no effect is acknowledged alone."""
     candidates, commands = (TopicPartition(topic, 0) for topic in INPUTS)
-    with WorkerCopy.create(tmp_path / "copy.sqlite") as log:
+    with PartitionReplica.create(tmp_path / "replica.sqlite") as log:
         with log.transaction():
             log.follow_input(InputOffset(CANDIDATES, "candidates-id", 7), 0)
         assert starts(log, 0, INPUTS, {}) == {CANDIDATES: 8, commands.topic: 0}

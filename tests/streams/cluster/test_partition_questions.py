@@ -18,7 +18,7 @@ from palimpsest.contracts.requests import UnmergeRequest
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.records import Outgoing, Record
-from palimpsest.streams.cluster.replica import Followed, WorkerCopy
+from palimpsest.streams.cluster.replica import Followed, PartitionReplica
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import InputOffset
@@ -55,8 +55,8 @@ class Brokers:
         return {one.subject: one for _, questions in self.taken for one in questions}
 
     def partition(self, path: Path, clock: Callable[[], datetime]) -> PartitionWriter:
-        """The writer of the only partition, on a copy that has all that was published."""
-        log = WorkerCopy.create(path)
+        """The writer of the only partition, on a replica that has all that was published."""
+        log = PartitionReplica.create(path)
         known = sum(len(lines) for lines, _ in self.taken)
         decisions = Followed(TOPICS.name("decisions"), 0, "id", known)
         return PartitionWriter(
@@ -82,7 +82,7 @@ class Brokers:
 def test_the_last_question_about_a_join_is_of_the_sources_that_are_left(story: list[Act]) -> None:
     brokers = Brokers()
     with TemporaryDirectory() as folder:
-        world = brokers.told(story, Path(folder) / "copy.sqlite")
+        world = brokers.told(story, Path(folder) / "replica.sqlite")
         asked = brokers.asked()
         for edge_id, left in texts_to_compose(world.ledger).items():
             question = asked[edge_id]
@@ -94,11 +94,11 @@ def test_the_last_question_about_a_join_is_of_the_sources_that_are_left(story: l
 
 @pytest.fixture
 def composed(tmp_path: Path) -> tuple[Brokers, Path, str]:
-    """A text composed of four, its partition's copy, and the join of the oldest of them."""
+    """A text composed of four, its partition's replica, and the join of the oldest of them."""
     brokers = Brokers()
-    world = brokers.told(COMPOSED, tmp_path / "copy.sqlite")
+    world = brokers.told(COMPOSED, tmp_path / "replica.sqlite")
     world.writer.log.close()
-    return brokers, tmp_path / "copy.sqlite", next(iter(world.ledger.edges))
+    return brokers, tmp_path / "replica.sqlite", next(iter(world.ledger.edges))
 
 
 def command(decision_id: str) -> Record:

@@ -25,7 +25,7 @@ from palimpsest.streams.cluster import records
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import Interrupted, PartitionWriter
 from palimpsest.streams.cluster.records import SO_FAR, Outgoing, Record, answer_record
-from palimpsest.streams.cluster.replica import Followed, WorkerCopy
+from palimpsest.streams.cluster.replica import Followed, PartitionReplica
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
@@ -51,7 +51,7 @@ class Partition:
         self.taken: list[Transaction] = []
         self.refusal: BaseException | None = None
         self.sending: Callable[[], None] = lambda: None
-        self.log = WorkerCopy.create(path)
+        self.log = PartitionReplica.create(path)
         embedder = Embedder(StubEngine())
         self.writer = PartitionWriter(
             self.log,
@@ -104,7 +104,7 @@ class Partition:
 
 @pytest.fixture
 def partition(tmp_path: Path) -> Iterator[Partition]:
-    made = Partition(tmp_path / "copy.sqlite")
+    made = Partition(tmp_path / "replica.sqlite")
     yield made
     made.log.close()
 

@@ -22,8 +22,8 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.contracts.wire import decode, encode
-from palimpsest.following import Replica
-from palimpsest.streams.cluster.replica import Copy
+from palimpsest.following import ProjectedReplica
+from palimpsest.streams.cluster.replica import Replica
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.appending import append
@@ -101,12 +101,12 @@ def followed(folder: Path, lines: Sequence[bytes]) -> Log:
     """As a store that follows a cluster takes them, a few records at a time."""
     topics = Topics("", 1)
     with patch.object(following, "Projector", Unprojected):
-        replica = Replica(folder, topics)
+        replica = ProjectedReplica(folder, topics)
         for start in range(0, len(lines), 4):
             some = records(topics, lines[start : start + 4], start)
             replica.take(some, offsets(topics, start + len(some)), IDENTITY)
         replica.close()
-    return Copy.open(folder / FILE)
+    return Replica.open(folder / FILE)
 
 
 def of_version(version: int) -> Callable[[Path, Sequence[bytes]], Log]:
@@ -234,17 +234,17 @@ def test_a_follower_killed_beside_its_commit_is_followed_by_another(
 
     (tmp_path / "other").mkdir()
     with patch.object(following, "Projector", Unprojected):
-        first = Replica(tmp_path / "other", topics, dies)
+        first = ProjectedReplica(tmp_path / "other", topics, dies)
         with pytest.raises(Dies):
             first.take(records(topics, lines, 0), offsets(topics, len(lines)), IDENTITY)
         first.log.close()
-        second = Replica(tmp_path / "other", topics)
+        second = ProjectedReplica(tmp_path / "other", topics)
         [start] = second.starts(IDENTITY).values()
         if lines[start:]:
             some = records(topics, lines[start:], start)
             second.take(some, offsets(topics, len(lines)), IDENTITY)
         second.close()
-    with Copy.open(tmp_path / "other" / FILE) as log:
+    with Replica.open(tmp_path / "other" / FILE) as log:
         assert log.verifications.waiting(9) == kept
         assert [one.kind for one in kept] == ["compose"]
 

@@ -1,4 +1,4 @@
-"""A worker's copies may be anything: what counts is at the brokers, and nothing is passed over."""
+"""A worker's replicas may be anything: what counts is at the brokers, and nothing is passed over."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def decide(cluster: Cluster, some: list[bytes]) -> str:
     return said(worker)
 
 
-def copies(cluster: Cluster) -> list[Path]:
+def replicas(cluster: Cluster) -> list[Path]:
     found = sorted((cluster.folder / "one").glob("*.sqlite"))
     assert len(found) == 4
     return found
@@ -67,38 +67,38 @@ def _topic_id(cluster: Cluster, name: str) -> str | None:
     return found.topic_id if found else None
 
 
-def scrawl(copy: Path) -> None:
-    data = bytearray(copy.read_bytes())
+def scrawl(replica: Path) -> None:
+    data = bytearray(replica.read_bytes())
     data[100:4000] = b"x" * 3900
-    copy.write_bytes(data)
+    replica.write_bytes(data)
 
 
-def cut(copy: Path) -> None:
-    copy.write_bytes(copy.read_bytes()[:5000])
+def cut(replica: Path) -> None:
+    replica.write_bytes(replica.read_bytes()[:5000])
 
 
-def put_ahead(copy: Path) -> None:
-    with sqlite3.connect(copy) as database:
+def put_ahead(replica: Path) -> None:
+    with sqlite3.connect(replica) as database:
         database.execute("UPDATE followed SET next_offset = 10000 WHERE topic_id <> ''")
     database.close()
 
 
-def put_behind(copy: Path) -> None:
-    with sqlite3.connect(copy) as database:
+def put_behind(replica: Path) -> None:
+    with sqlite3.connect(replica) as database:
         database.execute("UPDATE followed SET next_offset = 0")
     database.close()
 
 
-def forget_where(copy: Path) -> None:
-    with sqlite3.connect(copy) as database:
+def forget_where(replica: Path) -> None:
+    with sqlite3.connect(replica) as database:
         database.execute("DELETE FROM followed")
     database.close()
 
 
-def other_events(copy: Path) -> None:
-    """The log of a store that never was a copy."""
-    forget_where(copy)
-    with sqlite3.connect(copy) as database:
+def other_events(replica: Path) -> None:
+    """The log of a store that never was a replica."""
+    forget_where(replica)
+    with sqlite3.connect(replica) as database:
         database.execute("UPDATE events SET checksum = 0")
     database.close()
 
@@ -107,22 +107,22 @@ ROUNDS: list[list[Callable[[Path], object]]] = [
     [Path.unlink, scrawl, cut, put_ahead],
     [other_events, forget_where, put_behind, Path.unlink],
 ]
-"""What happens to the copy of each partition between two starts."""
+"""What happens to the replica of each partition between two starts."""
 
 
-def test_a_copy_that_is_gone_or_damaged_or_ahead_is_made_anew(cluster: Cluster) -> None:
+def test_a_replica_that_is_gone_or_damaged_or_ahead_is_made_anew(cluster: Cluster) -> None:
     decide(cluster, FIRST)
     for damages, some in zip(ROUNDS, (SECOND, THIRD), strict=True):
-        for damage, copy in zip(damages, copies(cluster), strict=True):
-            damage(copy)
+        for damage, replica in zip(damages, replicas(cluster), strict=True):
+            damage(replica)
         decide(cluster, some)
     settled(cluster)
     equal_to_embedded(cluster)
 
 
-def rot(copy: Path) -> None:
+def rot(replica: Path) -> None:
     """Bytes that changed in place: found when an owner is read, long after the start."""
-    with sqlite3.connect(copy) as database:
+    with sqlite3.connect(replica) as database:
         database.execute("UPDATE events SET checksum = 0")
     database.close()
 
@@ -131,11 +131,11 @@ def test_damage_that_is_found_late_ends_the_worker_and_the_next_makes_the_copy_a
     cluster: Cluster,
 ) -> None:
     decide(cluster, FIRST)
-    for copy in copies(cluster):
-        rot(copy)
+    for replica in replicas(cluster):
+        rot(replica)
     cluster.publish(inputs(SECOND))
     statuses = []
-    for _ in copies(cluster):
+    for _ in replicas(cluster):
         worker = cluster.worker()
         eventually(lambda: worker.has_ended() or cluster.is_decided(), "it decides or ends")  # noqa: B023
         statuses += ended([worker])

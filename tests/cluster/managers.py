@@ -1,4 +1,4 @@
-"""Stations in the test's own process: what they are brought, and what they decided on."""
+"""Partition managers in the test's own process: what they are brought, and what they decided on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import orjson
 from palimpsest.contracts.events import Decided
 from palimpsest.streams.cluster.assigned import Delivery
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.manager import Station
+from palimpsest.streams.cluster.manager import PartitionManager
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.records import Record
 from palimpsest.streams.cluster.topics import Topics, partition_of
@@ -43,17 +43,17 @@ async def raise_it(error: BaseException) -> None:
     raise AssertionError from error
 
 
-def new_station(
+def new_manager(
     folder: Path,
     connection: Connection,
     topics: Topics,
     failed: Callable[[BaseException], Awaitable[None]] = raise_it,
     *,
     standing_by: bool = False,
-) -> Station:
-    """A station that has no partitions yet, with the stub embedder."""
+) -> PartitionManager:
+    """A manager that has no partitions yet, with the stub embedder."""
     embedder = Embedder(StubEngine())
-    return Station(
+    return PartitionManager(
         connection,
         topics,
         folder,
@@ -67,9 +67,9 @@ def new_station(
 
 
 async def bring(
-    station: Station, connection: Connection, topics: Topics, offsets: Sequence[int]
+    manager: PartitionManager, connection: Connection, topics: Topics, offsets: Sequence[int]
 ) -> list[int]:
-    """Have a station decide on some of the records of `HOME` alone; the offsets it acknowledged."""
+    """Have a manager decide on some of the records of `HOME` alone; the offsets it acknowledged."""
     done: list[int] = []
     all_done = asyncio.Event()
 
@@ -83,6 +83,6 @@ async def bring(
         return Delivery(record, lambda: acknowledge(read.offset))
 
     read = (await read_topic(connection, topics.name("candidates"), PARTITIONS))[HOME]
-    await station.candidates([delivery(read[offset]) for offset in offsets])
+    await manager.candidates([delivery(read[offset]) for offset in offsets])
     await asyncio.wait_for(all_done.wait(), 60)
     return done

@@ -1,4 +1,4 @@
-"""A worker's replicas may be anything: what counts is at the brokers, and nothing is passed over."""
+"""A worker's replicas may be anything: the brokers' records count, and none is passed over."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def rot(replica: Path) -> None:
     database.close()
 
 
-def test_damage_that_is_found_late_ends_the_worker_and_the_next_makes_the_copy_anew(
+def test_damage_that_is_found_late_ends_the_worker_and_the_next_recreates_the_replica(
     cluster: Cluster,
 ) -> None:
     decide(cluster, FIRST)

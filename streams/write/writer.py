@@ -1,31 +1,50 @@
 """The writer of both runtimes: inputs and commands in, commits out (docs/design.md, Two runtimes).
 
-A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate
-(`Decider`, which fills a `Commit`). A runtime adds its answers, dead letters and offsets to that
-value; then its `Append` makes all of it last, or nothing.
+A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate.
+Deciding fills a `Commit`; a runtime adds its answers, dead letters and offsets to that value, and
+its `Append` makes all of it last, or nothing.
 """
 
 from __future__ import annotations
 
+import base64
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 
 from palimpsest.contracts.commands import Admit, Operation
-from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import AnyEvent, Vector
-from palimpsest.contracts.identity import policy_id
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError, UsageError
+from palimpsest.contracts.events import (
+    AnyEvent,
+    Content,
+    Decided,
+    Invalid,
+    InvalidData,
+    Settled,
+    Vector,
+)
+from palimpsest.contracts.identity import digest, invalid_id, policy_id
+from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.decide import execute, refused
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.text import NORMALISER
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
-from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.intake import Prepared, Word, said_before
+from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Address, Commit, Reply
-from palimpsest.streams.write.deciding import Decider
 from palimpsest.streams.write.decision_log import log_decision
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.owners import Owners
+from palimpsest.streams.write.owners import Loaded, Owners
 from palimpsest.streams.write.windows import PendingTexts, Window
+
+_log = logging.getLogger(__name__)
 
 Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Append = Callable[[Commit], list[int]]
@@ -38,7 +57,11 @@ def no_effect(_name: str) -> None:
 
 
 class Writer:
-    """Decides inputs and commands, has them appended, and tells `committed` about the events."""
+    """Decides inputs and commands, has them appended, and tells `committed` about the events.
+
+    It decides by `policy`, on the ledgers in memory, which are ahead of the log until `pending` is
+    committed: what was decided so far, and whatever a runtime adds to that.
+    """
 
     def __init__(
         self,
@@ -52,7 +75,8 @@ class Writer:
     ) -> None:
         self.log = log
         self.owners = Owners(log)
-        self._decider = Decider(log, self.owners, policy, embedder, clock)
+        self.policy = policy
+        self.pending = Commit()
         self._embedder = embedder
         self.clock = clock
         self._committed = committed
@@ -60,11 +84,6 @@ class Writer:
         self._effect = effect
         self._pending_texts = PendingTexts()
         self._policy_is_recorded = False
-
-    @property
-    def policy(self) -> Policy:
-        """What it decides by."""
-        return self._decider.policy
 
     # -- windows of inputs ---------------------------------------------------------------------
 
@@ -89,7 +108,10 @@ class Writer:
     def decide(self, window: Window) -> list[Outcome]:
         """Decide on a window's inputs in order; `commit` makes it last."""
         try:
-            return self._decider.decide(window.inputs, window.embedded())
+            embedded = window.embedded().items()
+            vectors = {text: self._vector(embedding) for text, embedding in embedded}
+            self._look_ahead(window.inputs, vectors)
+            return [self._decide_input(one, vectors) for one in window.inputs]
         finally:
             self.forget_window(window)
 
@@ -97,34 +119,206 @@ class Writer:
         """Nobody waits for its texts any more: it was decided on, or never will be."""
         self._pending_texts.arrived(window.inputs)
 
+    # -- inputs --------------------------------------------------------------------------------
+
+    def _look_ahead(self, inputs: Sequence[Input], vectors: dict[str, Vector]) -> None:
+        """Search each scope once for all of the window's newcomers."""
+        scopes: dict[tuple[str, str], dict[str, Vector]] = {}
+        for one in inputs:
+            if isinstance(one.meaning, Prepared):
+                c = one.meaning.candidate
+                vector = vectors.get(c.text)
+                if vector is not None:
+                    newcomers = scopes.setdefault((c.owner_id, c.namespace), {})
+                    # An id that comes again with another text is refused: the first one counts.
+                    newcomers.setdefault(one.meaning.candidate_id, vector)
+        for (owner_id, namespace), newcomers in scopes.items():
+            dimension = next(iter(newcomers.values())).dimension
+            owner = self.owners.get(owner_id)
+            try:
+                owner.index(namespace, self.policy, dimension).look_ahead(newcomers)
+            except SearchError as error:
+                self._go_on_without(owner, namespace, error)
+
+    def _decide_input(self, one: Input, vectors: dict[str, Vector]) -> Outcome:
+        match one.meaning:
+            case InvalidInputError() as error:
+                return self._reject(one, error)
+            case Prepared() as prepared:
+                return self._admit(one, prepared, vectors)
+            case word:
+                return self._hear(word)
+
+    def _reject(self, one: Input, error: InvalidInputError) -> Outcome:
+        sha = digest(one.row.raw)
+        event_id = invalid_id(sha)
+        if not self._is_rejected(event_id):
+            data = InvalidData(
+                reason=error.reason, detail=error.detail, digest=sha, origin=one.row.source
+            )
+            event = Invalid(id=event_id, subject=sha, time=self.clock(), partitionkey="", data=data)
+            self.pending.events.append((event, Touched()))
+            self._bury(one, error, event_id)
+        return _rejected(event_id, error)
+
+    def _bury(self, one: Input, error: InvalidInputError, event_id: str) -> None:
+        raw, source = one.row.raw, one.row.source
+        letter = NewDeadLetter(event_id, raw, error, source, self.clock(), digest(raw), len(raw))
+        self.pending.rejected.add(event_id)
+        self.pending.dead_letters.append(letter)
+
+    def _is_rejected(self, event_id: str) -> bool:
+        """Whether these bytes are invalid already, for whatever reason: they are told of once."""
+        return event_id in self.pending.rejected or self.log.find(event_id) is not None
+
+    def _hear(self, word: Word) -> Outcome:
+        self.run(word)
+        return Outcome("heard")
+
+    def _admit(self, one: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
+        candidate = prepared.candidate
+        ledger = self.owners.get(candidate.owner_id).ledger
+        known = ledger.entries.get(prepared.candidate_id)
+        if known is not None and (
+            known.fingerprint == prepared.fingerprint
+            or said_before(one.row.raw, prepared, known.fingerprint)
+        ):
+            return Outcome(
+                "known", known.id, known.decision, known.decision_id, None, known.memory.id
+            )
+        if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
+            return self._outcome(one, ())
+        distinct = ledger.distinct(candidate.namespace, prepared.hash)
+        repeats = distinct is not None and distinct.target is not None
+        vector = None if known or repeats else self._vector_for(candidate.text, vectors)
+        admit = Admit(
+            candidate_id=prepared.candidate_id,
+            candidate=candidate,
+            content=unchecked(
+                Content,
+                text=candidate.text,
+                hash=prepared.hash,
+                normaliser=NORMALISER,
+                fingerprint=prepared.fingerprint,
+                vector=vector,
+            ),
+            digest=digest(one.row.raw),
+        )
+        return self._outcome(one, self._run_admit(admit, ledger))
+
+    def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector:
+        """The window's vector, or one made now: the candidate that had this text was refused."""
+        found = vectors.get(text)
+        if found is None:
+            found = vectors[text] = self.embed(text)
+        return found
+
+    def _run_admit(self, admit: Admit, ledger: Ledger) -> list[AnyEvent]:
+        vector = admit.content.vector
+        if vector is None:
+            return self.run(admit)
+        events = self.run(self._with_neighbours(admit, ledger, vector.dimension))
+        self._follow(ledger.owner_id, admit.candidate.namespace)
+        return events
+
+    def _with_neighbours(self, admit: Admit, ledger: Ledger, dimension: int) -> Admit:
+        owner, namespace = self.owners.get(ledger.owner_id), admit.candidate.namespace
+        try:
+            index = owner.index(namespace, self.policy, dimension)
+            return replace(admit, neighbours=index.neighbours(ledger, admit))
+        except SearchError as error:
+            self._go_on_without(owner, namespace, error)
+            return replace(admit, down=("search",))
+
+    def _follow(self, owner_id: str, namespace: str) -> None:
+        owner = self.owners.get(owner_id)
+        index = owner.indexes.get(namespace)
+        try:
+            if index is not None:
+                index.follow()
+        except SearchError as error:
+            self._go_on_without(owner, namespace, error)
+
+    def _go_on_without(self, owner: Loaded, namespace: str, error: SearchError) -> None:
+        """Fail open where the policy says so, else stop; a broken scope is told of once."""
+        if self.policy.search_fails == "stop":
+            raise error
+        if namespace not in owner.broken:
+            _log.warning(
+                "DEDUP_FAIL: search failed, newcomers are stored uncompared: owner %s,"
+                " namespace %s: %s",
+                owner.ledger.owner_id,
+                namespace,
+                error,
+            )
+            owner.give_up(namespace, error)
+
+    def _outcome(self, one: Input, events: Sequence[AnyEvent]) -> Outcome:
+        """What an admission led to: where it was settled at once, that, and not `pending`."""
+        last = events[-1] if events else None
+        if isinstance(last, Decided | Settled):
+            data = last.data
+            entry = self.owners.get(last.owner_id).ledger.entries[last.subject]
+            joined_to = data.join.to if data.join else None
+            return Outcome("decided", entry.id, data.decision, last.id, joined_to, entry.memory.id)
+        error = InvalidInputError("id_conflict", "its id is known with other content")
+        event_id = invalid_id(digest(one.row.raw))
+        if last is not None:
+            self._bury(one, error, event_id)
+        return _rejected(event_id, error)
+
+    def _vector(self, embedding: Embedding) -> Vector:
+        engine = self._embedder().engine
+        if engine.model != self.policy.model:
+            raise UsageError(
+                f"the policy {self.policy.name} has thresholds for {self.policy.model},"
+                f" not for {engine.model}: set a policy for that model in a new store"
+            )
+        return unchecked(
+            Vector,
+            model=engine.model,
+            engine=engine.name,
+            dimension=engine.dimension,
+            data=base64.b64encode(embedding.vector.astype("<f2").tobytes()).decode(),
+            truncated=embedding.truncated,
+            unknown=embedding.unknown,
+        )
+
     # -- commands ------------------------------------------------------------------------------
 
     def run(self, command: Admit | Operation) -> list[AnyEvent]:
         """Decide on a command and fold its events; `commit` makes them last."""
-        return self._decider.run(command)
+        owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
+        ledger = self.owners.get(owner_id).ledger
+        self.pending.owners.add(owner_id)
+        done = execute(command, ledger, self.policy, self.clock())
+        self.pending.events.extend(done)
+        return [event for event, _ in done]
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
-        """Have `refused` recorded of a command that was tried elsewhere."""
-        self._decider.refuse(command, refusal)
+        """Record that a command could not be, where it was tried elsewhere."""
+        ledger = self.owners.get(command.owner_id).ledger
+        self.pending.owners.add(command.owner_id)
+        event = refused(command, refusal, ledger.at(self.clock()))
+        self.pending.events.append((event, evolve(ledger, event)))
 
     def embed(self, text: str) -> Vector:
-        """The vector of a composed text, at once."""
-        return self._decider.embed(text)
+        """The vector of a text, at once."""
+        return self._vector(self._embedder().embed_now(text))
 
     def set_policy(self, policy: Policy, event_id: str, actor: str | None) -> None:
-        """Decide by this policy from now on; the next commit records it."""
-        self._decider.set_policy(policy, event_id, actor)
+        """Decide by this policy from now on."""
+        event = policy_event(policy, event_id, actor, self.clock())
+        self.pending.events.append((event, Touched()))
+        self.pending.policy_before = self.pending.policy_before or self.policy
+        self.use_policy(policy)
 
     def use_policy(self, policy: Policy) -> None:
         """Decide by a policy that the log holds already."""
-        self._decider.use_policy(policy)
+        self.policy = policy
+        self.owners.forget_indexes()
 
     # -- what was decided ----------------------------------------------------------------------
-
-    @property
-    def pending(self) -> Commit:
-        """What was decided and is not committed yet; a runtime adds to it what goes with that."""
-        return self._decider.pending
 
     @contextmanager
     def undone_on_failure(self) -> Iterator[None]:
@@ -137,17 +331,17 @@ class Writer:
 
     def abandon(self) -> None:
         """Undo what was decided but not committed: its owners are folded anew from the log."""
-        self._decider.undo(self._decider.take())
+        self._undo(self._take())
 
     def commit(self) -> None:
         """Append what was decided, then let owners leave memory; on failure nothing happened."""
-        commit = self._decider.take()
+        commit = self._take()
         try:
             self._record_policy(commit)
             self._effect("log:append")
             positions = self._append(commit)
         except BaseException:
-            self._decider.undo(commit)
+            self._undo(commit)
             raise
         self._effect("log:committed")
         if positions:
@@ -164,3 +358,23 @@ class Writer:
         if commit.events and not self._policy_is_recorded and commit.policy_before is None:
             first = policy_event(self.policy, policy_id(self.policy.hash), None, self.clock())
             commit.events.insert(0, (first, Touched()))
+
+    def _take(self) -> Commit:
+        taken, self.pending = self.pending, Commit()
+        return taken
+
+    def _undo(self, commit: Commit) -> None:
+        """Nothing of a commit happened: its owners are folded anew from the log."""
+        self.owners.forget(commit.owners)
+        if commit.policy_before is not None:
+            self.use_policy(commit.policy_before)
+
+
+def _rejected(event_id: str, error: InvalidInputError) -> Outcome:
+    return Outcome(
+        "invalid",
+        decision="invalid",
+        decision_id=event_id,
+        reason=error.reason,
+        detail=error.detail,
+    )

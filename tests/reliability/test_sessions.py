@@ -160,7 +160,7 @@ def test_whoever_left_an_item_that_meets_a_bug_is_told(
 ) -> None:
     monkeypatch.setattr(writing, "unpack", lambda _: 1 / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        store._desk._left_in_inbox("candidates", b"")
+        store._desk._sent((), {})
 
 
 def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -> None:

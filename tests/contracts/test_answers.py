@@ -1,0 +1,57 @@
+"""Answers travel as the JSON that every version has sent, and are read back as they were."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest.contracts.answers import (
+    Answer,
+    Done,
+    Failed,
+    JsonObject,
+    Misused,
+    Refused,
+    SoFar,
+    from_json,
+    result,
+    result_or_refusal,
+)
+from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
+
+ANSWERS: list[tuple[Answer, JsonObject]] = [
+    (Done({"reversed": ["a"]}), {"done": {"reversed": ["a"]}}),
+    (Refused("supported", "it is"), {"refused": {"reason": "supported", "detail": "it is"}}),
+    (Misused("no policy"), {"usage": "no policy"}),
+    (Failed("ZeroDivisionError"), {"failed": "ZeroDivisionError"}),
+]
+
+
+@pytest.mark.parametrize(("answer", "wire"), ANSWERS)
+def test_an_answer_travels_and_comes_back(answer: Answer, wire: JsonObject) -> None:
+    assert answer.to_json() == wire
+    assert from_json(wire) == answer
+
+
+def test_progress_travels_and_is_no_answer() -> None:
+    assert SoFar(7).to_json() == {"so_far": 7}
+    with pytest.raises(StoreError, match="cannot be read"):
+        from_json(SoFar(7).to_json())
+
+
+@pytest.mark.parametrize("wire", [{}, {"done": 1}, {"refused": {"reason": "why"}}, {"failed": {}}])
+def test_what_is_no_answer_is_not_taken_for_one(wire: JsonObject) -> None:
+    with pytest.raises(StoreError, match="cannot be read"):
+        from_json(wire)
+
+
+def test_what_was_done_is_the_result_and_anything_else_is_raised() -> None:
+    done, refused, misused, failed = (answer for answer, _ in ANSWERS)
+    assert result(done) == result_or_refusal(done) == {"reversed": ["a"]}
+    assert isinstance(result_or_refusal(refused), RefusedError)
+    with pytest.raises(RefusedError, match="supported: it is"):
+        result(refused)
+    for read in (result, result_or_refusal):
+        with pytest.raises(UsageError, match="no policy"):
+            read(misused)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            read(failed)

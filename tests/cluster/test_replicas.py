@@ -156,6 +156,6 @@ def test_topics_that_were_deleted_and_made_anew_are_begun_anew(cluster: Cluster)
     assert (report.lost, report.doubled, report.misplaced) == ([], [], 0)
     for topic in ("decisions", "candidates", "dead_letters"):
         make_anew(cluster, topic)
-    assert "made anew" in decide(cluster, [*FIRST, *THIRD])
+    assert "recreated" in decide(cluster, [*FIRST, *THIRD])
     settled(cluster)
     equal_to_embedded(cluster)

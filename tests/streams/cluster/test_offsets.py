@@ -14,13 +14,13 @@ from aiokafka import ConsumerRecord, TopicPartition
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Decided
-from palimpsest.streams.cluster import publishing, questions
+from palimpsest.streams.cluster import partition, publishing, questions
 from palimpsest.streams.cluster.assigned import starts
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.partition import PartitionWriter
 from palimpsest.streams.cluster.publishing import UNKNOWN, PartitionProducer
-from palimpsest.streams.cluster.records import Outgoing, Record, done_with
+from palimpsest.streams.cluster.records import Outgoing, Record, dead_letter_of, done_with
 from palimpsest.streams.cluster.replica import Followed, PartitionReplica, open_replica, take_over
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
@@ -46,10 +46,10 @@ class Brokers:
 
     def __init__(self) -> None:
         self.taken: list[tuple[list[str], list[InputOffset]]] = []
+        self.beside: list[Outgoing] = []
 
-    def publish(
-        self, lines: Lines, _others: Sequence[Outgoing], done: Sequence[InputOffset]
-    ) -> int:
+    def publish(self, lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]) -> int:
+        self.beside += others
         self.taken.append(([e.subject for e, _ in lines if isinstance(e, Decided)], [*done]))
         return sum(len(lines) for lines, _ in self.taken)
 
@@ -86,6 +86,17 @@ def test_a_batch_is_done_with_its_last_record(writer: PartitionWriter, brokers: 
     assert done == [InputOffset(CANDIDATES, "candidates-id", 7)]
     assert writer.log.first_undone(CANDIDATES, "candidates-id", 0) == 8
     assert writer.log.first_undone(CANDIDATES, "made anew", 0) == 0
+    followed = writer.log.followed(DECISIONS, 0)
+    assert followed == Followed(DECISIONS, 0, "decisions-id", 2), "behind what was published"
+
+
+def test_each_record_that_cannot_be_read_is_a_dead_letter_though_its_bytes_came_before(
+    writer: PartitionWriter, brokers: Brokers
+) -> None:
+    writer.close(writer.open([candidate(4, b"not JSON"), candidate(5, b"not JSON")]))
+    letters = [dead_letter_of(one.headers, one.value) for one in brokers.beside if one.headers]
+    assert [one.origin for one in letters] == [f"{CANDIDATES}/0/4", f"{CANDIDATES}/0/5"]
+    assert len({one.id for one in letters}) == 1
 
 
 def test_what_comes_again_is_left_out(writer: PartitionWriter, brokers: Brokers) -> None:
@@ -96,6 +107,22 @@ def test_what_comes_again_is_left_out(writer: PartitionWriter, brokers: Brokers)
     assert [record.offset for record in again.records] == [8]
     writer.close(again)
     assert len(brokers.taken) == 2
+
+
+def test_what_was_decided_before_a_failure_is_undone(
+    writer: PartitionWriter, brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between deciding and committing, too: then nothing of the window happened."""
+    batch = [candidate(4), candidate(5, b"not JSON")]
+    with monkeypatch.context() as broken:
+        broken.setattr(partition, "dead_letter", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            writer.close(writer.open(batch))
+    assert brokers.taken == []
+    assert not writer.writer.owners.get("ann").ledger.entries
+    writer.close(writer.open(batch))
+    [(decided, done)] = brokers.taken
+    assert (len(decided), done) == (1, [InputOffset(CANDIDATES, "candidates-id", 5)])
 
 
 def test_a_replica_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> None:

@@ -156,6 +156,7 @@ def test_owners_that_leave_memory_come_back_the_same(
         runtime.writer.owners = Owners(runtime.log, most_candidates=1)
         runtime.stream(mixed)
         assert runtime.lines() == expected
+        assert len(runtime.writer.owners) == 1
 
 
 def test_a_writer_that_starts_anew_after_each_window_decides_the_same(
@@ -330,6 +331,21 @@ def test_a_commit_that_fails_leaves_ledgers_as_the_log(log_path: Path) -> None:
             "stored",
         ]
         assert len(runtime.told) == runtime.log.count()
+
+
+def test_what_was_decided_before_a_failure_is_undone(
+    log_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise Stopped
+
+    with Runtime(log_path) as runtime:
+        with monkeypatch.context() as broken:
+            broken.setattr(runtime.writer, "_reject", fails)
+            with pytest.raises(Stopped):
+                runtime.submit(row("first", 1), b"broken")
+        assert runtime.ledger_matches_log()
+        assert [one.decision for one in runtime.submit(row("first", 1))] == ["stored"]
 
 
 def test_a_transaction_that_fails_leaves_no_part_of_it(

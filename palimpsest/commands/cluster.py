@@ -119,8 +119,7 @@ def worker(
     standby: Annotated[
         bool | None,
         typer.Option(
-            "--standby",
-            help="Replicate the others' partitions: taking one over waits for nothing.",
+            "--standby", help="Replicate the others' partitions: taking one over waits for nothing."
         ),
     ] = None,
     web_port: WebPort = None,
@@ -201,8 +200,8 @@ async def _checked_topics(connection: Connection) -> Topics:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """The folder of a worker, which no other may have: it would fill the same replicas."""
+def _exclusive(folder: Path) -> Iterator[None]:
+    """Lock the folder of a worker: two workers would fill the same replicas."""
     from palimpsest.streams.embedded.lock import WriterLock
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -216,7 +215,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def worker_folder(prefix: str, instance: str | None) -> Path:
-    """Where a worker has its replicas by default: its own among a machine's installations."""
+    """The default folder of a worker's replicas, distinct among a machine's installations."""
     return Path("-".join(filter(None, (str(WORKER_FOLDER), prefix, instance))))
 
 

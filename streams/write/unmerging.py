@@ -1,4 +1,4 @@
-"""Un-merging: joins out, and what would have been decided otherwise (design 9)."""
+"""Un-merging: joins out, and what would have been decided otherwise (docs/design.md)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Asking:
         self.server = server
         self.folder = folder
         self.now = BEGIN
-        self.rehearses = False
+        self.is_dry_run = False
         self.rules = policy.Judge(ask="same")
         self.settings = JudgeSettings(base_url=server.url, retries=RETRIES, calls_per_second=1000)
 
@@ -53,7 +53,7 @@ class Asking:
                 self.rules,
                 self.settings,
                 lambda: self.now,
-                recorded=not self.rehearses,
+                recorded=not self.is_dry_run,
             )
             async with judge:
                 return await question(judge)

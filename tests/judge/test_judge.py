@@ -321,11 +321,11 @@ def test_more_text_than_the_model_reads_is_not_sent(asking: Asking) -> None:
 
 
 def test_what_a_dry_run_paid_is_in_the_first_verdict_that_is_recorded(asking: Asking) -> None:
-    asking.ruled(ask="relation").rehearses = True
+    asking.ruled(ask="relation").is_dry_run = True
     paid = asking.compare(*ALL)
     assert sum(v.calls or 0 for v in paid) == pytest.approx(2)
     assert [v.calls for v in asking.compare(*ALL)] == [0, 0, 0, 0]
-    asking.rehearses = False
+    asking.is_dry_run = False
     recorded = asking.compare(*ALL, ALL[0])
     assert [(v.answer, v.calls, v.cost_usd) for v in recorded[:4]] == [
         (v.answer, v.calls, v.cost_usd) for v in paid
@@ -336,9 +336,9 @@ def test_what_a_dry_run_paid_is_in_the_first_verdict_that_is_recorded(asking: As
 
 
 def test_a_text_that_a_dry_run_composed_costs_whoever_records_it(asking: Asking) -> None:
-    asking.rehearses = True
+    asking.is_dry_run = True
     paid = asking.compose(COMPOSE.older, COMPOSE.newer).verdict
-    asking.rehearses = False
+    asking.is_dry_run = False
     assert asking.compose(COMPOSE.older, COMPOSE.newer).verdict == paid
     assert asking.compose(COMPOSE.older, COMPOSE.newer).verdict.calls == 0
 

@@ -39,6 +39,7 @@ from palimpsest.interrupts import between_windows
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.expand import reinstate_one
+from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.pipeline import Rows
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import Prepared, RawRow, understand
@@ -97,9 +98,17 @@ class ClusterDesk(FrontDesk):
 
     def refresh(self) -> None:
         """As `FrontDesk.refresh`; StoreError where nothing came from the cluster or will."""
+        self._require_store()
+        super().refresh()
+
+    def ledger(self, owner_id: str) -> Ledger | None:
+        """As `FrontDesk.ledger`; StoreError as `refresh`."""
+        self._require_store()
+        return super().ledger(owner_id)
+
+    def _require_store(self) -> None:
         if not self.log.head() and not self.follows():
             raise StoreError(nothing_follows(self.folder))
-        super().refresh()
 
     def _line(self) -> Line:
         if self._connected is None:

@@ -55,6 +55,8 @@ RELEASED_SECONDS = 2.0
 """How long the lock is waited for that a process holds whose calls have returned."""
 PATIENCE_SECONDS = 30.0
 """How long the projections of a new store are waited for."""
+FOLDED_EVENTS = 5_000
+"""Of an owner who is not in memory: so many are folded in the time that LanceDB takes to load."""
 AWAITED = 500
 """Answers that are looked for at once: the first ones, for they come in order."""
 
@@ -242,17 +244,22 @@ class FrontDesk:
             time.sleep(POLL_SECONDS)
             self.refresh()
 
-    @contextmanager
-    def loaded(self, owner_id: str) -> Iterator[Ledger | None]:
-        """The ledger of an owner of whom this process has written, caught up with the log.
+    def ledger(self, owner_id: str) -> Ledger | None:
+        """An owner's ledger as the log has it now; needs neither the lock nor a projection.
 
-        None where it is not in memory, or another process is writing.
+        None for a large owner who is not in memory: folding the log would take too long.
         """
-        if self._session is None:
-            yield None
-            return
-        with self.writing() as session:
-            yield session.writer.owners.loaded(owner_id) if session is not None else None
+        owners = self._opened().writer.owners
+        owners.catch_up()
+        if owners.loaded(owner_id) is None:
+            events = self.log.count_of(owner_id, FOLDED_EVENTS + 1)
+            if not events:
+                return Ledger(owner_id)
+            if events > FOLDED_EVENTS:
+                return None
+        ledger = owners.get(owner_id).ledger
+        owners.trim()
+        return ledger
 
     def submit(
         self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES

@@ -39,8 +39,8 @@ def recall(
 ) -> list[dict[str, Any]]:
     """The nearest memories now, or by folding the log up to a position or time.
 
-    They come from the ledger of an owner of whom this process has written, else from LanceDB.
-    Those that only the session said since its last compaction are left out.
+    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory. Those
+    that only the session said since its last compaction are left out.
     """
     position = None if as_of is None else position_as_of(desk.log, as_of, owner_id)
     embedding = desk.embedder().embed_now(question)
@@ -48,10 +48,10 @@ def recall(
     if position is not None:
         then = recall_as_of(desk.log, owner_id, vector, k, namespace, position, session_id)
         return [dict(found) for found in then]
-    with desk.loaded(owner_id) as ledger:
-        kept = desk.recollections.of(ledger, vector) if ledger is not None else None
-        if kept is not None:
-            return [dict(found) for found in kept.recall(vector, k, namespace, session_id)]
+    ledger = desk.ledger(owner_id)
+    kept = desk.recollections.of(ledger, vector) if ledger is not None else None
+    if kept is not None:
+        return [dict(found) for found in kept.recall(vector, k, namespace, session_id)]
     desk.refresh()
     own: list[str] = []
     if session_id is not None:

@@ -195,6 +195,13 @@ class Log(Database):
         sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({numbers})"  # noqa: S608 - no values
         return [row[0] for row in self.rows(sql, (position, upto))]
 
+    def count_of(self, owner_id: str, most: int) -> int:
+        """How many events an owner has, counted up to `most`."""
+        number = self._owner_number(owner_id)
+        counted = "SELECT count(*) FROM (SELECT 1 FROM events WHERE owner_no = ? LIMIT ?)"
+        row = self.row(counted, (number, most))
+        return row[0] if row else 0
+
     def event_counts(self) -> dict[str, int]:
         """The number of events of each owner; reads an index from end to end."""
         rows = self.rows(

@@ -1,16 +1,19 @@
-"""A process that has written recalls from its ledgers, another one from LanceDB: they agree."""
+"""Recall answers from the owner's ledger, of large owners from LanceDB: they agree."""
 
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from palimpsest import Palimpsest, RefusedError
+from palimpsest import desk as desks
 from palimpsest.contracts.requests import Selection
 from palimpsest.projections import recall as recalling
+from palimpsest.streams.embedded.lock import WriterLock
 
 WORDS = "tea kettle boat shed Paris Berlin blue car paints clocks sings".split()
 QUERIES = ("tea in the shed", "Paris")
@@ -30,7 +33,11 @@ def texts(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 
 def agree(writer: Palimpsest, queries: tuple[str, ...]) -> None:
-    with Palimpsest.open(writer.folder, create=False) as reader:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Palimpsest.open(writer.folder, create=False) as reader,
+    ):
+        patch.setattr(desks, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
         reader.wait_for(writer.position)
         for owner in ("ann", "nobody"):
             for query in queries:
@@ -62,12 +69,23 @@ def test_both_ways_recall_the_same(memories: Palimpsest) -> None:
         agree(memories, QUERIES)
 
 
-def test_what_another_process_wrote_is_recalled_too(memories: Palimpsest) -> None:
+def test_what_another_process_wrote_is_recalled_at_once(memories: Palimpsest) -> None:
     memories.submit({"owner_id": "ann", "text": "tea in the shed"})
     assert len(memories.recall("ann", "tea")) == 1
     with Palimpsest.open(memories.folder) as other:
         other.submit({"owner_id": "ann", "text": "a blue car"})
-    assert memories.recall("ann", "car", k=1)[0]["face"] == "a blue car"
+        assert memories.recall("ann", "car", k=1)[0]["face"] == "a blue car"
+        other.submit({"owner_id": "ben", "text": "a boat"})
+        assert memories.recall("ben", "boat")[0]["face"] == "a boat"
+
+
+def test_recall_needs_no_lock_and_no_projection(memories: Palimpsest) -> None:
+    memories.submit({"owner_id": "ann", "text": "tea in the shed"})
+    memories.close()
+    shutil.rmtree(memories.folder / "projections")
+    with WriterLock(memories.folder), Palimpsest.open(memories.folder) as reader:
+        assert reader.recall("ann", "tea")[0]["face"] == "tea in the shed"
+        assert reader.recall("nobody", "tea") == []
 
 
 def test_what_becomes_of_a_memory_shows_in_the_next_recall(memories: Palimpsest) -> None:

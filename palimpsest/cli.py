@@ -23,8 +23,8 @@ from palimpsest.commands import (
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
 from palimpsest.imports import leave_out_catalogues
-from palimpsest.interrupts import end_when_told, interrupt_when_told
-from palimpsest.logs import leave_to_us
+from palimpsest.interrupts import end_on_signals, interrupt_on_signals
+from palimpsest.logs import silence_brokers
 from palimpsest.output import Output
 
 app = typer.Typer(
@@ -100,7 +100,7 @@ def options(
     Exit status: 0 done; 1 something does not hold; 2 wrong usage;
     3 refused; 4 no store that can be read; 70 a bug; 130 interrupted.
     """
-    interrupt_when_told(context.invoked_subcommand)
+    interrupt_on_signals(context.invoked_subcommand)
     context.obj = Invocation(store, Output(as_json=as_json), bootstrap, prefix)
 
 
@@ -109,8 +109,8 @@ def main() -> None:
 
     SIGTERM ends it as an interrupt does (interrupts.py).
     """
-    end_when_told()
+    end_on_signals()
     rest_collector()
     leave_out_catalogues()
-    leave_to_us()
+    silence_brokers()
     app()

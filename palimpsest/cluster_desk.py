@@ -49,7 +49,7 @@ from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.viewing import decision_id_of_or_none
 
 if TYPE_CHECKING:
-    from palimpsest.line import Line
+    from palimpsest.cluster_client import ClusterClient
 
 _log = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class ClusterDesk(FrontDesk):
     ) -> None:
         super().__init__(folder, log, policy, load)
         self._cluster = cluster
-        self._connected: Line | None = None
+        self._connected: ClusterClient | None = None
 
     def close(self) -> None:
         """Hang up, and let the files go."""
@@ -110,7 +110,7 @@ class ClusterDesk(FrontDesk):
         if not self.log.head() and not self.follows():
             raise StoreError(nothing_follows(self.folder))
 
-    def _line(self) -> Line:
+    def _line(self) -> ClusterClient:
         if self._connected is None:
             if self.log.head() and not self.follows():
                 raise UsageError(
@@ -121,12 +121,12 @@ class ClusterDesk(FrontDesk):
                 raise UsageError(
                     "a cluster needs more packages: pip install 'palimpsest-memory[cluster]'"
                 )
-            from palimpsest.line import Line
+            from palimpsest.cluster_client import ClusterClient
 
             followed: dict[str, str] = dict(
                 self.log.rows("SELECT DISTINCT topic, topic_id FROM followed")
             )
-            self._connected = Line(self._cluster, followed)
+            self._connected = ClusterClient(self._cluster, followed)
         return self._connected
 
     # -- what producers say ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A batch run over a store: planned from the log, carried out by whoever may write to it."""
+"""A batch run over a store: planned from the log, carried out by the store's writer."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Carried:
-    """What became of a run's requests: how many events, and what was refused, with the reason."""
+class Outcomes:
+    """The outcomes of a run's requests: how many were done, and the refusals with reasons."""
 
     done: int = 0
     decisions: dict[tuple[str, str], str] = field(default_factory=dict)
     refused: list[dict[str, str]] = field(default_factory=list)
 
-    def note(self, request: AnyRequest, answer: JsonObject | RefusedError | TransientError) -> None:
-        """Count one answer; a request that failed is a warning, and the run goes on."""
+    def record(
+        self, request: AnyRequest, answer: JsonObject | RefusedError | TransientError
+    ) -> None:
+        """Record one answer; a failed request is a warning, and the run continues."""
         pair = str(getattr(request, "a", "")), str(getattr(request, "b", ""))
         if not isinstance(answer, Exception):
             self.done += 1
@@ -49,12 +51,12 @@ async def dedupe(
     progress: Progress,
     owner_id: str | None = None,
 ) -> dict[str, Any]:
-    """Run the batch rules of the policy in force over every owner or one; what came of it.
+    """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
-    A dry run asks the judge as the real one does, which then finds its answers; nothing is written
-    to the log. RefusedError where the policy has no batch rules.
+    A dry run asks the judge as the real run does, which then finds the cached answers; it writes
+    nothing to the log. Raises RefusedError if the policy has no batch rules.
     """
-    policy, run, carried = desk.policy_in_force(), Run(progress), Carried()
+    policy, run, outcomes = desk.policy_in_force(), Run(progress), Outcomes()
     if policy.dedupe is None:
         raise RefusedError(
             "no_batch_rules", f"the policy in force, {policy.name}, has no [dedupe] section"
@@ -66,15 +68,15 @@ async def dedupe(
         run.seen = ledger.seen
         async for part in proposals(ledger, policy, judge, run):
             if not dry_run:
-                carry_out(desk, part, carried)
+                carry_out(desk, part, outcomes)
         ledger.dissolve()
-    return _summed_up(policy.name, len(owners), run, carried, dry_run=dry_run)
+    return _summary(policy.name, len(owners), run, outcomes, dry_run=dry_run)
 
 
-def carry_out(desk: FrontDesk, part: Sequence[Proposal], carried: Carried) -> None:
-    """Hand requests in together, or one by one where somebody did not answer in time.
+def carry_out(desk: FrontDesk, part: Sequence[Proposal], outcomes: Outcomes) -> None:
+    """Send requests together, or one by one if the writer did not answer in time.
 
-    Asked again, a request that was carried out meanwhile has no second effect.
+    A request that was carried out meanwhile has no second effect.
     """
     answers: Sequence[JsonObject | RefusedError | TransientError]
     try:
@@ -82,7 +84,7 @@ def carry_out(desk: FrontDesk, part: Sequence[Proposal], carried: Carried) -> No
     except TransientError:
         answers = [_one(desk, request) for request in part]
     for request, answer in zip(part, answers, strict=True):
-        carried.note(request, answer)
+        outcomes.record(request, answer)
 
 
 def _one(desk: FrontDesk, request: AnyRequest) -> JsonObject | RefusedError | TransientError:
@@ -92,10 +94,10 @@ def _one(desk: FrontDesk, request: AnyRequest) -> JsonObject | RefusedError | Tr
         return error
 
 
-def _summed_up(
-    policy: str, owners: int, run: Run, carried: Carried, *, dry_run: bool
+def _summary(
+    policy: str, owners: int, run: Run, outcomes: Outcomes, *, dry_run: bool
 ) -> dict[str, Any]:
-    refused = {(one["a"], one["b"]) for one in carried.refused}
+    refused = {(one["a"], one["b"]) for one in outcomes.refused}
     return {
         "policy": policy,
         "dry_run": dry_run,
@@ -106,14 +108,14 @@ def _summed_up(
         "asked": dict(run.asked),
         "left": run.left + run.unanswered,
         "joined": [
-            _told(join, carried)
+            _with_decision_id(join, outcomes)
             for join in run.joins
             if (join["older"], join["newer"]) not in refused
         ],
-        "refused": carried.refused,
+        "refused": outcomes.refused,
     }
 
 
-def _told(join: Pairing, carried: Carried) -> dict[str, Any]:
-    decision_id = carried.decisions.get((join["older"], join["newer"]))
+def _with_decision_id(join: Pairing, outcomes: Outcomes) -> dict[str, Any]:
+    decision_id = outcomes.decisions.get((join["older"], join["newer"]))
     return {"decision_id": decision_id, **join}

@@ -18,14 +18,14 @@ def explained(
     `thresholds` are those that the policy had in the candidate's namespace: `check`, `at_least` and
     what follows from it, highest first.
     """
-    told: dict[str, Any] = evidence.model_dump(mode="json", exclude_none=True)
-    for neighbour in told["neighbours"]:
+    document: dict[str, Any] = evidence.model_dump(mode="json", exclude_none=True)
+    for neighbour in document["neighbours"]:
         found = ledger.entries.get(neighbour["candidate_id"])
         neighbour["text"] = found.text if found else None
     policy = policies.get(evidence.policy)
     checks = policy.checks if policy else ()
-    told["thresholds"] = [one for check in checks for one in _thresholds(check, entry)]
-    return told
+    document["thresholds"] = [one for check in checks for one in _thresholds(check, entry)]
+    return document
 
 
 def _thresholds(check: Check, entry: Entry) -> list[dict[str, Any]]:

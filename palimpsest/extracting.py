@@ -1,4 +1,4 @@
-"""`extract`: a conversation's file to candidates, with a service of its own for as long."""
+"""`extract`: from a conversation's file to candidates, through the judge's service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.streams.extract.conversation import read_conversation
-from palimpsest.streams.extract.extracting import Extracted, extract
+from palimpsest.streams.extract.extracting import Extraction, extract
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 
@@ -20,26 +20,26 @@ from palimpsest.streams.judge.settings import JudgeSettings
 def extract_candidates(
     lines: Iterable[bytes],
     about: dict[str, str],
-    report: Callable[[dict[str, Any]], None],
+    write: Callable[[dict[str, Any]], None],
     *,
     rules: Rules,
     settings: JudgeSettings,
     folder: Path | None = None,
-) -> Extracted:
-    """Tell each candidate of a conversation as it comes; the sum of it all.
+) -> Extraction:
+    """Write each candidate of a conversation as it arrives; returns the totals.
 
-    The day's budget is kept in `folder`, a store's, and without one for this call alone. UsageError
-    for a line that is no message, and where the service cannot be used.
+    The day's budget is kept in `folder`, a store's; without one it covers this call alone. Raises
+    UsageError for a line that is not a message, and if the service cannot be used.
     """
     messages = read_conversation(lines)
 
-    async def run(where: Path) -> Extracted:
-        total = Extracted()
+    async def run(where: Path) -> Extraction:
+        total = Extraction()
         judge = Judge.beside(where, rules, settings, lambda: datetime.now(UTC))
         async with judge:
             async for found in extract(judge.service, rules.model, messages, about):
                 for row in found.rows:
-                    report(row)
+                    write(row)
                 _add(total, found)
         return total
 
@@ -48,7 +48,7 @@ def extract_candidates(
         return asyncio.run(run(where))
 
 
-def _add(total: Extracted, found: Extracted) -> None:
+def _add(total: Extraction, found: Extraction) -> None:
     total.rows += found.rows
     total.parts += found.parts
     total.unanswered += found.unanswered

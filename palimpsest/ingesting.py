@@ -30,7 +30,7 @@ from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.wrong_files import advice
 
 KeepGoing = bool | Callable[[str], bool]
-"""Whether a file is read whose first rows are all wrong; a function is asked, and told why."""
+"""Whether to read a file whose first rows are all wrong; a function gets the reason."""
 FIRST_ROWS = 100
 NO_JSON = (
     "a candidate must be a mapping, such as a dict, of plain JSON values: str, int, float, bool,"
@@ -138,8 +138,8 @@ def _shown(values: object) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """Files whose first rows were looked at; `remarks` say which are most likely the wrong ones."""
+class CheckedFiles:
+    """Files whose first rows were checked; `remarks` name those that are probably wrong."""
 
     reader: RowReader
     source: str | None
@@ -147,31 +147,30 @@ class Looked:
     remarks: list[str]
 
 
-def look_at(
+def check_files(
     files: Sequence[str],
     *,
     source: str | None,
     mapping: Mapping[str, str] | None,
     form: Form | None,
     keep_going: KeepGoing,
-) -> Looked:
-    """Look at the first rows of files: nothing is written, and no store is needed.
+) -> CheckedFiles:
+    """Check the first rows of files: nothing is written, and no store is needed.
 
-    WrongFileError for a file whose first rows are all wrong, unless `keep_going` says otherwise
-    when it is told why.
+    Raises WrongFileError for a file whose first rows are all wrong, unless `keep_going` allows it.
     """
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
     renames = dict(mapping or {})
     reader = RowReader(files, reading=uuid4().hex, form=form, renames=renames)
-    return Looked(reader, source, renames, _looked_at(reader, renames, keep_going))
+    return CheckedFiles(reader, source, renames, _remarks(reader, renames, keep_going))
 
 
 def decide_on(
-    desk: FrontDesk, looked: Looked, progress: Callable[[IngestProgress], None] | None
+    desk: FrontDesk, files: CheckedFiles, progress: Callable[[IngestProgress], None] | None
 ) -> Summary:
-    """Decide on the rows of files that were looked at, and tell `progress` after each window."""
-    reader, source, renames = looked.reader, looked.source, looked.renames
+    """Decide on the rows of checked files, and report `progress` after each window."""
+    reader, source, renames = files.reader, files.source, files.renames
     ends: deque[tuple[int, int]] = deque()
 
     def read() -> Iterator[Input]:
@@ -182,20 +181,20 @@ def decide_on(
 
     decided = 0
 
-    def told(summary: Summary) -> None:
+    def report(summary: Summary) -> None:
         nonlocal decided
         while ends and ends[0][0] <= summary.rows:
             _, decided = ends.popleft()
         if progress is not None:
             progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
 
-    summary = _summed_up(desk.stream(read(), renames), told)
-    summary.remarks = looked.remarks
+    summary = _summarise(desk.stream(read(), renames), report)
+    summary.remarks = files.remarks
     return summary
 
 
-def _looked_at(reader: RowReader, renames: Mapping[str, str], keep_going: KeepGoing) -> list[str]:
-    """Look at the first rows of each input; what to say of those that are wrong as a whole."""
+def _remarks(reader: RowReader, renames: Mapping[str, str], keep_going: KeepGoing) -> list[str]:
+    """Check the first rows of each input; returns remarks on inputs that are wrong as a whole."""
 
     def is_right(row: RawRow) -> bool:
         return not isinstance(understand(row, renames), InvalidInputError)
@@ -225,8 +224,8 @@ def _goes_on(keep_going: KeepGoing, remark: str) -> bool:
     return keep_going if isinstance(keep_going, bool) else keep_going(remark)
 
 
-def _summed_up(
-    outcomes: Generator[Sequence[Outcome], None, None], told: Callable[[Summary], None]
+def _summarise(
+    outcomes: Generator[Sequence[Outcome], None, None], report: Callable[[Summary], None]
 ) -> Summary:
     begun = time.monotonic()
     summary = Summary()
@@ -234,20 +233,20 @@ def _summed_up(
         with closing(outcomes):
             for window in outcomes:
                 summary.add(window)
-                told(summary)
+                report(summary)
     except KeyboardInterrupt:
         summary.interrupted = True
     summary.seconds = time.monotonic() - begun
     return summary
 
 
-def ingest_letters(
+def retry_letters(
     desk: FrontDesk, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
 ) -> Summary:
-    """Read dead letters again. Those that are valid now are marked `retried`.
+    """Read dead letters again; those that are valid now are marked `retried`.
 
-    Equal rows of an input are one letter, that of the first: so a row without an id gets the one
-    that it would have got on its way in, if its bytes and its source are the same.
+    Equal rows of an input are one dead letter, that of the first. So a row without an id gets the
+    id that it would have got originally, from its bytes and its source.
     """
     renames = dict(mapping or {})
     letters = DeadLetters(desk.log)
@@ -257,7 +256,7 @@ def ingest_letters(
         letter, raw = letters.get(letter_id), letters.original(letter_id)
         if letter is None or raw is None:
             raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
-        outcome = _again(desk, letter, raw, letters.headers(letter_id), renames)
+        outcome = _retry(desk, letter, raw, letters.headers(letter_id), renames)
         summary.add([outcome])
         if outcome.result != "invalid":
             with desk.log.transaction():
@@ -265,12 +264,12 @@ def ingest_letters(
     return summary
 
 
-def _again(
+def _retry(
     desk: FrontDesk, letter: DeadLetter, raw: bytes, headers: Headers, renames: Mapping[str, str]
 ) -> Outcome:
-    """What becomes of a letter now; an event in binary mode is brought in structured mode."""
+    """Retry one dead letter; an event in binary mode is read in structured mode."""
     if len(raw) < letter.size:
-        return _still(letter, InvalidInputError("field", "not all of its bytes were kept"))
+        return _still_invalid(letter, InvalidInputError("field", "not all of its bytes were kept"))
     attributes = binary_mode(headers)
     if attributes is None:
         return desk.retry(raw, letter.origin, renames)
@@ -278,9 +277,9 @@ def _again(
         event = as_structured(attributes, raw)
         parse(event, source=letter.origin)
     except InvalidInputError as error:
-        return _still(letter, error)
+        return _still_invalid(letter, error)
     return desk.retry(event, letter.origin, renames)
 
 
-def _still(letter: DeadLetter, error: InvalidInputError) -> Outcome:
+def _still_invalid(letter: DeadLetter, error: InvalidInputError) -> Outcome:
     return Outcome("invalid", decision_id=letter.id, reason=error.reason, detail=error.detail)

@@ -1,4 +1,4 @@
-"""What SIGTERM and Ctrl-C do: end a process that runs until then, interrupt any other command.
+"""SIGTERM and Ctrl-C: they stop a long-running process, and interrupt any other command.
 
 An interrupt waits until a window is committed and counted, so that the summary is right.
 """
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     import asyncio
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-UNTIL_TOLD = frozenset({"project", "verifier", "worker"})
-"""The commands that run until they are told to end, and end with 0 then."""
+LONG_RUNNING = frozenset({"project", "verifier", "worker"})
+"""The commands that run until a signal, and end with 0 then."""
 INTERRUPTED = 130
 STANDARD_ERROR = 2
 ENDING = b"\nending: what was begun is finished first; once more ends at once\n"
-_tells = False
-"""Whether this process is a command, which says that it ends; a library does not."""
+_announces = False
+"""Whether this process announces that it is ending: a command does, a library does not."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")
 """Options before a command whose value is a word of its own."""
 
 
-def end_when_told() -> None:
-    """Have SIGTERM and Ctrl-C end this process from now on: it has begun nothing yet.
+def end_on_signals() -> None:
+    """End this process on SIGTERM and Ctrl-C, for as long as it has begun nothing.
 
-    Without a handler the first process of a container would not get them at all.
+    Without a handler the first process of a container would not receive them.
     """
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -41,7 +41,7 @@ def end_when_told() -> None:
 
 
 def _end(*_: object) -> NoReturn:
-    status = 0 if _typed() in UNTIL_TOLD else INTERRUPTED
+    status = 0 if _typed() in LONG_RUNNING else INTERRUPTED
     end_in_time(status)
     raise SystemExit(status)
 
@@ -57,45 +57,45 @@ def _typed() -> str | None:
     return None
 
 
-def told_to_end() -> asyncio.Event:
-    """Set by SIGTERM and Ctrl-C from now on: what was begun has seconds to be finished."""
+def stop_event() -> asyncio.Event:
+    """An event that SIGTERM and Ctrl-C set; work in progress then has seconds to finish."""
     import asyncio  # later than the handlers of the process's first moments
 
-    told = asyncio.Event()
+    stop = asyncio.Event()
 
     def end() -> None:
         end_in_time(0)
-        told.set()
+        stop.set()
 
     for number in SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, end)
-    return told
+    return stop
 
 
-def interrupt_when_told(command: str | None) -> None:
-    """Once the command is known: one that ends by itself is interrupted, to say what was done.
+def interrupt_on_signals(command: str | None) -> None:
+    """Once the command is known: interrupt it if it ends by itself, so that it prints its summary.
 
-    Nothing where `end_when_told` was not called: whoever embeds the commands has its own signals.
+    Without `end_on_signals` this does nothing: an embedding application has its own handlers.
     """
-    global _tells  # noqa: PLW0603 - signals are a process's
+    global _announces  # noqa: PLW0603 - signals are a process's
     for number in SIGNALS:
-        if command not in UNTIL_TOLD and signal.getsignal(number) is _end:
+        if command not in LONG_RUNNING and signal.getsignal(number) is _end:
             signal.signal(number, signal.default_int_handler)
-            _tells = True
+            _announces = True
 
 
 @contextmanager
 def between_windows() -> Iterator[Callable[[], None]]:
-    """Yield a function that raises KeyboardInterrupt if one was asked for meanwhile.
+    """Yield a function that raises KeyboardInterrupt if a signal arrived meanwhile.
 
-    A second one is raised at once. Only signals that would raise KeyboardInterrupt anyway are
-    waited with, and only in the main thread: elsewhere none arrives.
+    A second signal raises immediately. Only signals that would raise KeyboardInterrupt anyway are
+    deferred, and only in the main thread: no other receives them.
     """
     asked = threading.Event()
 
     def note(number: int, _frame: object) -> None:
         asked.set()
-        if _tells:
+        if _announces:
             os.write(STANDARD_ERROR, ENDING)  # a handler may have interrupted any other writing
         signal.signal(number, signal.default_int_handler)
 

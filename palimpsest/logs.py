@@ -1,4 +1,4 @@
-"""What a process that runs for long writes to standard error: no line quotes a memory."""
+"""Logging of long-running processes to standard error: no line quotes a memory."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from palimpsest.contracts.errors import PalimpsestError
 
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 CHATTY = ("aiokafka", "faust", "mode", "asyncio", "aiohttp", "anthropic", "httpx2", "httpcore2")
-"""Libraries that tell every step they take, some with what they send: warnings are enough."""
+"""Libraries that log every step, some with its content: only their warnings are logged."""
 REPEATING = ("aiokafka", "faust", "mode")
-"""Libraries that say the same of each attempt to reach a broker: dozens of lines a second."""
+"""Libraries that repeat a line for each attempt to reach a broker: dozens a second."""
 AGAIN_SECONDS = 30.0
-"""How long what such a library has said is not said again."""
+"""For how long a repeated line of such a library is dropped."""
 SPEAKING = (PalimpsestError, OSError)
-"""Errors whose messages are sentences without a text in them."""
+"""Errors whose messages never contain a text."""
 
 ErrorInfo = (
     tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 )
 
 
-def told(error: BaseException) -> str:
-    """An error as it may be logged: most tell what they are alone, as they may quote a memory."""
+def loggable(error: BaseException) -> str:
+    """An error as it may be logged: usually its type alone, as its message may quote a memory."""
     name = type(error).__name__
     return f"{name}: {error}" if isinstance(error, SPEAKING) else name
 
 
 class PrivateFormatter(logging.Formatter):
-    """Errors by their type and place; PALIMPSEST_DEBUG=1 shows what they say."""
+    """Formats errors by type and traceback; PALIMPSEST_DEBUG=1 shows their messages."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A record as a line; of an error that is among its arguments, what may be told."""
+        """A record as a line; errors among its arguments are made loggable."""
         said = copy.copy(record)
         said.exc_text = None
         if isinstance(said.args, tuple):
-            said.args = tuple(told(a) if isinstance(a, BaseException) else a for a in said.args)
+            said.args = tuple(loggable(a) if isinstance(a, BaseException) else a for a in said.args)
         if said.name == "asyncio":  # its further lines show tasks, and with them their errors
             said.msg, said.args = said.getMessage().partition("\n")[0], ()
         return super().format(said)
 
     def formatException(self, ei: ErrorInfo) -> str:  # noqa: N802 - logging's own name
-        """The way to where it was raised, and what may be told of it."""
+        """The traceback, and the error as it may be logged."""
         kind, error, trace = ei
         if kind is None or error is None:
             return ""
-        return "".join(traceback.format_tb(trace)) + told(error)
+        return "".join(traceback.format_tb(trace)) + loggable(error)
 
 
 class Once:
-    """A filter that lets what a library repeats through once in a while, with how often it came.
+    """A filter that drops a library's repeated lines for a while, and counts them.
 
-    Only the values in a message may differ. Our own messages, and all others', go through.
+    Two lines repeat if they differ in values alone. Other loggers are not filtered.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -68,7 +68,7 @@ class Once:
         self._left_out: Counter[tuple[str, int, str]] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether it is said; then with how many like it were not."""
+        """Whether to log the record; it then has the number of dropped ones."""
         if record.name.partition(".")[0] not in REPEATING:
             return True
         kind, now = (record.name, record.levelno, str(record.msg)), self._now()
@@ -81,15 +81,15 @@ class Once:
         return True
 
 
-def leave_to_us() -> None:
-    """Have no library tell how it reaches brokers: a command that ends by itself says it then."""
+def silence_brokers() -> None:
+    """Silence the libraries that log how they reach brokers; the command reports failures."""
     if not os.environ.get("PALIMPSEST_DEBUG"):
         for name in REPEATING:
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def log_to_standard_error(level: int = logging.INFO) -> None:
-    """Have everything that this process logs go to standard error, errors without their texts."""
+    """Log to standard error, with errors as `loggable` writes them."""
     handler = logging.StreamHandler()
     debug = os.environ.get("PALIMPSEST_DEBUG")
     handler.setFormatter(logging.Formatter(FORM) if debug else PrivateFormatter(FORM))

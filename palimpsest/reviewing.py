@@ -29,14 +29,14 @@ from palimpsest.streams.write.owners import fold_owner
 REJECTIONS = frozenset(
     {"token_reject", "session_reject", "auto_reject", "llm_reject", "fallback_reject"}
 )
-"""Decisions by which a text was taken for a duplicate: what a review looks at."""
-AT_ONCE = 500
-"""How many reviews are handed in together."""
+"""Decisions that rejected a text as a duplicate: what a review checks."""
+BATCH_SIZE = 500
+"""How many reviews are sent together."""
 
 
 @dataclass(slots=True)
-class Reviewed:
-    """What a review did: counts, the decisions reversed, and what was refused, with the reason."""
+class ReviewResult:
+    """The result of a review: counts, reversed decisions, and refusals with their reasons."""
 
     exact: int = 0
     confirmed: int = 0
@@ -44,8 +44,8 @@ class Reviewed:
     refused: list[dict[str, Any]] = field(default_factory=list)
     asked: Counter[str] = field(default_factory=Counter)
 
-    def told(self) -> dict[str, Any]:
-        """As the command answers it; `left` are those that nobody could judge."""
+    def document(self) -> dict[str, Any]:
+        """The command's answer; `left` counts the decisions without a usable answer."""
         return {
             "exact": self.exact,
             "confirmed": self.confirmed,
@@ -62,34 +62,34 @@ async def review(
     """Review every rejection, or one owner's, that stands unreviewed.
 
     Exact repeats are confirmed first, without a model. The stronger model is asked about the rest:
-    *same* confirms, *different* takes the join out, with the rank of a review. Where that is
-    refused, because the text would live twice, it is told. Once nobody answers, nobody is asked any
-    more: what is left waits for the next run.
+    *same* confirms, *different* takes the join out, with the rank of a review; a refusal, because a
+    text would live twice, is reported. Once the model is unavailable, no more requests are sent:
+    the remaining decisions wait for the next run.
     """
     owners = desk.owners(owner_id)
-    done = Reviewed()
+    result = ReviewResult()
     for number, owner in enumerate(owners):
         progress("reviewing", number / len(owners))
         ledger = fold_owner(desk.log, owner)
         waiting = list(unreviewed(ledger))
         _confirm_exact(
-            desk, [edge for edge in waiting if edge.decision in EXACT], ledger.seen, done
+            desk, [edge for edge in waiting if edge.decision in EXACT], ledger.seen, result
         )
         rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
-        while part := list(islice(rejected, AT_ONCE)):
-            if done.asked["unavailable"]:
-                done.asked["unavailable"] += len(part)
+        while part := list(islice(rejected, BATCH_SIZE)):
+            if result.asked["unavailable"]:
+                result.asked["unavailable"] += len(part)
                 continue
             verdicts = await judge.review([_pair(edge) for edge in part])
-            _carry_out(desk, part, verdicts, ledger, done)
+            _carry_out(desk, part, verdicts, ledger, result)
         ledger.dissolve()
-    return done.told()
+    return result.document()
 
 
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:
-    """Standing joins that no person made and nobody has reviewed, in the order of their events.
+    """Standing automatic joins without a review, in the order of their events.
 
-    Who reinstated a join has said that it is right, and a review of lower rank would be refused.
+    A reinstated join was confirmed by whoever reinstated it; a review of lower rank is refused.
     """
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
@@ -102,11 +102,11 @@ def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
     return said is not None and not said.separated and RANKS[said.rank] >= RANKS["review"]
 
 
-def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], seen: int, done: Reviewed) -> None:
+def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], seen: int, result: ReviewResult) -> None:
     requests = [_confirm(edge, None, seen) for edge in edges]
-    for start in range(0, len(requests), AT_ONCE):
-        answers = desk.ask_each(requests[start : start + AT_ONCE])
-        done.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
+    for start in range(0, len(requests), BATCH_SIZE):
+        answers = desk.ask_each(requests[start : start + BATCH_SIZE])
+        result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
 
 
 def _carry_out(
@@ -114,24 +114,24 @@ def _carry_out(
     edges: Sequence[Edge],
     verdicts: Sequence[Verdict],
     ledger: Ledger,
-    done: Reviewed,
+    result: ReviewResult,
 ) -> None:
     said: list[tuple[Edge, AnyRequest]] = []
     for edge, verdict in zip(edges, verdicts, strict=True):
-        done.asked[verdict.answer] += 1
+        result.asked[verdict.answer] += 1
         if verdict.answer == "same":
             said.append((edge, _confirm(edge, verdict, ledger.seen)))
-        elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, done):
+        elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):
             said.append((edge, _reverse(edge, verdict, ledger.seen)))
     answers = desk.ask_each([request for _, request in said])
     for (edge, request), answer in zip(said, answers, strict=True):
-        _note(edge, request, answer, done)
+        _add_answer(edge, request, answer, result)
 
 
-def _refused_again(ledger: Ledger, edge: Edge, verdict: Verdict, done: Reviewed) -> bool:
-    """Whether a reversal is told as refused without being asked for, as it would only be again.
+def _refused_again(ledger: Ledger, edge: Edge, verdict: Verdict, result: ReviewResult) -> bool:
+    """Whether a reversal would be refused again; it is then reported without a request.
 
-    A verdict that cost something is brought all the same: the refusal records it.
+    A verdict that cost something is sent all the same: the refusal records its cost.
     """
     if verdict.calls:
         return False
@@ -140,32 +140,32 @@ def _refused_again(ledger: Ledger, edge: Edge, verdict: Verdict, done: Reviewed)
     )
     found = unmerge(command, ledger, ledger.at(edge.decided_at))
     if isinstance(found, Refusal):
-        _tell_refused(edge, found.reason, found.detail, done)
+        _add_refusal(edge, found.reason, found.detail, result)
     return isinstance(found, Refusal)
 
 
-def _tell_refused(edge: Edge, reason: str, detail: str, done: Reviewed) -> None:
-    done.refused.append({**_about(edge), "reason": reason, "detail": detail})
+def _add_refusal(edge: Edge, reason: str, detail: str, result: ReviewResult) -> None:
+    result.refused.append({**_about(edge), "reason": reason, "detail": detail})
 
 
 def _about(edge: Edge) -> dict[str, Any]:
     return {"decision_id": edge.id, "decision": edge.decision, "similarity": edge.similarity}
 
 
-def _note(edge: Edge, request: AnyRequest, answer: Any, done: Reviewed) -> None:
+def _add_answer(edge: Edge, request: AnyRequest, answer: Any, result: ReviewResult) -> None:
     if isinstance(answer, RefusedError):
-        _tell_refused(edge, answer.reason, answer.detail, done)
+        _add_refusal(edge, answer.reason, answer.detail, result)
     elif request.request == "confirm":
-        done.confirmed += 1
+        result.confirmed += 1
     else:
         reasoning = request.because
-        done.reversed.append(
+        result.reversed.append(
             {**_about(edge), "candidate_id": edge.newer.id, "reasoning": reasoning}
         )
 
 
 def _confirm(edge: Edge, verdict: Verdict | None, seen: int) -> ConfirmRequest:
-    """`seen` is how many events the owner has: the same review again asks under the same id."""
+    """`seen` is the number of the owner's events: a repeated review sends the same id."""
     return ConfirmRequest(
         request_id=event_id(edge.id, f"review:{seen}"),
         decision_id=edge.id,
@@ -186,6 +186,6 @@ def _reverse(edge: Edge, verdict: Verdict, seen: int) -> UnmergeRequest:
 
 
 def _pair(edge: Edge) -> Pair:
-    """By arrival, whatever happened first: the text that came in later is the one left out."""
+    """Ordered by arrival: the text that arrived later is the one that was left out."""
     older, newer = (Side(entry.id, entry.text, moment(entry)) for entry in (edge.older, edge.newer))
     return Pair(older, newer)

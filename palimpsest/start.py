@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from palimpsest.interrupts import end_when_told
+from palimpsest.interrupts import end_on_signals
 
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
-    end_when_told()
+    end_on_signals()
     from palimpsest import cli
 
     cli.main()

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from palimpsest import exchange, queueing, viewing
+from palimpsest import exchange, review_queue, viewing
 from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
 from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.contracts.answers import JsonObject
@@ -46,9 +46,9 @@ from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
     Summary,
+    check_files,
     decide_on,
-    ingest_letters,
-    look_at,
+    retry_letters,
     to_inputs,
 )
 from palimpsest.judging import JudgeOnDemand
@@ -90,8 +90,8 @@ KnownDecision = Annotated[str, AfterValidator(_known)]
 Result = TypeVar("Result")
 
 
-def _untold(_what: str, _share: float | None) -> None:
-    """Nobody watches."""
+def _ignore(_what: str, _share: float | None) -> None:
+    """Progress is not reported."""
 
 
 class Said(TypedDict, total=False):
@@ -242,14 +242,14 @@ class Palimpsest:
         """
         desk = self._desk
         paths = [files] if isinstance(files, str | Path) else files
-        looked = look_at(
+        checked = check_files(
             [str(path) for path in paths],
             source=source,
             mapping=mapping,
             form=form,
             keep_going=keep_going,
         )
-        return decide_on(desk, looked, progress)
+        return decide_on(desk, checked, progress)
 
     def access(self, candidate_id: Id) -> JsonObject:
         """Note that the memory of a candidate was used."""
@@ -284,7 +284,7 @@ class Palimpsest:
         mapping: Mapping[str, str] | None = None,
     ) -> Summary:
         """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
-        return ingest_letters(self._desk, letter_ids, mapping)
+        return retry_letters(self._desk, letter_ids, mapping)
 
     # -- one statement of a person -----------------------------------------------------------------
 
@@ -408,7 +408,7 @@ class Palimpsest:
         A pair of texts, and what was decided about it; `skip` leaves out the first so many, which
         the person cannot tell.
         """
-        return queueing.next_question(self._desk, owner_id=owner_id, skip=skip)
+        return review_queue.next_question(self._desk, owner_id=owner_id, skip=skip)
 
     def review_same(
         self,
@@ -422,7 +422,7 @@ class Palimpsest:
 
         A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
         """
-        row = queueing.question_about(self._desk, decision_id, existing_id)
+        row = review_queue.question_about(self._desk, decision_id, existing_id)
         said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
         request: AnyRequest = (
             MergeRequest(**said, a=row["existing_id"], b=row["candidate_id"])
@@ -440,7 +440,7 @@ class Palimpsest:
         because: str | None = None,
     ) -> JsonObject:
         """A person says that it is not: a pending pair is separated, a join taken out."""
-        row = queueing.question_about(self._desk, decision_id, existing_id)
+        row = review_queue.question_about(self._desk, decision_id, existing_id)
         said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
         request: AnyRequest = (
             SeparateRequest(**said, a=row["existing_id"], b=row["candidate_id"])
@@ -457,7 +457,7 @@ class Palimpsest:
         owner_id: Name | None = None,
         dry_run: bool = False,
         judge: JudgeSettings | None = None,
-        progress: BatchProgress = _untold,
+        progress: BatchProgress = _ignore,
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
 
@@ -480,7 +480,7 @@ class Palimpsest:
         *,
         owner_id: Name | None = None,
         judge: JudgeSettings | None = None,
-        progress: BatchProgress = _untold,
+        progress: BatchProgress = _ignore,
     ) -> dict[str, Any]:
         """Review every rejection, or one owner's.
 

@@ -1,4 +1,4 @@
-"""What waits for the judge in a store, read while another process may be writing to it."""
+"""A store's pending questions to the judge, read while another process may write to it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ROWS = 256
 
 
 class StoreQuestions:
-    """The questions of one store; what is answered goes the way of everybody's requests.
+    """The questions of one store; answers are sent as requests.
 
-    `opened` opens the store's desk, on a thread of its own: its files belong to that one.
+    `opened` opens the store's desk on a thread of its own, which owns its files.
     """
 
     def __init__(self, opened: Callable[[], FrontDesk]) -> None:
@@ -44,19 +44,19 @@ class StoreQuestions:
         self._thread.shutdown()
 
     async def take(self, most: int) -> list[PendingQuestion]:
-        """Up to `most` questions that are not in hand, the oldest first."""
+        """Take up to `most` pending questions, the oldest first."""
         return await self._off_loop(self._reading.take, most) if most else []
 
     async def at_end(self) -> bool:
-        """Whether the table was read to its end, and nothing has come into the log since."""
+        """Whether the table was read to its end, and the log has not grown since."""
         return await self._off_loop(self._reading.is_at_end)
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Have them carried out here, or by whoever is writing; those that were refused, by why."""
+        """Have the requests carried out; counts the settled ones, and refusals by reason."""
         return await self._off_loop(self._reading.deliver, answered)
 
     async def waiting(self) -> int:
-        """How many wait in the store, those in hand too."""
+        """How many questions are pending, including those taken."""
         return await self._off_loop(self._reading.count)
 
     def _open(self) -> Reading:
@@ -77,7 +77,7 @@ class Reading:
         self._last: Waiting | None = None
         self._read_at = -1
         self._in_hand: set[tuple[str, str]] = set()
-        # What was answered and waits all the same, by its request's id: not asked again in a loop.
+        # Request ids of answered questions that are still pending: they are not taken again.
         self._left: set[str] = set()
 
     def is_at_end(self) -> bool:
@@ -85,11 +85,11 @@ class Reading:
         return self._last is None and self._read_at == self._desk.log.head()
 
     def count(self) -> int:
-        """How many wait."""
+        """How many questions are pending."""
         return self._desk.log.verifications.count()
 
     def take(self, most: int) -> list[PendingQuestion]:
-        """Up to `most` questions that are not in hand."""
+        """Take up to `most` questions."""
         if self.is_at_end():
             return []
         head = self._desk.log.head()
@@ -98,15 +98,17 @@ class Reading:
         found: list[PendingQuestion] = []
         while len(found) < most:
             rows = self._desk.log.verifications.waiting(ROWS, self._last)
-            found += self._asked(rows, policy, most - len(found))
+            found += self._questions(rows, policy, most - len(found))
             if not rows:
                 self._last, self._read_at = None, head
                 break
         self._owners.trim()
         return found
 
-    def _asked(self, rows: Sequence[Waiting], policy: Policy, most: int) -> list[PendingQuestion]:
-        """The questions of rows, up to where no more may be taken."""
+    def _questions(
+        self, rows: Sequence[Waiting], policy: Policy, most: int
+    ) -> list[PendingQuestion]:
+        """The questions of rows, up to `most`."""
         found: list[PendingQuestion] = []
         for row in rows:
             if len(found) == most:
@@ -126,7 +128,7 @@ class Reading:
         return compose_question(ledger, row.subject, policy)
 
     def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
-        """Have them carried out; the reasons of refusals are counted, and what was settled."""
+        """Have the requests carried out; counts the settled ones, and refusals by reason."""
         requests = [one.request for one in answered if one.request is not None]
         refusals = [
             answer.reason if isinstance(answer, RefusedError) else None

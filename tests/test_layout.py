@@ -340,7 +340,7 @@ def test_every_layer_says_that_it_is_typed() -> None:
 # -- what is declared ----------------------------------------------------------------------------
 
 GUARDED = {
-    "cluster": ("palimpsest.streams.cluster", "palimpsest.following", "palimpsest.line"),
+    "cluster": ("palimpsest.streams.cluster", "palimpsest.following", "palimpsest.cluster_client"),
     "judge": ("palimpsest.streams.judge.service",),
     "sentence-transformers": ("palimpsest.streams.embedder.sentence_transformers_engine",),
 }

@@ -21,7 +21,7 @@ from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.commands.rendering import shown
 from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import TransientError, UsageError
-from palimpsest.interrupts import told_to_end
+from palimpsest.interrupts import stop_event
 from palimpsest.output import Progress
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ async def _follow(
     from palimpsest.streams.cluster.pages import FollowerWatch, watching
     from palimpsest.streams.cluster.tasks import StoppedError, unless
 
-    stop, watch = told_to_end(), FollowerWatch(connection)
+    stop, watch = stop_event(), FollowerWatch(connection)
 
     def report_position(records: int, at: Offsets) -> None:
         count(records)

@@ -78,10 +78,10 @@ def ingest(
     The same file twice changes nothing. Rows that cannot be read are
     kept as dead letters; the exit status is then 1.
     """
-    from palimpsest.ingesting import decide_on, look_at
+    from palimpsest.ingesting import check_files, decide_on
 
     call = invocation(context)
-    looked = look_at(  # before there is a store: a wrong file leaves none behind
+    checked_files = check_files(  # before there is a store: a wrong file leaves none behind
         files,
         source=source,
         mapping=parse_renames(renames),
@@ -92,7 +92,7 @@ def ingest(
         if dedupe_first:
             before = store.dedupe(judge=call.settings.judge, progress=report)
             call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
-        summary = decide_on(store.desk, looked, _row_progress(report))
+        summary = decide_on(store.desk, checked_files, _row_progress(report))
     print_summary(call.output, summary)
 
 

@@ -24,7 +24,7 @@ from palimpsest.commands.cluster import require_cluster, wait_for_topics
 from palimpsest.commands.invocation import Because, Invocation, OneOwner, invocation
 from palimpsest.commands.rendering import fields, shown
 from palimpsest.contracts.errors import UsageError
-from palimpsest.interrupts import told_to_end
+from palimpsest.interrupts import stop_event
 
 if TYPE_CHECKING:
     from palimpsest.desk import FrontDesk
@@ -155,7 +155,7 @@ async def _run_worker(
             worker = JudgeWorker(
                 questions, Verifier(cache(judge.by), batcher), _progress(report, batcher)
             )
-            tally = await worker.run(told_to_end(), once=options.once)
+            tally = await worker.run(stop_event(), once=options.once)
         return tally, await _waiting(questions)
 
 

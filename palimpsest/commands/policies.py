@@ -36,7 +36,7 @@ def list_policies(context: typer.Context) -> None:
     from palimpsest.streams.policies import load_policy, preset_names
 
     call = invocation(context)
-    rows = [_told(load_policy(name)) for name in preset_names()]
+    rows = [_summary(load_policy(name)) for name in preset_names()]
     call.output.answer(rows, lambda: rendering.query_table(rows))
 
 
@@ -77,8 +77,8 @@ def check(context: typer.Context, which: Which) -> None:
     """Check a policy; says which key is wrong, with exit status 2."""
     from palimpsest.streams.policies import load_policy
 
-    told = _told(load_policy(which))
-    invocation(context).output.answer(told, lambda: rendering.fields(told))
+    summary = _summary(load_policy(which))
+    invocation(context).output.answer(summary, lambda: rendering.fields(summary))
 
 
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
@@ -90,10 +90,10 @@ def set_policy(context: typer.Context, which: Which) -> None:
     policy = load_policy(which)
     with call.store(create=True) as store:
         answer = store.set_policy(policy, actor=call.settings.actor)
-    call.output.answer(answer, lambda: rendering.fields(_told(policy)))
+    call.output.answer(answer, lambda: rendering.fields(_summary(policy)))
 
 
-def _told(policy: Policy) -> dict[str, Any]:
+def _summary(policy: Policy) -> dict[str, Any]:
     return {
         "name": policy.name,
         "hash": policy.hash,

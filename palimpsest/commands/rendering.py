@@ -42,8 +42,8 @@ def fields(answer: Mapping[str, Any]) -> RenderableType:
     grid.add_column(max_width=WIDE)
     for name, value in answer.items():
         inner = plain(value)
-        told = json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict | list) else value
-        grid.add_row(shown(name, "dim"), shown(told))
+        text = json.dumps(inner, ensure_ascii=False) if isinstance(inner, dict | list) else value
+        grid.add_row(shown(name, "dim"), shown(text))
     return grid
 
 
@@ -198,10 +198,10 @@ def _many(count: int, what: str) -> str:
 
 def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
     """What a bulk request did or would do, and what was refused; of a dry run, to what."""
-    told = [*answer.get("joins", ()), *answer.get("candidates", ())]
-    more = len(told) - SHOWN_MANY
+    items = [*answer.get("joins", ()), *answer.get("candidates", ())]
+    more = len(items) - SHOWN_MANY
     rest = [shown(f"  … and {more:,} more; --json has all", "dim")] if more > 0 else []
-    each = (_selected_one(one) for one in told[:SHOWN_MANY])
+    each = (_selected_one(one) for one in items[:SHOWN_MANY])
     return Group(shown(bulk_count(verb, done, answer)), *each, *rest, *_indented_refusals(answer))
 
 

@@ -1,1 +1,1 @@
-"""Candidates out of a conversation, by a service's model (designs/replace-or-merge)."""
+"""Extracts candidates from a conversation with an LLM (docs/designs/replace-or-merge.md)."""

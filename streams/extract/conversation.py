@@ -1,4 +1,4 @@
-"""Conversations as they are read: JSON Lines of messages with a role, a content and a time."""
+"""Reads conversations: JSON Lines of messages with a role, a content and a time."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.model import Timestamp
 
 TIMES = ("at", "time", "timestamp", "created_at")
-"""What the time of a message is called, by whoever wrote the file."""
+"""The accepted names of a message's time."""
 
 
 class Message(BaseModel):
-    """One message; `at` is when it was said, if that is known."""
+    """One message; `at` is its time, if known."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -33,9 +33,9 @@ class Message(BaseModel):
 
 
 def read_conversation(lines: Iterable[bytes]) -> list[Message]:
-    """The messages of a file's lines, blank ones left out.
+    """The messages of a file's lines, without blank ones.
 
-    UsageError names the line that is no message; it does not quote it.
+    Raises UsageError with the number of a line that is not a message, never its text.
     """
     return [_message(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
 
@@ -50,9 +50,9 @@ def _message(number: int, line: bytes) -> Message:
 
 
 def parts(messages: list[Message], most_bytes: int) -> Iterator[list[tuple[int, Message]]]:
-    """The messages with their numbers, from 1, in parts of at most so many bytes of content.
+    """The messages, numbered from 1, in parts of at most so many bytes of content.
 
-    A message that is longer than that alone is a part of its own.
+    A longer message is a part of its own.
     """
     part: list[tuple[int, Message]] = []
     size = 0

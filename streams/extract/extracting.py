@@ -1,4 +1,4 @@
-"""What is worth remembering of a conversation: asked part by part, and checked like any answer."""
+"""Extracts memories from a conversation, part by part, and validates every answer."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from palimpsest.streams.judge.service import Service
 
 PART_BYTES = 24_000
-"""Of a conversation in one request: about eight thousand tokens, of which few become memories."""
+"""The bytes of a conversation in one request: about eight thousand tokens."""
 ANSWERS = 40
-"""How many pairs' room the answer about a part has (`streams.judge.messages.answer_limit`)."""
+"""The length of an answer, in entries (`streams.judge.messages.answer_limit`)."""
 
 
 @dataclass(slots=True)
-class Extracted:
-    """What came of it: `rows` fit for `ingest`, and how many answers were of no use.
+class Extraction:
+    """Extraction candidates: `rows` fit for `ingest`, and counts.
 
-    `unanswered` counts parts that nobody answered about, `unusable` parts or memories that were
-    not what was asked for.
+    `unanswered` counts parts without an answer, `unusable` the parts and memories that were not in
+    the requested form.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class _Memory(BaseModel):
 
 @cache
 def extract_prompt() -> Prompt:
-    """The prompt for longer memories, as it is shipped, with the tool that it is answered by."""
+    """The shipped prompt for longer memories, with its tool."""
     text = files("palimpsest.streams.extract").joinpath("extract.md").read_text(encoding="utf-8")
     entry = {
         "content": {"type": "string", "description": "The fact, in one to three sentences."},
@@ -68,10 +68,10 @@ def extract_prompt() -> Prompt:
 
 async def extract(
     service: Service, model: str, messages: list[Message], about: dict[str, str]
-) -> AsyncIterator[Extracted]:
-    """Candidates of a conversation, part by part; `about` has `owner_id`, and what all rows say.
+) -> AsyncIterator[Extraction]:
+    """The candidates of a conversation, part by part; `about` has the fields of all of them.
 
-    The session is the one named there, else it follows from the time of the first message.
+    The session is the one in `about`; without it, it follows from the time of the first message.
     """
     first = next((message.at for message in messages if message.at), None)
     if first is not None:
@@ -79,15 +79,15 @@ async def extract(
     for part in parts(messages, PART_BYTES):
         reply = await service.ask(extract_prompt(), model, _payload(part), ANSWERS)
         if reply.outcome == "unavailable":
-            yield Extracted(parts=1, unanswered=1)
+            yield Extraction(parts=1, unanswered=1)
         elif reply.outcome == "unusable" or reply.cut:
-            yield Extracted(parts=1, unusable=1)
+            yield Extraction(parts=1, unusable=1)
         else:
             yield _read(reply.given, part, about)
 
 
 def _payload(part: Sequence[tuple[int, Message]]) -> str:
-    """The messages as data of one JSON value; control characters are escaped, nothing else."""
+    """The messages as one JSON document, in ASCII."""
     listed = [
         {
             "number": number,
@@ -100,11 +100,11 @@ def _payload(part: Sequence[tuple[int, Message]]) -> str:
     return json.dumps({"messages": listed}, ensure_ascii=True)
 
 
-def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]) -> Extracted:
+def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]) -> Extraction:
     listed = given.get("memories") if isinstance(given, dict) else None
     if not isinstance(listed, list):
-        return Extracted(parts=1, unusable=1)
-    found = Extracted(parts=1)
+        return Extraction(parts=1, unusable=1)
+    found = Extraction(parts=1)
     times = {number: message.at for number, message in part}
     for one in listed:
         row = _row(one, times, about)
@@ -116,7 +116,7 @@ def _read(given: Any, part: Sequence[tuple[int, Message]], about: dict[str, str]
 
 
 def _row(one: Any, times: dict[int, datetime | None], about: dict[str, str]) -> Any:
-    """A candidate as `ingest` reads it; None for what is no memory. Its id follows from it."""
+    """A candidate as `ingest` reads it, with an id that follows from it; None if it is unusable."""
     try:
         memory = _Memory.model_validate(one)
         text = memory.content.strip()
@@ -133,6 +133,6 @@ def _row(one: Any, times: dict[int, datetime | None], about: dict[str, str]) -> 
 
 
 def _id(row: dict[str, str]) -> str:
-    """The same memory of the same session is the same candidate, however often it is extracted."""
-    told = json.dumps(row, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    """The same memory of the same session gets the same id in every extraction."""
+    canonical = json.dumps(row, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""One process's line to a cluster: a client on an event loop of its own thread, connected once."""
+"""A blocking client of a cluster: it runs an event loop on a thread of its own, connected once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from palimpsest.streams.write.inputs import Input
 Result = TypeVar("Result")
 
 
-class Line:
-    """Connected from the start. `followed` are the ids of what a store follows, by topic.
+class ClusterClient:
+    """Connects on creation. `followed` has the ids of the topics that a store follows, by name.
 
-    StoreError where there are no topics, TransientError where no broker answers, UsageError where
-    the store follows others.
+    Raises StoreError if there are no topics, TransientError if no broker answers, UsageError if the
+    store follows other topics.
     """
 
     def __init__(self, connection: Connection, followed: Mapping[str, str]) -> None:
@@ -38,7 +38,7 @@ class Line:
             raise
 
     def close(self) -> None:
-        """Hang up, once everything is sent."""
+        """Disconnect, once everything is sent."""
         if self._client is not None:
             self._run(self._client.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -51,18 +51,18 @@ class Line:
         return self._run(self._client.publish(inputs))
 
     def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
-        """Have requests carried out; for each the answer of all partitions that it concerned."""
+        """Have requests carried out; returns for each the merged answer of its partitions."""
         assert self._client is not None
         return self._run(self._client.ask_each(asked))
 
     def behind(self, followed: Mapping[tuple[str, int], int]) -> int:
-        """How many records of the decisions there are from these offsets of partitions on."""
+        """How many records the decisions have beyond these offsets of partitions."""
         assert self._client is not None
         return self._run(self._client.behind(followed))
 
-    def _run(self, doing: Coroutine[Any, Any, Result]) -> Result:
+    def _run(self, call: Coroutine[Any, Any, Result]) -> Result:
         try:
-            return asyncio.run_coroutine_threadsafe(doing, self._loop).result()
+            return asyncio.run_coroutine_threadsafe(call, self._loop).result()
         except KafkaError as error:
             raise TransientError(
                 f"the brokers did not take it ({type(error).__name__}): try again later"

@@ -1,4 +1,4 @@
-"""What waits for a person, one question at a time, and what the person answers."""
+"""The queue of pairs that wait for a person's review, one question at a time."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def next_question(
     owner_id: str | None = None,
     skip: int = 0,
 ) -> dict[str, Any] | None:
-    """The question that is asked first, of all or about a decision, a pair or an owner, or None.
+    """The first waiting question, of all or about a decision, a pair or an owner; None if none.
 
-    Pending pairs come first, then joins that contradict a chosen face, then joins that nobody saw;
-    of each the least alike. What was answered is not asked again, though its candidate may still
-    wait for another pair. `skip` leaves out the first so many.
+    Pending pairs come first, then joins that contradict a chosen face, then unreviewed joins; of
+    each kind the least similar first. An answered pair does not return, even if its candidate still
+    waits for another one. `skip` leaves out the first questions.
     """
     desk.refresh()
     waiting = _waiting(desk, [decision_id, existing_id, owner_id])
@@ -56,9 +56,9 @@ def _waiting(desk: FrontDesk, about: Sequence[str | None]) -> Iterator[dict[str,
 
 
 def question_about(desk: FrontDesk, decision_id: str, existing_id: str) -> dict[str, Any]:
-    """The question about a decision's pair. RefusedError where it does not wait.
+    """The question about a decision's pair. Raises RefusedError if it does not wait.
 
-    A decision may wait about several pairs: an answer is about the one that was seen.
+    A decision may have several waiting pairs; an answer concerns the pair that was shown.
     """
     found = next_question(desk, decision_id=decision_id, existing_id=existing_id)
     if found is None:

@@ -56,13 +56,13 @@ def unmerge(scale: Scale) -> list[Measured]:
         _filled(store, count)
         reworded = [(owner, f"{text} !") for owner, text in _said(UNMERGED)]
         joins = [one for one in store.outcomes(reworded) if one.joined_to]
-        store.session.show()
+        store.projections.show()
         times = []
         for join in joins:
             wanted = UnmergeRequest(request_id=str(uuid4()), decision_id=join.decision_id)
             begun = time.perf_counter()
             store.session.requests([wanted])
-            store.session.show()
+            store.projections.show()
             times.append((time.perf_counter() - begun) * 1e3)
     note = f"{len(joins)} joins, {count} events in the log; the owner is in memory"
     return [Measured("un-merge until visible", "ms", times, 300, at_most=True, note=note)]

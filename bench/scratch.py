@@ -12,14 +12,15 @@ from pathlib import Path
 
 import orjson
 
-from palimpsest.paths import LOG_FILE
+from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
+from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded.pipeline import Rows, run
+from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.embedder import Embedder, Engine
 from palimpsest.streams.intake import RawRow, RowCounter, understand
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.writing import WritingSession
 
 Said = tuple[str, str]
 """An owner and a text."""
@@ -44,8 +45,9 @@ class ScratchStore:
         self.log = Log.create(folder / LOG_FILE)
         self._embedder = Embedder(engine)
         policy = load_policy("standard")
-        self.session = WritingSession(
-            folder, self.log, policy, lambda: self._embedder, clock or _now
+        self.projections = LiveProjections(folder / PROJECTIONS_FOLDER, self.log)
+        self.session = Session(
+            self.log, policy, lambda: self._embedder, clock or _now, self.projections
         )
         self.session.begin()
 
@@ -54,7 +56,7 @@ class ScratchStore:
         begun = time.perf_counter()
         for _ in self.outcomes(said, source):
             pass
-        self.session.show()
+        self.projections.show()
         return time.perf_counter() - begun
 
     def outcomes(self, said: Iterable[Said], source: str = "bench") -> Iterator[Outcome]:
@@ -65,7 +67,7 @@ class ScratchStore:
 
     def close(self) -> None:
         """End its threads and let its files go."""
-        self.session.close()
+        self.projections.close()
         self._embedder.close()
         self.log.close()
 

@@ -25,18 +25,19 @@ from palimpsest.contracts.errors import (
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.interrupts import between_windows
-from palimpsest.parcels import outcomes_of, pack
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.analysts import views_file
 from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lance import read_state
+from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.recall import Recollections
 from palimpsest.projections.segments import reached
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.embedded.inbox import Inbox, ItemKind
+from palimpsest.streams.embedded.inbox import Inbox, ItemKind, outcomes_of, pack
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedded.pipeline import WINDOW, Rows, run
+from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
@@ -45,7 +46,6 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.requests import execute
-from palimpsest.writing import WritingSession
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +98,8 @@ class FrontDesk:
         self._inbox = Inbox(log)
         self._lock = WriterLock(folder)
         self._embedder: Embedder | None = None
-        self._session: WritingSession | None = None
+        self._session: Session | None = None
+        self._live = LiveProjections(self.projections, log)
         self._visible = wait == "visible"
         self._calls = 0
         self._releasing = Lock()
@@ -107,8 +108,7 @@ class FrontDesk:
     def close(self) -> None:
         """Make visible what was written, end the threads and let the files go."""
         try:
-            if self._session is not None:
-                self._session.close()
+            self._live.close()
         finally:
             self._release()
             if self._embedder is not None:
@@ -147,7 +147,7 @@ class FrontDesk:
             )
 
     @contextmanager
-    def writing(self, *, serves: bool = True) -> Iterator[WritingSession | None]:
+    def writing(self, *, serves: bool = True) -> Iterator[Session | None]:
         """The writing session while the lock is held; None where another process holds it.
 
         Others are served before it is let go, unless `serves` is False: they take it then. What was
@@ -164,7 +164,7 @@ class FrontDesk:
             if serves:
                 session.serve()
             if self._visible:
-                session.show()
+                self._live.show()
         finally:
             self._leave()
 
@@ -178,33 +178,28 @@ class FrontDesk:
     def _leave(self) -> None:
         """End a call; the lock is released once everything that was written is projected."""
         try:
-            if self._session is not None:
-                self._session.keep_up()
+            self._live.keep_up()
         finally:
             self._calls -= 1
-            if self._session is None:
-                self._release()
-            else:
-                _unfinished.add(self)
-                self._session.when_projected(self._release)
+            _unfinished.add(self)
+            self._live.when_quiet(self._release)
 
     def _release(self) -> None:
         """Release the lock unless a later call needs it; called on any thread."""
         with self._releasing:
-            if self._calls or (self._session is not None and not self._session.end()):
+            if self._calls or not self._live.end():
                 return
             self._lock.release()
             _unfinished.discard(self)
 
     def finish(self) -> None:
         """Make everything visible that was written."""
-        if self._session is not None:
-            self._session.show()
+        self._live.show()
 
-    def _opened(self) -> WritingSession:
+    def _opened(self) -> Session:
         if self._session is None:
-            self._session = WritingSession(
-                self.folder, self.log, self._wanted, self.embedder, lambda: datetime.now(UTC)
+            self._session = Session(
+                self.log, self._wanted, self.embedder, lambda: datetime.now(UTC), self._live
             )
         return self._session
 
@@ -220,7 +215,7 @@ class FrontDesk:
         while True:
             with self.writing() as session:
                 if session is not None:
-                    session.show()
+                    self._live.show()
                     return
             if views_file(self.projections).is_file():
                 return
@@ -356,27 +351,27 @@ class FrontDesk:
         self, which: Sequence[str], progress: Callable[[str, float], None] | None
     ) -> dict[str, Any]:
         """Make projections anew. TransientError while another process writes."""
-        with self._alone() as session:
-            return session.projector.rebuild(which, progress)
+        with self._alone():
+            return self._live.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
         """Check the log, and compare the projections with its fold; nobody may write meanwhile.
 
         StoreError where the log itself is damaged: nothing can be compared with it.
         """
-        with self._alone() as session:
+        with self._alone():
             check_log(self.log, progress)
-            session.show()
+            self._live.show()
             return verify(self.log, self.projections, progress)
 
     @contextmanager
-    def _alone(self) -> Iterator[WritingSession]:
-        """The writing session; TransientError where another process goes on writing."""
+    def _alone(self) -> Iterator[None]:
+        """Hold the writer's lock; TransientError where another process goes on writing."""
         deadline = time.monotonic() + RELEASED_SECONDS
         while True:
             with self.writing() as session:
                 if session is not None:
-                    yield session
+                    yield
                     return
             if time.monotonic() > deadline:
                 raise self._busy()

@@ -60,9 +60,9 @@ def test_a_scratch_store_decides_and_projects() -> None:
         store.ingest(said)
         known = [*store.outcomes(said)]
         repeats = [*store.outcomes(said, "elsewhere")]
-        store.session.show()
+        store.projections.show()
         head = store.log.head()
-        assert store.session.projector.positions() == {"lancedb": head, "duckdb": head}
+        assert store.projections.projector.positions() == {"lancedb": head, "duckdb": head}
     assert {one.result for one in known} == {"known"}
     assert {one.decision for one in repeats} == {"hash_exact"}
 

@@ -135,7 +135,7 @@ def test_after_a_failed_rebuild_all_goes_on(
     effect = failing(where)
     with Palimpsest.open(tmp_path / "store") as store:
         store.submit(ADA)
-        store._door._session.projector._effect = effect  # type: ignore[union-attr]
+        store._door._live.projector._effect = effect
 
         def progress(what: str, _share: float) -> None:
             effect(what)

@@ -24,10 +24,11 @@ from typer.main import get_command
 
 from palimpsest import cli, desk, store, store_questions
 from palimpsest.projections import compaction, duck, lance, projector
+from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded import pipeline
+from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.judge import storage
 from palimpsest.streams.write import requests
-from palimpsest.writing import WritingSession
 from tests.light import lighten
 from tests.stub_engine import load_stub
 
@@ -111,7 +112,8 @@ def live(plan: Plan) -> int:
     vars(os)["nice"] = lambda _: 0  # a verifier gives way to a stream, not to other tests
     os.environ.update(plan.get("env", {}))
     effect = effect_of(plan)
-    vars(desk)["WritingSession"] = partial(WritingSession, effect=effect)
+    for kind in (Session, LiveProjections):
+        vars(desk)[kind.__name__] = partial(kind, effect=effect)
     _watch_the_judge(effect)
     if "limit" in plan:
         _limit(plan["limit"])

@@ -17,12 +17,10 @@ import orjson
 import pytest
 
 from palimpsest import Palimpsest, StoreError, TransientError, UsageError
-from palimpsest import desk as desks
 from palimpsest.projections.segments import listed
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.writing import WritingSession
 from tests.reliability.rows import rows
-from tests.reliability.test_sessions import opened
+from tests.reliability.test_sessions import opened, with_effect
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 20.0
@@ -48,7 +46,7 @@ class Gate:
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     """Every store that is opened in this test projects nothing until the gate is opened."""
     made = Gate()
-    monkeypatch.setattr(desks, "WritingSession", partial(WritingSession, effect=made))
+    with_effect(monkeypatch, made)
     yield made
     made.open()
 
@@ -148,7 +146,7 @@ def test_what_could_not_be_projected_is_repaired_by_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     disk: list[str] = []
-    monkeypatch.setattr(desks, "WritingSession", partial(WritingSession, effect=full(disk)))
+    with_effect(monkeypatch, full(disk))
     with opened(tmp_path / "store") as store:
         store.submit(rows(1))
         store.status()
@@ -172,7 +170,7 @@ def test_a_disk_that_is_mended_by_the_next_call_troubles_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, released: bool
 ) -> None:
     disk: list[str] = []
-    monkeypatch.setattr(desks, "WritingSession", partial(WritingSession, effect=failing(disk)))
+    with_effect(monkeypatch, failing(disk))
     with opened(tmp_path / "store") as store:
         store.status()
         disk.append("segment:written")
@@ -210,7 +208,7 @@ def test_a_call_within_a_call_keeps_the_lock(tmp_path: Path) -> None:
 SUBMITTING = """
 import os, sys
 from pathlib import Path
-from tests.reliability.test_sessions import opened
+from tests.reliability.test_sessions import opened, with_effect
 from tests.reliability.rows import rows
 store = opened(Path(sys.argv[1]))
 store.submit(rows(5))

@@ -14,7 +14,6 @@ import orjson
 import pytest
 
 from palimpsest import desk as desks
-from palimpsest import writing
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
@@ -22,15 +21,17 @@ from palimpsest.contracts.requests import Selection
 from palimpsest.desk import FrontDesk, Wait
 from palimpsest.ingesting import to_inputs
 from palimpsest.paths import LOG_FILE
+from palimpsest.projections.live import LiveProjections
 from palimpsest.store import Palimpsest
+from palimpsest.streams.embedded import session as sessions
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.dead_letters import DeadLetters, Headers, NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input
-from palimpsest.writing import WritingSession
 from tests.reliability.rows import rows
 from tests.stub_engine import StubEngine
 
@@ -51,7 +52,8 @@ def store(tmp_path: Path) -> Iterator[Palimpsest]:
 
 def with_effect(monkeypatch: pytest.MonkeyPatch, effect: Callable[[str], None]) -> None:
     """Have sessions that are opened from now on call this before each effect."""
-    monkeypatch.setattr(desks, "WritingSession", partial(WritingSession, effect=effect))
+    for kind in (Session, LiveProjections):
+        monkeypatch.setattr(desks, kind.__name__, partial(kind, effect=effect))
 
 
 def interrupting(name: str, number: int) -> Callable[[str], None]:
@@ -98,8 +100,8 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
         with pytest.raises(KeyboardInterrupt):
             session.decide(to_inputs(rows(10), "test"))
         session.decide(to_inputs(rows(20), "test"))
-        session.show()
-        assert session.projector.positions() == dict.fromkeys(
+        store._desk.finish()
+        assert store._desk.positions() == dict.fromkeys(
             ("lancedb", "duckdb"), store._desk.log.head()
         )
         assert store.sql("SELECT count(*) AS n FROM decisions")[0]["n"] == 20
@@ -158,7 +160,7 @@ def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimp
 def test_whoever_left_an_item_that_meets_a_bug_is_told(
     store: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "unpack", lambda _: 1 / 0)
+    monkeypatch.setattr(sessions, "unpack", lambda _: 1 / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         store._desk._sent((), {})
 
@@ -241,6 +243,6 @@ def test_answers_that_nobody_fetches_do_not_stay_for_ever(
         count = "SELECT count(*) FROM inbox"
         store.submit(rows(2))
         assert store._desk.log.row(count) == (1,)
-        monkeypatch.setattr(writing, "KEPT", timedelta(0))
+        monkeypatch.setattr(sessions, "KEPT", timedelta(0))
         store.submit(rows(3))
         assert store._desk.log.row(count) == (0,)

@@ -15,7 +15,7 @@ from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
@@ -56,14 +56,14 @@ def _store() -> Iterator[Palimpsest]:
     rules = load_policy("standard").model_dump() | {"name": "wide", "checks": (wide,)}
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         path = Path(folder)
-        desk = FrontDesk(
+        gateway = LocalGateway(
             path,
             Log.create(path / LOG_FILE, shared=True),
             Policy.model_validate(rules),
             lambda: Embedder(StubEngine()),
             wait="visible",
         )
-        with Palimpsest(path, desk) as store:
+        with Palimpsest(path, gateway) as store:
             yield store
 
 

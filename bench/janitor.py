@@ -70,7 +70,7 @@ class _Store(Palimpsest):
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
         """Everything but the judge's own set-up."""
-        return asyncio.run(dedupe(self._desk, judge, dry_run=False, progress=_untold))
+        return asyncio.run(dedupe(self._gateway, judge, dry_run=False, progress=_untold))
 
 
 def _untold(_what: str, _share: float | None) -> None:

@@ -16,7 +16,7 @@ from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.judge import service
 from bench.scratch import Said, inputs
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
 from palimpsest.streams.log.log import Log
@@ -38,12 +38,12 @@ def stream(scale: Scale) -> list[Measured]:
     os.environ["ANTHROPIC_API_KEY"] = "demo"
     with service(DELAY) as url:
         for _ in range(ROUNDS):
-            with _store(engine) as desk:
-                alone.append(_rate(desk, said[WARM:], said[:WARM]))
-            with _store(engine) as desk, _verifier(desk.folder, url):
-                beside.append(_rate(desk, said[WARM:], said[:WARM], judged=True))
-                pending = desk.log.verifications.count()
-                settled = _decided(desk, "palimpsest.settled.v1")
+            with _store(engine) as gateway:
+                alone.append(_rate(gateway, said[WARM:], said[:WARM]))
+            with _store(engine) as gateway, _verifier(gateway.folder, url):
+                beside.append(_rate(gateway, said[WARM:], said[:WARM], judged=True))
+                pending = gateway.log.verifications.count()
+                settled = _decided(gateway, "palimpsest.settled.v1")
     told = {
         "with, texts/s": median(beside),
         "without, texts/s": median(alone),
@@ -66,19 +66,19 @@ def _with_gray(said: Sequence[Said]) -> list[Said]:
 
 
 @contextmanager
-def _store(engine: Engine) -> Iterator[FrontDesk]:
+def _store(engine: Engine) -> Iterator[LocalGateway]:
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         path = Path(folder)
         log = Log.create(path / LOG_FILE)
-        desk = FrontDesk(path, log, load_policy("standard"), lambda: Embedder(engine))
+        gateway = LocalGateway(path, log, load_policy("standard"), lambda: Embedder(engine))
         try:
-            yield desk
+            yield gateway
         finally:
-            desk.close()
+            gateway.close()
 
 
 def _rate(
-    desk: FrontDesk, said: Sequence[Said], first: Sequence[Said], *, judged: bool = False
+    gateway: LocalGateway, said: Sequence[Said], first: Sequence[Said], *, judged: bool = False
 ) -> float:
     """Texts a second, after a first window; with a verifier once its first verdicts are there.
 
@@ -86,19 +86,19 @@ def _rate(
     has let go of the lock.
     """
     half = len(first) // 2
-    desk.submit(list(inputs(first[:half])))
-    while judged and not _decided(desk, "palimpsest.settled.v1"):
+    gateway.submit(list(inputs(first[:half])))
+    while judged and not _decided(gateway, "palimpsest.settled.v1"):
         time.sleep(0.1)
-    desk.submit(list(inputs(first[half:], "bench 1")))
+    gateway.submit(list(inputs(first[half:], "bench 1")))
     begun = time.perf_counter()
-    for _ in desk.stream(inputs(said, "bench 2"), {}):
+    for _ in gateway.stream(inputs(said, "bench 2"), {}):
         pass
     return len(said) / (time.perf_counter() - begun)
 
 
-def _decided(desk: FrontDesk, kind: str) -> int:
+def _decided(gateway: LocalGateway, kind: str) -> int:
     sql = "SELECT count(*) FROM events WHERE instr(line, CAST(? AS BLOB))"
-    row = desk.log.row(sql, (kind,))
+    row = gateway.log.row(sql, (kind,))
     return row[0] if row else 0
 
 

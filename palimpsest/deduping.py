@@ -10,7 +10,7 @@ from typing import Any
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.write.owners import fold_owner
@@ -44,7 +44,7 @@ class Outcomes:
 
 
 async def dedupe(
-    desk: FrontDesk,
+    gateway: LocalGateway,
     judge: PairJudge,
     *,
     dry_run: bool,
@@ -56,40 +56,40 @@ async def dedupe(
     A dry run asks the judge as the real run does, which then finds the cached answers; it writes
     nothing to the log. Raises RefusedError if the policy has no batch rules.
     """
-    policy, run, outcomes = desk.policy_in_force(), Run(progress), Outcomes()
+    policy, run, outcomes = gateway.policy_in_force(), Run(progress), Outcomes()
     if policy.dedupe is None:
         raise RefusedError(
             "no_batch_rules", f"the policy in force, {policy.name}, has no [dedupe] section"
         )
-    owners = desk.owners(owner_id)
+    owners = gateway.owners(owner_id)
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
-        ledger = fold_owner(desk.log, owner)
+        ledger = fold_owner(gateway.log, owner)
         run.seen = ledger.seen
         async for part in proposals(ledger, policy, judge, run):
             if not dry_run:
-                carry_out(desk, part, outcomes)
+                carry_out(gateway, part, outcomes)
         ledger.dissolve()
     return _summary(policy.name, len(owners), run, outcomes, dry_run=dry_run)
 
 
-def carry_out(desk: FrontDesk, part: Sequence[Proposal], outcomes: Outcomes) -> None:
+def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcomes) -> None:
     """Send requests together, or one by one if the writer did not answer in time.
 
     A request that was carried out meanwhile has no second effect.
     """
     answers: Sequence[JsonObject | RefusedError | TransientError]
     try:
-        answers = desk.ask_each(part)
+        answers = gateway.ask_each(part)
     except TransientError:
-        answers = [_one(desk, request) for request in part]
+        answers = [_one(gateway, request) for request in part]
     for request, answer in zip(part, answers, strict=True):
         outcomes.record(request, answer)
 
 
-def _one(desk: FrontDesk, request: AnyRequest) -> JsonObject | RefusedError | TransientError:
+def _one(gateway: LocalGateway, request: AnyRequest) -> JsonObject | RefusedError | TransientError:
     try:
-        return desk.ask(request)
+        return gateway.ask(request)
     except (RefusedError, TransientError) as error:
         return error
 

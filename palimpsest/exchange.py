@@ -10,26 +10,26 @@ from pathlib import Path
 from typing import IO, Any
 
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.log.dead_letters import DeadLetters, LetterState
 from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
 
 
-def export_log(desk: FrontDesk, file: Path, progress: Callable[[int], None] | None) -> int:
+def export_log(gateway: LocalGateway, file: Path, progress: Callable[[int], None] | None) -> int:
     """Write every line of the log to a file, as it stands there; return how many."""
     try:
         with file.open("wb") as out:
-            return write_log(desk, out, progress)
+            return write_log(gateway, out, progress)
     except OSError as error:
         raise UsageError(f"{file} cannot be written: {error.strerror}") from error
 
 
-def write_log(desk: FrontDesk, out: IO[bytes], progress: Callable[[int], None] | None) -> int:
+def write_log(gateway: LocalGateway, out: IO[bytes], progress: Callable[[int], None] | None) -> int:
     """Write every line of the log to what is open; return how many."""
     count = 0
-    for count, (_, line) in enumerate(desk.log.lines(), 1):
+    for count, (_, line) in enumerate(gateway.log.lines(), 1):
         out.write(line + b"\n")
         if progress is not None and count % 1000 == 0:
             progress(count)
@@ -84,15 +84,15 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
     return (line.rstrip(b"\n") for line in file)
 
 
-def dead_letters(desk: FrontDesk, state: str | None) -> list[dict[str, Any]]:
+def dead_letters(gateway: LocalGateway, state: str | None) -> list[dict[str, Any]]:
     """The letters of a state, or all."""
     wanted: LetterState | None = state  # type: ignore[assignment]
-    return [asdict(letter) for letter in DeadLetters(desk.log).letters(wanted)]
+    return [asdict(letter) for letter in DeadLetters(gateway.log).letters(wanted)]
 
 
-def dead_letter(desk: FrontDesk, letter_id: str) -> tuple[dict[str, Any], bytes]:
+def dead_letter(gateway: LocalGateway, letter_id: str) -> tuple[dict[str, Any], bytes]:
     """A letter, with the headers that its record had, and its bytes."""
-    letters = DeadLetters(desk.log)
+    letters = DeadLetters(gateway.log)
     letter, original = letters.get(letter_id), letters.original(letter_id)
     if letter is None or original is None:
         raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.contracts.policy import Policy
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import queries
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import settle_question
@@ -37,12 +37,14 @@ class Counts:
     waiting: int = 0
 
 
-def counts_as_of(desk: FrontDesk, position: int) -> tuple[Counts, dict[str, int], dict[str, Any]]:
+def counts_as_of(
+    gateway: LocalGateway, position: int
+) -> tuple[Counts, dict[str, int], dict[str, Any]]:
     """Counts, decisions by kind, and what the judge answered; every owner is folded in turn."""
-    by_kind, [judged] = queries(desk.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
-    policy, counts = policy_as_of(desk, position), Counts()
-    for owner_id in desk.log.owners_since(0, upto=position):
-        with folded(desk, owner_id, position) as ledger:
+    by_kind, [judged] = queries(gateway.projections, (_BY_KIND, [position]), (_JUDGED, [position]))
+    policy, counts = policy_as_of(gateway, position), Counts()
+    for owner_id in gateway.log.owners_since(0, upto=position):
+        with folded(gateway, owner_id, position) as ledger:
             pending = [entry for entry in ledger.entries.values() if entry.pending]
             asked = (settle_question(ledger, entry.id, policy) for entry in pending)
             counts.candidates += len(ledger.entries)
@@ -53,24 +55,24 @@ def counts_as_of(desk: FrontDesk, position: int) -> tuple[Counts, dict[str, int]
     return counts, {row["decision"]: row["n"] for row in by_kind}, judged
 
 
-def policy_as_of(desk: FrontDesk, position: int) -> Policy:
+def policy_as_of(gateway: LocalGateway, position: int) -> Policy:
     """The policy that was in force; before the first event, the one that is now."""
-    recorded = desk.log.last_policy(position)
+    recorded = gateway.log.last_policy(position)
     if recorded is None:
-        return desk.policy_in_force()
+        return gateway.policy_in_force()
     return Policy.model_validate(recorded.data.policy)
 
 
 def as_they_were(
-    desk: FrontDesk, rows: Iterable[dict[str, Any]], position: int
+    gateway: LocalGateway, rows: Iterable[dict[str, Any]], position: int
 ) -> list[dict[str, Any]]:
     """Rows of `decisions` with the memory, the standing and the review that they had then."""
     found = list(rows)
-    [reinstated] = queries(desk.projections, (_REINSTATED, [position]))
+    [reinstated] = queries(gateway.projections, (_REINSTATED, [position]))
     again = {row["decision_id"] for row in reinstated}
     owners = {row["owner_id"] for row in found if row["candidate_id"] is not None}
     for owner_id in sorted(owners):
-        with folded(desk, owner_id, position) as ledger:
+        with folded(gateway, owner_id, position) as ledger:
             for row in found:
                 if row["owner_id"] == owner_id:
                     row.update(_then(ledger, row, again))
@@ -89,9 +91,9 @@ def _then(ledger: Ledger, row: dict[str, Any], again: Collection[str]) -> dict[s
 
 
 @contextmanager
-def folded(desk: FrontDesk, owner_id: str, position: int) -> Iterator[Ledger]:
+def folded(gateway: LocalGateway, owner_id: str, position: int) -> Iterator[Ledger]:
     """An owner's ledger as of a position, let go of at the end."""
-    ledger = fold_owner(desk.log, owner_id, position)
+    ledger = fold_owner(gateway.log, owner_id, position)
     try:
         yield ledger
     finally:

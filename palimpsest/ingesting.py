@@ -14,7 +14,7 @@ from uuid import uuid4
 import orjson
 
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, UsageError, WrongFileError
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.intake import (
     Form,
     RawRow,
@@ -167,7 +167,7 @@ def check_files(
 
 
 def decide_on(
-    desk: FrontDesk, files: CheckedFiles, progress: Callable[[IngestProgress], None] | None
+    gateway: LocalGateway, files: CheckedFiles, progress: Callable[[IngestProgress], None] | None
 ) -> Summary:
     """Decide on the rows of checked files, and report `progress` after each window."""
     reader, source, renames = files.reader, files.source, files.renames
@@ -188,7 +188,7 @@ def decide_on(
         if progress is not None:
             progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
 
-    summary = _summarise(desk.stream(read(), renames), report)
+    summary = _summarise(gateway.stream(read(), renames), report)
     summary.remarks = files.remarks
     return summary
 
@@ -241,7 +241,7 @@ def _summarise(
 
 
 def retry_letters(
-    desk: FrontDesk, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
+    gateway: LocalGateway, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
 ) -> Summary:
     """Read dead letters again; those that are valid now are marked `retried`.
 
@@ -249,36 +249,40 @@ def retry_letters(
     id that it would have got originally, from its bytes and its source.
     """
     renames = dict(mapping or {})
-    letters = DeadLetters(desk.log)
+    letters = DeadLetters(gateway.log)
     wanted = letter_ids or [letter.id for letter in letters.letters("open")]
     summary = Summary()
     for letter_id in wanted:
         letter, raw = letters.get(letter_id), letters.original(letter_id)
         if letter is None or raw is None:
             raise RefusedError("unknown_letter", f"there is no dead letter {letter_id}")
-        outcome = _retry(desk, letter, raw, letters.headers(letter_id), renames)
+        outcome = _retry(gateway, letter, raw, letters.headers(letter_id), renames)
         summary.add([outcome])
         if outcome.result != "invalid":
-            with desk.log.transaction():
+            with gateway.log.transaction():
                 letters.mark(letter_id, "retried")
     return summary
 
 
 def _retry(
-    desk: FrontDesk, letter: DeadLetter, raw: bytes, headers: Headers, renames: Mapping[str, str]
+    gateway: LocalGateway,
+    letter: DeadLetter,
+    raw: bytes,
+    headers: Headers,
+    renames: Mapping[str, str],
 ) -> Outcome:
     """Retry one dead letter; an event in binary mode is read in structured mode."""
     if len(raw) < letter.size:
         return _still_invalid(letter, InvalidInputError("field", "not all of its bytes were kept"))
     attributes = binary_mode(headers)
     if attributes is None:
-        return desk.retry(raw, letter.origin, renames)
+        return gateway.retry(raw, letter.origin, renames)
     try:
         event = as_structured(attributes, raw)
         parse(event, source=letter.origin)
     except InvalidInputError as error:
         return _still_invalid(letter, error)
-    return desk.retry(event, letter.origin, renames)
+    return gateway.retry(event, letter.origin, renames)
 
 
 def _still_invalid(letter: DeadLetter, error: InvalidInputError) -> Outcome:

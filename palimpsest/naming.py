@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import query
 
 Kind = Literal["candidate", "decision", "letter", "memory"]
@@ -32,7 +32,7 @@ class Named(NamedTuple):
     candidate_id: str
 
 
-def full_id(desk: FrontDesk, typed: str, *kinds: Kind) -> str:
+def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
     """The one id of these kinds that begins so; what is no beginning, or of none, as it is.
 
     A memory's id is that of its earliest candidate, a dead letter's that of its decision.
@@ -43,12 +43,12 @@ def full_id(desk: FrontDesk, typed: str, *kinds: Kind) -> str:
         raise UsageError(f"{typed} is too short: give {SHORTEST} characters of an id, or more")
     if not _BEGINNING.fullmatch(typed):
         return typed
-    desk.refresh()
+    gateway.refresh()
     wanted = dict.fromkeys("candidate" if kind == "memory" else kind for kind in kinds)
     found = sorted(
         (row["id"], kind)
         for kind in wanted
-        for row in query(desk.projections, _FOUND[kind], [typed.lower()])
+        for row in query(gateway.projections, _FOUND[kind], [typed.lower()])
     )
     if len(found) > 1:
         listed = "".join(f"\n  {kind} {one}" for one, kind in found[:MOST_LISTED])
@@ -58,20 +58,20 @@ def full_id(desk: FrontDesk, typed: str, *kinds: Kind) -> str:
     return found[0][0] if found else typed
 
 
-def named(desk: FrontDesk, typed: str) -> Named:
+def named(gateway: LocalGateway, typed: str) -> Named:
     """What an id or its beginning names; an unknown one is taken for a candidate's."""
-    found = full_id(desk, typed, "candidate", "decision")
-    recorded = desk.log.find(found)
+    found = full_id(gateway, typed, "candidate", "decision")
+    recorded = gateway.log.find(found)
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
         return Named("decision", found, event.subject)
-    return Named("memory" if members(desk, found) > 1 else "candidate", found, found)
+    return Named("memory" if members(gateway, found) > 1 else "candidate", found, found)
 
 
-def members(desk: FrontDesk, memory_id: str) -> int:
+def members(gateway: LocalGateway, memory_id: str) -> int:
     """How many candidates a memory has; none where this is no memory's id."""
-    desk.refresh()
+    gateway.refresh()
     text = "SELECT count(*) AS n FROM candidates WHERE memory_id = ?"
-    [row] = query(desk.projections, text, [memory_id])
+    [row] = query(gateway.projections, text, [memory_id])
     count: int = row["n"]
     return count

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import query
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.separations import separation
@@ -26,7 +26,7 @@ ORDER BY waits_as <> 'pending', waits_as, similarity, position
 
 
 def next_question(
-    desk: FrontDesk,
+    gateway: LocalGateway,
     *,
     decision_id: str | None = None,
     existing_id: str | None = None,
@@ -39,28 +39,28 @@ def next_question(
     each kind the least similar first. An answered pair does not return, even if its candidate still
     waits for another one. `skip` leaves out the first questions.
     """
-    desk.refresh()
-    waiting = _waiting(desk, [decision_id, existing_id, owner_id])
+    gateway.refresh()
+    waiting = _waiting(gateway, [decision_id, existing_id, owner_id])
     return next(islice(waiting, skip, None), None)
 
 
-def _waiting(desk: FrontDesk, about: Sequence[str | None]) -> Iterator[dict[str, Any]]:
+def _waiting(gateway: LocalGateway, about: Sequence[str | None]) -> Iterator[dict[str, Any]]:
     ledgers: dict[str, Ledger] = {}
-    for row in query(desk.projections, _NEXT, about):
+    for row in query(gateway.projections, _NEXT, about):
         owner = row["owner_id"]
         if owner not in ledgers:
-            ledgers[owner] = fold_owner(desk.log, owner)
+            ledgers[owner] = fold_owner(gateway.log, owner)
         pair = [ledgers[owner].entries[row[one]] for one in ("candidate_id", "existing_id")]
         if separation(ledgers[owner], pair[0], pair[1]) is None:
             yield row
 
 
-def question_about(desk: FrontDesk, decision_id: str, existing_id: str) -> dict[str, Any]:
+def question_about(gateway: LocalGateway, decision_id: str, existing_id: str) -> dict[str, Any]:
     """The question about a decision's pair. Raises RefusedError if it does not wait.
 
     A decision may have several waiting pairs; an answer concerns the pair that was shown.
     """
-    found = next_question(desk, decision_id=decision_id, existing_id=existing_id)
+    found = next_question(gateway, decision_id=decision_id, existing_id=existing_id)
     if found is None:
         pair = f"decision {decision_id} and candidate {existing_id}"
         raise RefusedError("not_waiting", f"nothing waits about {pair}: see `review next`")

@@ -14,8 +14,8 @@ from palimpsest.contracts.events import RANKS
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
-from palimpsest.desk import FrontDesk
 from palimpsest.judging import ReviewJudge
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.core.expand import EXACT
 from palimpsest.streams.core.ledger import Edge, Ledger
 from palimpsest.streams.core.moment import moment
@@ -57,7 +57,7 @@ class ReviewResult:
 
 
 async def review(
-    desk: FrontDesk, judge: ReviewJudge, *, progress: Progress, owner_id: str | None = None
+    gateway: LocalGateway, judge: ReviewJudge, *, progress: Progress, owner_id: str | None = None
 ) -> dict[str, Any]:
     """Review every rejection, or one owner's, that stands unreviewed.
 
@@ -66,14 +66,14 @@ async def review(
     text would live twice, is reported. Once the model is unavailable, no more requests are sent:
     the remaining decisions wait for the next run.
     """
-    owners = desk.owners(owner_id)
+    owners = gateway.owners(owner_id)
     result = ReviewResult()
     for number, owner in enumerate(owners):
         progress("reviewing", number / len(owners))
-        ledger = fold_owner(desk.log, owner)
+        ledger = fold_owner(gateway.log, owner)
         waiting = list(unreviewed(ledger))
         _confirm_exact(
-            desk, [edge for edge in waiting if edge.decision in EXACT], ledger.seen, result
+            gateway, [edge for edge in waiting if edge.decision in EXACT], ledger.seen, result
         )
         rejected = iter([edge for edge in waiting if edge.decision in REJECTIONS])
         while part := list(islice(rejected, BATCH_SIZE)):
@@ -81,7 +81,7 @@ async def review(
                 result.asked["unavailable"] += len(part)
                 continue
             verdicts = await judge.review([_pair(edge) for edge in part])
-            _carry_out(desk, part, verdicts, ledger, result)
+            _carry_out(gateway, part, verdicts, ledger, result)
         ledger.dissolve()
     return result.document()
 
@@ -102,15 +102,17 @@ def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
     return said is not None and not said.separated and RANKS[said.rank] >= RANKS["review"]
 
 
-def _confirm_exact(desk: FrontDesk, edges: Sequence[Edge], seen: int, result: ReviewResult) -> None:
+def _confirm_exact(
+    gateway: LocalGateway, edges: Sequence[Edge], seen: int, result: ReviewResult
+) -> None:
     requests = [_confirm(edge, None, seen) for edge in edges]
     for start in range(0, len(requests), BATCH_SIZE):
-        answers = desk.ask_each(requests[start : start + BATCH_SIZE])
+        answers = gateway.ask_each(requests[start : start + BATCH_SIZE])
         result.exact += sum(not isinstance(answer, RefusedError) for answer in answers)
 
 
 def _carry_out(
-    desk: FrontDesk,
+    gateway: LocalGateway,
     edges: Sequence[Edge],
     verdicts: Sequence[Verdict],
     ledger: Ledger,
@@ -123,7 +125,7 @@ def _carry_out(
             said.append((edge, _confirm(edge, verdict, ledger.seen)))
         elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):
             said.append((edge, _reverse(edge, verdict, ledger.seen)))
-    answers = desk.ask_each([request for _, request in said])
+    answers = gateway.ask_each([request for _, request in said])
     for (edge, request), answer in zip(said, answers, strict=True):
         _add_answer(edge, request, answer, result)
 

@@ -14,7 +14,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from palimpsest import exchange, review_queue, viewing
 from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
-from palimpsest.cluster_desk import ClusterDesk, log_that_follows
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
@@ -41,7 +40,6 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.deduping import dedupe
-from palimpsest.desk import FrontDesk, Wait
 from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
@@ -52,6 +50,8 @@ from palimpsest.ingesting import (
     to_inputs,
 )
 from palimpsest.judging import JudgeOnDemand
+from palimpsest.kafka_gateway import KafkaGateway, log_that_follows
+from palimpsest.local_gateway import LocalGateway, Wait
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.reviewing import review
 from palimpsest.streams.cluster.connection import Connection
@@ -166,26 +166,26 @@ class Palimpsest:
 
         if cluster is not None:
             log = log_that_follows(folder, needed=not create)
-            return cls(folder, ClusterDesk(folder, log, wanted, embedder, cluster))
+            return cls(folder, KafkaGateway(folder, log, wanted, embedder, cluster))
         if create:
             exchange.make_folder(folder)
         log = (Log.create if create else Log.open)(folder / LOG_FILE, shared=True)
-        return cls(folder, FrontDesk(folder, log, wanted, embedder, wait))
+        return cls(folder, LocalGateway(folder, log, wanted, embedder, wait))
 
-    def __init__(self, folder: Path, desk: FrontDesk) -> None:
+    def __init__(self, folder: Path, gateway: LocalGateway) -> None:
         self.folder = folder
         self.turn = Turn()
-        self._door = desk
+        self._unchecked = gateway
 
     @property
-    def _desk(self) -> FrontDesk:
+    def _gateway(self) -> LocalGateway:
         self.turn.require()
-        return self._door
+        return self._unchecked
 
     @property
-    def desk(self) -> FrontDesk:
-        """The door to the store, for what works beside the facade."""
-        return self._desk
+    def gateway(self) -> LocalGateway:
+        """The gateway to the store, for what works beside the facade."""
+        return self._gateway
 
     def close(self) -> None:
         """End the threads and let the files go; later calls raise UsageError.
@@ -193,7 +193,7 @@ class Palimpsest:
         In a forked child nothing is done: they are the parent's.
         """
         if self.turn.end():
-            self._door.close()
+            self._unchecked.close()
 
     def __enter__(self) -> Self:
         self.turn.require()
@@ -222,7 +222,7 @@ class Palimpsest:
         rest goes on.
         """
         rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
-        return self._desk.submit(to_inputs(rows, source))
+        return self._gateway.submit(to_inputs(rows, source))
 
     def ingest(
         self,
@@ -240,7 +240,7 @@ class Palimpsest:
         do not. An interrupt ends it with what was done. WrongFileError, before anything is written,
         where the first hundred rows of a file are all wrong; `keep_going` reads it all the same.
         """
-        desk = self._desk
+        gateway = self._gateway
         paths = [files] if isinstance(files, str | Path) else files
         checked = check_files(
             [str(path) for path in paths],
@@ -249,15 +249,15 @@ class Palimpsest:
             form=form,
             keep_going=keep_going,
         )
-        return decide_on(desk, checked, progress)
+        return decide_on(gateway, checked, progress)
 
     def access(self, candidate_id: Id) -> JsonObject:
         """Note that the memory of a candidate was used."""
-        return self._desk.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
+        return self._gateway.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
     def end_session(self, owner_id: Name, session_id: Name) -> JsonObject:
         """Note that a session ended."""
-        return self._desk.ask(
+        return self._gateway.ask(
             SessionRequest(
                 request_id=fresh(),
                 request="end_session",
@@ -268,7 +268,7 @@ class Palimpsest:
 
     def compact_session(self, owner_id: Name, session_id: Name) -> JsonObject:
         """Note that a session's conversation was compacted: what it said may be recalled again."""
-        return self._desk.ask(
+        return self._gateway.ask(
             SessionRequest(
                 request_id=fresh(),
                 request="compact",
@@ -284,7 +284,7 @@ class Palimpsest:
         mapping: Mapping[str, str] | None = None,
     ) -> Summary:
         """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
-        return retry_letters(self._desk, letter_ids, mapping)
+        return retry_letters(self._gateway, letter_ids, mapping)
 
     # -- one statement of a person -----------------------------------------------------------------
 
@@ -300,22 +300,24 @@ class Palimpsest:
 
         Raises RefusedError, with the path, where a person said otherwise.
         """
-        return self._desk.ask(MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said))
+        return self._gateway.ask(MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said))
 
     def separate(self, a: Id, b: Id, **said: Unpack[Said]) -> JsonObject:
         """Say that two candidates are not the same: nothing automatic joins them any more."""
-        return self._desk.ask(SeparateRequest(request_id=fresh(), a=a, b=b, **said))
+        return self._gateway.ask(SeparateRequest(request_id=fresh(), a=a, b=b, **said))
 
     def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> JsonObject:
         """Take back the latest word that two candidates are not the same.
 
         RefusedError where nobody has said so.
         """
-        return self._desk.ask(WithdrawRequest(request_id=fresh(), a=a, b=b, **said))
+        return self._gateway.ask(WithdrawRequest(request_id=fresh(), a=a, b=b, **said))
 
     def confirm(self, decision_id: Id, **said: Unpack[Said]) -> JsonObject:
         """Agree with a decision."""
-        return self._desk.ask(ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said))
+        return self._gateway.ask(
+            ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said)
+        )
 
     def unmerge(
         self,
@@ -364,7 +366,7 @@ class Palimpsest:
         return self._do(request, dry_run)
 
     def _do(self, request: AnyRequest, dry_run: bool) -> JsonObject:
-        return self._desk.dry_run(request) if dry_run else self._desk.ask(request)
+        return self._gateway.dry_run(request) if dry_run else self._gateway.ask(request)
 
     # -- statements about many candidates ----------------------------------------------------------
 
@@ -408,7 +410,7 @@ class Palimpsest:
         A pair of texts, and what was decided about it; `skip` leaves out the first so many, which
         the person cannot tell.
         """
-        return review_queue.next_question(self._desk, owner_id=owner_id, skip=skip)
+        return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
 
     def review_same(
         self,
@@ -422,14 +424,14 @@ class Palimpsest:
 
         A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
         """
-        row = review_queue.question_about(self._desk, decision_id, existing_id)
+        row = review_queue.question_about(self._gateway, decision_id, existing_id)
         said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
         request: AnyRequest = (
             MergeRequest(**said, a=row["existing_id"], b=row["candidate_id"])
             if row["waits_as"] == "pending"
             else ConfirmRequest(**said, decision_id=decision_id)
         )
-        return self._desk.ask(request)
+        return self._gateway.ask(request)
 
     def review_different(
         self,
@@ -440,14 +442,14 @@ class Palimpsest:
         because: str | None = None,
     ) -> JsonObject:
         """A person says that it is not: a pending pair is separated, a join taken out."""
-        row = review_queue.question_about(self._desk, decision_id, existing_id)
+        row = review_queue.question_about(self._gateway, decision_id, existing_id)
         said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
         request: AnyRequest = (
             SeparateRequest(**said, a=row["existing_id"], b=row["candidate_id"])
             if row["waits_as"] == "pending"
             else UnmergeRequest(**said, decision_id=decision_id)
         )
-        return self._desk.ask(request)
+        return self._gateway.ask(request)
 
     # -- batch runs and verdicts -------------------------------------------------------------------
 
@@ -469,7 +471,7 @@ class Palimpsest:
         async def run() -> dict[str, Any]:
             async with self._judge(judge, recorded=not dry_run) as asked:
                 done = await dedupe(
-                    self._desk, asked, owner_id=owner_id, dry_run=dry_run, progress=progress
+                    self._gateway, asked, owner_id=owner_id, dry_run=dry_run, progress=progress
                 )
                 return {**done, "cost": asked.cost()}
 
@@ -491,22 +493,22 @@ class Palimpsest:
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
-                done = await review(self._desk, asked, owner_id=owner_id, progress=progress)
+                done = await review(self._gateway, asked, owner_id=owner_id, progress=progress)
                 return {**done, "cost": asked.cost()}
 
         return _run(run())
 
     def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
-        rules = self._desk.policy_in_force().judge
+        rules = self._gateway.policy_in_force().judge
         return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[JsonObject | RefusedError]:
         """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""
-        return self._desk.ask_each(requests)
+        return self._gateway.ask_each(requests)
 
     def compose(self, request: ComposeRequest) -> JsonObject:
         """Bring a text composed anew for a memory that needs one."""
-        return self._desk.ask(request)
+        return self._gateway.ask(request)
 
     # -- reads -------------------------------------------------------------------------------------
 
@@ -527,7 +529,7 @@ class Palimpsest:
         conversation was last compacted are left out.
         """
         return viewing.recall(
-            self._desk,
+            self._gateway,
             owner_id,
             query,
             k=k,
@@ -541,18 +543,18 @@ class Palimpsest:
 
         `as_of` a position of the log, or a time, counts what there was then.
         """
-        return viewing.status(self._desk, as_of)
+        return viewing.status(self._gateway, as_of)
 
     def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """A memory with every member, its join and its evidence; any member's id will do.
 
         `timeline` is what was said of its members; `as_of` a position or a time, as it was then.
         """
-        return viewing.show(self._desk, memory_id, as_of)
+        return viewing.show(self._gateway, memory_id, as_of)
 
     def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """A candidate with its decision, its evidence, its timeline and the memory it is in."""
-        return viewing.show_candidate(self._desk, candidate_id, as_of)
+        return viewing.show_candidate(self._gateway, candidate_id, as_of)
 
     def decisions(
         self,
@@ -565,12 +567,17 @@ class Palimpsest:
     ) -> list[dict[str, Any]]:
         """The latest decisions that match, newest last; `as_of` a position or a time."""
         return viewing.decisions(
-            self._desk, owner_id=owner_id, decision=decision, since=since, limit=limit, as_of=as_of
+            self._gateway,
+            owner_id=owner_id,
+            decision=decision,
+            since=since,
+            limit=limit,
+            as_of=as_of,
         )
 
     def owners_of_session(self, session_id: Name) -> list[str]:
         """Who has spoken in a session: most often one owner."""
-        return viewing.owners_of_session(self._desk, session_id)
+        return viewing.owners_of_session(self._gateway, session_id)
 
     def sql(
         self, query: Words, parameters: Sequence[object] | Mapping[str, object] = ()
@@ -580,17 +587,17 @@ class Palimpsest:
         `parameters` are a list for the query's `?`, or a dict for its `$name`. Of columns with the
         same name, the second is called `name_1`. Raises UsageError for a bad query.
         """
-        return viewing.sql(self._desk, query, parameters)
+        return viewing.sql(self._gateway, query, parameters)
 
     @property
     def sql_file(self) -> Path:
         """The DuckDB file of views that analysts open, from any process at any time."""
-        return viewing.sql_file(self._desk)
+        return viewing.sql_file(self._gateway)
 
     @property
     def position(self) -> int:
         """The log's last position: everything that calls have written is durable up to it."""
-        return self._desk.log.head()
+        return self._gateway.log.head()
 
     def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
         """Return when what is read here shows the log up to a position that a writer named.
@@ -598,34 +605,34 @@ class Palimpsest:
         A store's own calls see what it wrote; this is for another process, which is told of a
         `position`. TransientError where it is not there after `timeout` seconds.
         """
-        self._desk.wait_for(position, timeout)
+        self._gateway.wait_for(position, timeout)
 
     def behind(self) -> int | None:
         """How many records of the decisions the store is behind the cluster that is named.
 
         None where none is, where the store follows none, or where no broker tells.
         """
-        return self._desk.behind()
+        return self._gateway.behind()
 
     def dead_letters(self, state: LetterState | None = None) -> list[dict[str, Any]]:
         """What could not be read, without its bytes."""
-        return exchange.dead_letters(self._desk, state)
+        return exchange.dead_letters(self._gateway, state)
 
     def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
         """One of them, with its bytes as they came."""
-        return exchange.dead_letter(self._desk, letter_id)
+        return exchange.dead_letter(self._gateway, letter_id)
 
     # -- policy, projections and the log -----------------------------------------------------------
 
     @property
     def policy(self) -> Policy:
         """The policy in force."""
-        return self._desk.policy_in_force()
+        return self._gateway.policy_in_force()
 
     def set_policy(self, policy: Policy, *, actor: str | None = None) -> JsonObject:
         """Put a policy in force from here on; what was decided stays."""
         rules = policy.model_dump(mode="json")
-        return self._desk.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
+        return self._gateway.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
 
     def rebuild(
         self,
@@ -633,15 +640,15 @@ class Palimpsest:
         progress: Callable[[str, float], None] | None = None,
     ) -> dict[str, Any]:
         """Make projections anew from the log, beside the live ones, and swap them in."""
-        return self._desk.rebuild(which, progress)
+        return self._gateway.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:
         """Fold the log and compare it with everything that the projections hold."""
-        return self._desk.verify(progress)
+        return self._gateway.verify(progress)
 
     def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
         """Write the log as CloudEvents lines, byte for byte; return how many."""
-        return exchange.export_log(self._desk, Path(file), progress)
+        return exchange.export_log(self._gateway, Path(file), progress)
 
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:

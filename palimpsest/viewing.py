@@ -13,9 +13,9 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
-from palimpsest.desk import FrontDesk
 from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
 from palimpsest.projections.recall import recall as recall_now
 from palimpsest.projections.recall import recall_as_of
@@ -28,7 +28,7 @@ from palimpsest.streams.log.as_of import AsOf, position_as_of
 
 
 def recall(
-    desk: FrontDesk,
+    gateway: LocalGateway,
     owner_id: str,
     question: str,
     *,
@@ -42,42 +42,42 @@ def recall(
     They come from the owner's ledger, or from LanceDB for a large owner who is not in memory. Those
     that only the session said since its last compaction are left out.
     """
-    position = None if as_of is None else position_as_of(desk.log, as_of, owner_id)
-    embedding = desk.embedder().embed_now(question)
+    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
+    embedding = gateway.embedder().embed_now(question)
     vector = embedding.vector.astype(np.float32)
     if position is not None:
-        then = recall_as_of(desk.log, owner_id, vector, k, namespace, position, session_id)
+        then = recall_as_of(gateway.log, owner_id, vector, k, namespace, position, session_id)
         return [dict(found) for found in then]
-    ledger = desk.ledger(owner_id)
-    kept = desk.recollections.of(ledger, vector) if ledger is not None else None
+    ledger = gateway.ledger(owner_id)
+    kept = gateway.recollections.of(ledger, vector) if ledger is not None else None
     if kept is not None:
         return [dict(found) for found in kept.recall(vector, k, namespace, session_id)]
-    desk.refresh()
+    gateway.refresh()
     own: list[str] = []
     if session_id is not None:
-        compacted = desk.log.compacted_at(owner_id, session_id)
-        own = own_memories(desk.projections, owner_id, session_id, compacted)
-    now = recall_now(desk.projections, owner_id, vector, k, namespace, without=own)
+        compacted = gateway.log.compacted_at(owner_id, session_id)
+        own = own_memories(gateway.projections, owner_id, session_id, compacted)
+    now = recall_now(gateway.projections, owner_id, vector, k, namespace, without=own)
     return [dict(found) for found in now]
 
 
-def owners_of_session(desk: FrontDesk, session_id: str) -> list[str]:
+def owners_of_session(gateway: LocalGateway, session_id: str) -> list[str]:
     """The owners of candidates of a session."""
-    desk.refresh()
+    gateway.refresh()
     text = "SELECT DISTINCT owner_id FROM candidates WHERE session_id = ? ORDER BY 1"
-    return [row["owner_id"] for row in query(desk.projections, text, [session_id])]
+    return [row["owner_id"] for row in query(gateway.projections, text, [session_id])]
 
 
-def sql_file(desk: FrontDesk) -> Path:
+def sql_file(gateway: LocalGateway) -> Path:
     """The file of views, there and up to date unless another process is writing."""
-    desk.refresh()
-    return views_file(desk.projections)
+    gateway.refresh()
+    return views_file(gateway.projections)
 
 
-def sql(desk: FrontDesk, text: str, parameters: Parameters) -> list[dict[str, Any]]:
+def sql(gateway: LocalGateway, text: str, parameters: Parameters) -> list[dict[str, Any]]:
     """Rows of a read-only query over the views."""
-    desk.refresh()
-    return query(desk.projections, text, parameters)
+    gateway.refresh()
+    return query(gateway.projections, text, parameters)
 
 
 _COUNTS = """
@@ -94,33 +94,33 @@ FROM judge_cost
 """
 
 
-def status(desk: FrontDesk, as_of: AsOf | None = None) -> dict[str, Any]:
+def status(gateway: LocalGateway, as_of: AsOf | None = None) -> dict[str, Any]:
     """Counts by the analysts' views, the log's position and each projection's lag behind it."""
-    desk.refresh()
+    gateway.refresh()
     if as_of is not None:
-        return status_as_of(desk, position_as_of(desk.log, as_of))
+        return status_as_of(gateway, position_as_of(gateway.log, as_of))
     asked = ((text, ()) for text in (_COUNTS, _BY_KIND, _PENDING, _JUDGED))
-    [counts], by_kind, [pending], [judged] = queries(desk.projections, *asked)
+    [counts], by_kind, [pending], [judged] = queries(gateway.projections, *asked)
     kinds = {row["decision"]: row["n"] for row in by_kind}
-    position = desk.log.head()
-    policy = desk.policy_in_force()
+    position = gateway.log.head()
+    policy = gateway.policy_in_force()
     return {
         **counts,
         "pending": pending["n"],
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
-        "judge": {"waiting": desk.log.verifications.count(), **_rounded(judged)},
+        "judge": {"waiting": gateway.log.verifications.count(), **_rounded(judged)},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash},
-        "lag": {name: position - at for name, at in desk.positions().items()},
-        "behind": desk.behind(),
+        "lag": {name: position - at for name, at in gateway.positions().items()},
+        "behind": gateway.behind(),
     }
 
 
-def status_as_of(desk: FrontDesk, position: int) -> dict[str, Any]:
+def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
     """What `status` said when the log's head was `position`; nothing lagged behind it."""
-    counts, kinds, judged = counts_as_of(desk, position)
-    policy = policy_as_of(desk, position)
+    counts, kinds, judged = counts_as_of(gateway, position)
+    policy = policy_as_of(gateway, position)
     return {
         "candidates": counts.candidates,
         "memories": counts.memories,
@@ -131,7 +131,7 @@ def status_as_of(desk: FrontDesk, position: int) -> dict[str, Any]:
         "judge": {"waiting": counts.waiting, **_rounded(judged)},
         "position": position,
         "policy": {"name": policy.name, "hash": policy.hash},
-        "lag": dict.fromkeys(desk.positions(), 0),
+        "lag": dict.fromkeys(gateway.positions(), 0),
         "behind": None,
     }
 
@@ -142,7 +142,7 @@ def _rounded(judged: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decisions(
-    desk: FrontDesk,
+    gateway: LocalGateway,
     *,
     owner_id: str | None,
     decision: str | None,
@@ -151,8 +151,8 @@ def decisions(
     as_of: AsOf | None = None,
 ) -> list[dict[str, Any]]:
     """The latest decisions that match, newest last; as of a position, as they were then."""
-    desk.refresh()
-    position = None if as_of is None else position_as_of(desk.log, as_of, owner_id)
+    gateway.refresh()
+    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
     given = {
         "owner_id = ?": owner_id,
         "decision = ?": decision,
@@ -162,9 +162,9 @@ def decisions(
     wanted = {clause: value for clause, value in given.items() if value is not None}
     where = f"WHERE {' AND '.join(wanted)}" if wanted else ""
     text = f"SELECT * FROM decisions {where} ORDER BY position DESC LIMIT ?"  # noqa: S608
-    rows = query(desk.projections, text, [*wanted.values(), limit])
+    rows = query(gateway.projections, text, [*wanted.values(), limit])
     if position is not None:
-        rows = as_they_were(desk, rows, position)
+        rows = as_they_were(gateway, rows, position)
     return [row | {"decided_at": row["decided_at"].replace(tzinfo=UTC)} for row in rows[::-1]]
 
 
@@ -175,13 +175,13 @@ def _utc(moment: datetime | None) -> datetime | None:
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def show(desk: FrontDesk, member_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
+def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
     """The memory of a candidate, every member with the join that brought it in.
 
     Its metadata is that of the living member that happened last, its intensity the highest of them.
     The `timeline` has what was said of its members since they were admitted.
     """
-    ledger, timeline = _told_of(desk, member_id, as_of)
+    ledger, timeline = _told_of(gateway, member_id, as_of)
     entry = ledger.entries[member_id]
     memory, total = entry.memory, Total.of(entry.memory)
     return {
@@ -193,19 +193,21 @@ def show(desk: FrontDesk, member_id: str, as_of: AsOf | None = None) -> dict[str
         "needs_composition": memory.face.needs_composition,
         "metadata": dict(total.metadata),
         "intensity": total.intensity,
-        "members": [_member(desk, member) for member in memory.members],
+        "members": [_member(gateway, member) for member in memory.members],
         "timeline": timeline.of({member.id for member in memory.members}),
     }
 
 
-def _told_of(desk: FrontDesk, candidate_id: str, as_of: AsOf | None) -> tuple[Ledger, Timeline]:
+def _told_of(
+    gateway: LocalGateway, candidate_id: str, as_of: AsOf | None
+) -> tuple[Ledger, Timeline]:
     """The ledger of a candidate's owner, and what was said of the owner's candidates till then."""
-    owner_id = desk.log.owner_of(decision_id_of_or_none(candidate_id))
+    owner_id = gateway.log.owner_of(decision_id_of_or_none(candidate_id))
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
-    position = None if as_of is None else position_as_of(desk.log, as_of, owner_id)
+    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
     ledger, timeline = Ledger(owner_id), Timeline()
-    for recorded in desk.log.of_owner(owner_id, upto=position):
+    for recorded in gateway.log.of_owner(owner_id, upto=position):
         evolve(ledger, recorded.event)
         timeline.note(recorded)
     if candidate_id not in ledger.entries:
@@ -223,9 +225,9 @@ def decision_id_of_or_none(candidate_id: str) -> str:
         return candidate_id
 
 
-def _member(desk: FrontDesk, entry: Entry) -> dict[str, Any]:
+def _member(gateway: LocalGateway, entry: Entry) -> dict[str, Any]:
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
-    evidence = _evidence(desk, edge.id if edge else entry.decision_id)
+    evidence = _evidence(gateway, edge.id if edge else entry.decision_id)
     neighbour = _looked_at(evidence, edge)
     return {
         "candidate_id": entry.id,
@@ -253,8 +255,8 @@ def _member(desk: FrontDesk, entry: Entry) -> dict[str, Any]:
     }
 
 
-def _evidence(desk: FrontDesk, decision_id: str) -> Evidence | None:
-    recorded = desk.log.find(decision_id)
+def _evidence(gateway: LocalGateway, decision_id: str) -> Evidence | None:
+    recorded = gateway.log.find(decision_id)
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
         return event.data.evidence
@@ -267,14 +269,16 @@ def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
     return next((n for n in evidence.neighbours if n.candidate_id == edge.older.id), None)
 
 
-def show_candidate(desk: FrontDesk, candidate_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
+def show_candidate(
+    gateway: LocalGateway, candidate_id: str, as_of: AsOf | None = None
+) -> dict[str, Any]:
     """A candidate, its decision with the evidence of the latest one, its joins and its memory.
 
     The `timeline` has what was said of it since.
     """
-    ledger, timeline = _told_of(desk, candidate_id, as_of)
+    ledger, timeline = _told_of(gateway, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
-    evidence = _evidence(desk, entry.asked_by or entry.decision_id)
+    evidence = _evidence(gateway, entry.asked_by or entry.decision_id)
     return {
         **entry.fields.model_dump(mode="json"),
         "candidate_id": entry.id,
@@ -286,7 +290,9 @@ def show_candidate(desk: FrontDesk, candidate_id: str, as_of: AsOf | None = None
         "decided_at": entry.decided_at.isoformat(),
         "living": entry.living,
         "pending": entry.pending,
-        "evidence": explained(evidence, entry, ledger, desk.log.policies()) if evidence else None,
+        "evidence": explained(evidence, entry, ledger, gateway.log.policies())
+        if evidence
+        else None,
         "joins": [
             {
                 "decision_id": edge.id,

@@ -43,7 +43,7 @@ def show(
 
     call = invocation(context)
     with call.store() as store:
-        about, original = store.dead_letter(full_id(store.desk, letter, "letter"))
+        about, original = store.dead_letter(full_id(store.gateway, letter, "letter"))
     if raw:
         typer.get_binary_stream("stdout").write(original)
         return
@@ -67,6 +67,6 @@ def retry(
     call = invocation(context)
     mapping = parse_renames(renames)
     with call.store() as store:
-        wanted = [full_id(store.desk, one, "letter") for one in chosen or ()]
+        wanted = [full_id(store.gateway, one, "letter") for one in chosen or ()]
         summary: Any = store.retry_dead_letters(wanted or None, mapping=mapping)
     print_summary(call.output, summary)

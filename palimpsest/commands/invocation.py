@@ -70,7 +70,7 @@ class Invocation:
 
     def require_owner(self, store: Palimpsest, owner: str | None) -> None:
         """End with exit status 1 where an owner is named who has no memories."""
-        if owner is not None and not store.desk.owners(owner):
+        if owner is not None and not store.gateway.owners(owner):
             self.output.problem(f"there is no owner {visible(owner)} in this store")
             raise typer.Exit(1)
 

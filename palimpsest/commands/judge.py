@@ -27,7 +27,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.interrupts import stop_event
 
 if TYPE_CHECKING:
-    from palimpsest.desk import FrontDesk
+    from palimpsest.local_gateway import LocalGateway
     from palimpsest.store import Palimpsest
     from palimpsest.streams.judge.batching import Batcher
     from palimpsest.streams.judge.worker import Questions, Tally
@@ -180,17 +180,17 @@ def _progress(
 async def _store_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
     from palimpsest.store_questions import StoreQuestions
 
-    def open_desk() -> FrontDesk:
-        """The desk of the store, on the thread that will use it."""
+    def open_gateway() -> LocalGateway:
+        """The gateway of the store, on the thread that will use it."""
         from palimpsest.store import Palimpsest
 
         settings = call.settings
         store = Palimpsest.open(
             settings.store, create=False, cluster=settings.kafka, **settings.opening()
         )
-        return store.desk
+        return store.gateway
 
-    return await stack.enter_async_context(StoreQuestions(open_desk))
+    return await stack.enter_async_context(StoreQuestions(open_gateway))
 
 
 async def _topic_questions(call: Invocation, stack: AsyncExitStack) -> Questions:
@@ -402,5 +402,5 @@ def _pair(store: Palimpsest, decision: str, existing: str) -> tuple[str, str]:
     """The pair's ids, whole."""
     from palimpsest.naming import full_id
 
-    desk = store.desk
-    return full_id(desk, decision, "decision"), full_id(desk, existing, "candidate")
+    gateway = store.gateway
+    return full_id(gateway, decision, "decision"), full_id(gateway, existing, "candidate")

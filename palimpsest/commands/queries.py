@@ -83,7 +83,7 @@ def show(
         raise typer.BadParameter("name a memory, or a candidate with --candidate")
     with call.store() as store:
         call.warn_if_behind(store)
-        what = named(store.desk, candidate or memory or "")
+        what = named(store.gateway, candidate or memory or "")
         if candidate is not None or what.kind == "decision":
             found = store.show_candidate(what.candidate_id, as_of=as_of)
             call.output.answer(found, lambda: rendering.candidate_tree(found))

@@ -83,9 +83,9 @@ def unmerge_one(
     from palimpsest.naming import full_id, named
 
     with call.store() as store:
-        what = named(store.desk, typed)
+        what = named(store.gateway, typed)
         if kind is not None:
-            found = full_id(store.desk, typed, "decision" if kind == "decision" else "candidate")
+            found = full_id(store.gateway, typed, "decision" if kind == "decision" else "candidate")
             what = what._replace(kind=kind, id=found)
         elif what.kind == "memory" and not (yes or how["dry_run"]):
             _confirm_memory(call, store, what.id)
@@ -104,7 +104,7 @@ def _confirm_memory(call: Invocation, store: Palimpsest, memory_id: str) -> None
     """Ask before a whole memory is taken apart: its id is also the id of one candidate."""
     from palimpsest.naming import members
 
-    count = members(store.desk, memory_id)
+    count = members(store.gateway, memory_id)
     if count == 2:  # one join, which is meant either way
         return
     what = f"{memory_id} names a memory of {count:,} candidates"
@@ -249,7 +249,7 @@ def _reinstate_one(
 
     with call.store() as store:
         actor = call.settings.actor
-        decision_id = full_id(store.desk, decision_id, "decision")
+        decision_id = full_id(store.gateway, decision_id, "decision")
         answer = store.reinstate(decision_id, dry_run=dry_run, actor=actor, because=because)
     call.output.answer(answer, lambda: rendering.reinstated(answer, dry_run=dry_run))
 
@@ -343,7 +343,7 @@ def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
 
     if selection.candidate_id is None:
         return selection
-    whole = full_id(store.desk, selection.candidate_id, "candidate")
+    whole = full_id(store.gateway, selection.candidate_id, "candidate")
     return selection.model_copy(update={"candidate_id": whole})
 
 

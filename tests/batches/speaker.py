@@ -57,12 +57,12 @@ class Speaker:
 
     def has(self, candidate_id: str) -> bool:
         """Whether the store's log has the decision on a candidate."""
-        return self.store.desk.log.find(decision_id_of(candidate_id)) is not None
+        return self.store.gateway.log.find(decision_id_of(candidate_id)) is not None
 
     def _is_shown(self) -> bool:
-        desk = self.store.desk
-        desk.refresh()
-        return min(desk.positions().values()) == desk.log.head()
+        gateway = self.store.gateway
+        gateway.refresh()
+        return min(gateway.positions().values()) == gateway.log.head()
 
     def rows(self, view: str, columns: str = "*", where: str = "true") -> list[dict[str, Any]]:
         """Rows of a view about this owner."""
@@ -79,7 +79,7 @@ class Speaker:
 
     def waiting(self) -> list[Waiting]:
         """What the verifier will be asked about."""
-        waiting = self.store.desk.log.verifications.waiting(10_000)
+        waiting = self.store.gateway.log.verifications.waiting(10_000)
         return [one for one in waiting if one.owner_id == self.name]
 
     def recall(self, question: str, session_id: str) -> list[str]:

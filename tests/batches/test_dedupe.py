@@ -177,8 +177,8 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
 ) -> None:
     first, _, *_ = ada.say(*ONE_WORD_MORE, *TWINS)
     ada.under(STORE_TIME)
-    desk = ada.store.desk
-    asked = desk.ask
+    gateway = ada.store.gateway
+    asked = gateway.ask
 
     def ask_each(_requests: list[AnyRequest]) -> None:
         raise TransientError("no answer in time")
@@ -188,8 +188,8 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
             raise RefusedError("not_living", "one of the pair is retracted")
         return asked(request)
 
-    monkeypatch.setattr(desk, "ask_each", ask_each)
-    monkeypatch.setattr(desk, "ask", ask)
+    monkeypatch.setattr(gateway, "ask_each", ask_each)
+    monkeypatch.setattr(gateway, "ask", ask)
     answer = run(ada, asking)
     assert [one["reason"] for one in answer["refused"]] == ["not_living"]
     assert len(answer["joined"]) == 1

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from infra.broker import free_port
-from palimpsest import cluster_desk, store
+from palimpsest import kafka_gateway, store
 from palimpsest.commands import invocation
 from palimpsest.commands.cluster import worker_folder
 from palimpsest.contracts.events import PolicySet
@@ -182,7 +182,7 @@ def _page(port: int, name: str) -> str:
 def _unmerge_that_nobody_follows(
     shell: Shell, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_desk, "FOLLOWING_SECONDS", 0.2)
+    monkeypatch.setattr(kafka_gateway, "FOLLOWING_SECONDS", 0.2)
     joins = shell.asked("sql", "FROM joins WHERE standing AND decision <> 'hash_exact'")
     done = shell.asked("unmerge", "--decision", joins[0]["decision_id"])
     assert len(done["reversed"]) == 1
@@ -306,6 +306,6 @@ def _move_back(shell: Shell, lines: list[bytes]) -> None:
 def test_without_the_extra_it_says_what_to_install(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_desk, "find_spec", lambda _name: None)
+    monkeypatch.setattr(kafka_gateway, "find_spec", lambda _name: None)
     missing = shell.error(2, "ingest", "-", stdin=rows("Ada sings."))
     assert "palimpsest-memory[cluster]" in missing["detail"]

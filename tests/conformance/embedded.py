@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.requests import AnyRequest
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
 from palimpsest.streams.embedder import Embedder
@@ -27,7 +27,7 @@ MEMORIES = "SELECT memory_id, face, members FROM memories WHERE owner_id = ? ORD
 
 
 class EmbeddedRuntime:
-    """A front desk with its writing session; a restart opens another on the same folder.
+    """A front gateway with its writing session; a restart opens another on the same folder.
 
     `history` is a log from elsewhere, that is imported first.
     """
@@ -37,18 +37,18 @@ class EmbeddedRuntime:
         if history:
             with Log.create(folder / LOG_FILE) as log:
                 import_lines(log, history)
-        self._desk = self._opened()
+        self._gateway = self._opened()
 
-    def _opened(self) -> FrontDesk:
+    def _opened(self) -> LocalGateway:
         log = Log.create(self._folder / LOG_FILE)
         policy = load_policy("standard")
-        return FrontDesk(self._folder, log, policy, lambda: Embedder(StubEngine()))
+        return LocalGateway(self._folder, log, policy, lambda: Embedder(StubEngine()))
 
     def submit(self, rows: Sequence[bytes]) -> list[Mapping[str, Any]]:
-        return [asdict(outcome) for outcome in self._desk.submit(inputs(rows))]
+        return [asdict(outcome) for outcome in self._gateway.submit(inputs(rows))]
 
     def ask(self, request: AnyRequest) -> Mapping[str, Any]:
-        return self._desk.ask(request)
+        return self._gateway.ask(request)
 
     def verify(self, judge: PairJudge) -> Tally:
         async def run() -> Tally:
@@ -58,24 +58,24 @@ class EmbeddedRuntime:
         return asyncio.run(run())
 
     def dry_run(self, request: AnyRequest) -> Mapping[str, Any]:
-        return self._desk.dry_run(request)
+        return self._gateway.dry_run(request)
 
     def log(self) -> list[bytes]:
-        return [line for _, line in self._desk.log.lines()]
+        return [line for _, line in self._gateway.log.lines()]
 
     def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
         from palimpsest.projections.analysts import query
 
-        self._desk.refresh()
-        return [*query(self._desk.projections, MEMORIES, [owner_id])]
+        self._gateway.refresh()
+        return [*query(self._gateway.projections, MEMORIES, [owner_id])]
 
     def letters(self) -> list[bytes]:
-        letters = DeadLetters(self._desk.log)
+        letters = DeadLetters(self._gateway.log)
         return [letters.original(letter.id) or b"" for letter in letters.letters()]
 
     def restart(self) -> None:
-        self._desk.close()
-        self._desk = self._opened()
+        self._gateway.close()
+        self._gateway = self._opened()
 
     def close(self) -> None:
-        self._desk.close()
+        self._gateway.close()

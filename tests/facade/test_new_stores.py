@@ -9,8 +9,7 @@ from threading import Timer
 
 import pytest
 
-from palimpsest import Palimpsest, StoreError
-from palimpsest import desk as desks
+from palimpsest import Palimpsest, StoreError, local_gateway
 from palimpsest.contracts.errors import TransientError
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
@@ -98,7 +97,7 @@ def test_a_second_process_waits_for_the_views_of_a_new_store(tmp_path: Path, wha
 
 
 def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(local_gateway, "PATIENCE_SECONDS", 0.0)
     with (
         Palimpsest.open(tmp_path / "store") as second,
         WriterLock(tmp_path / "store"),
@@ -135,7 +134,7 @@ def test_after_a_failed_rebuild_all_goes_on(
     effect = failing(where)
     with Palimpsest.open(tmp_path / "store") as store:
         store.submit(ADA)
-        store._door._live.projector._effect = effect
+        store._gateway._live.projector._effect = effect
 
         def progress(what: str, _share: float) -> None:
             effect(what)

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, RefusedError
-from palimpsest import desk as desks
+from palimpsest import Palimpsest, RefusedError, local_gateway
 from palimpsest.contracts.requests import Selection
 from palimpsest.projections import recall as recalling
 from palimpsest.streams.embedded.lock import WriterLock
@@ -37,7 +36,7 @@ def agree(writer: Palimpsest, queries: tuple[str, ...]) -> None:
         pytest.MonkeyPatch.context() as patch,
         Palimpsest.open(writer.folder, create=False) as reader,
     ):
-        patch.setattr(desks, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
+        patch.setattr(local_gateway, "FOLDED_EVENTS", 0)  # whom the reader has not loaded is large
         reader.wait_for(writer.position)
         for owner in ("ann", "nobody"):
             for query in queries:

@@ -26,7 +26,7 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.demo_judge import JudgeServer
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.store_questions import StoreQuestions
 from palimpsest.streams.core.questions import settle_question
@@ -61,29 +61,29 @@ class Store:
     def __init__(self, folder: Path, policy: Policy | None = None) -> None:
         self.folder = folder
         self._policy = policy or load_policy("standard")
-        self.desk = self.opened()
+        self.gateway = self.opened()
 
-    def opened(self) -> FrontDesk:
+    def opened(self) -> LocalGateway:
         log = Log.create(self.folder / LOG_FILE)
-        return FrontDesk(self.folder, log, self._policy, lambda: Embedder(StubEngine()))
+        return LocalGateway(self.folder, log, self._policy, lambda: Embedder(StubEngine()))
 
     def say(self, *texts: str, owner: str = "ada") -> list[Outcome]:
         rows = [{"owner_id": owner, "text": text, "id": text, "source": "test"} for text in texts]
-        return self.desk.submit(inputs(rows))
+        return self.gateway.submit(inputs(rows))
 
     def ask(self, request: AnyRequest) -> None:
-        self.desk.ask(request)
+        self.gateway.ask(request)
 
     @property
     def waiting(self) -> int:
-        return self.desk.log.verifications.count()
+        return self.gateway.log.verifications.count()
 
     def settled(self) -> Counter[str]:
-        found = (one.event for one in self.desk.log.after(0, 10**6))
+        found = (one.event for one in self.gateway.log.after(0, 10**6))
         return Counter(event.data.decision for event in found if isinstance(event, Settled))
 
     def refused(self) -> list[str]:
-        found = (one.event for one in self.desk.log.after(0, 10**6))
+        found = (one.event for one in self.gateway.log.after(0, 10**6))
         return [event.data.reason for event in found if isinstance(event, Refused)]
 
     def verified(
@@ -133,10 +133,10 @@ def test_what_is_pending_is_settled_and_nothing_is_asked_twice(
     calls = server.calls
     assert calls > 0
     assert {outcome.result for outcome in store.say(*BOATS)} == {"known"}
-    store.desk.rebuild(("lancedb", "duckdb"), None)
+    store.gateway.rebuild(("lancedb", "duckdb"), None)
     joined = next(
         one.event.id
-        for one in store.desk.log.after(0, 10**6)
+        for one in store.gateway.log.after(0, 10**6)
         if isinstance(one.event, Settled) and one.event.data.candidate_id == second
     )
     store.ask(UnmergeRequest(request_id=fresh(), decision_id=joined))
@@ -253,8 +253,8 @@ def test_while_a_verdict_is_held_back_the_next_neighbour_is_not_asked_about(
     store.say(*BOATS[:2])
     store.verified(server)
     [newest] = store.say(BOATS[2])
-    ledger = fold_owner(store.desk.log, "ada")
-    question = settle_question(ledger, str(newest.candidate_id), store.desk.policy_in_force())
+    ledger = fold_owner(store.gateway.log, "ada")
+    question = settle_question(ledger, str(newest.candidate_id), store.gateway.policy_in_force())
     assert question is not None
     best, _next = (neighbour.side.candidate_id for neighbour in question.asked)
     chosen = Selection(candidate_id=best)

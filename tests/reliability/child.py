@@ -22,7 +22,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from palimpsest import cli, desk, store, store_questions
+from palimpsest import cli, local_gateway, store, store_questions
 from palimpsest.projections import compaction, duck, lance, projector
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded import pipeline
@@ -113,7 +113,7 @@ def live(plan: Plan) -> int:
     os.environ.update(plan.get("env", {}))
     effect = effect_of(plan)
     for kind in (Session, LiveProjections):
-        vars(desk)[kind.__name__] = partial(kind, effect=effect)
+        vars(local_gateway)[kind.__name__] = partial(kind, effect=effect)
     _watch_the_judge(effect)
     if "limit" in plan:
         _limit(plan["limit"])

@@ -11,7 +11,7 @@ import pytest
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.requests import CombineRequest
 from palimpsest.demo_judge import JudgeServer
-from palimpsest.desk import FrontDesk
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
@@ -34,11 +34,11 @@ def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("composed")
     unseeing = load_policy("standard").model_copy(update={"checks": (), "name": "unseeing"})
     log = Log.create(folder / LOG_FILE)
-    desk = FrontDesk(folder, log, unseeing, lambda: Embedder(StubEngine()))
+    gateway = LocalGateway(folder, log, unseeing, lambda: Embedder(StubEngine()))
     for owner in OWNERS:
         said = [{"owner_id": owner, "text": f"{owner} keeps {thing}"} for thing in THINGS]
         rows = [row | {"source": "leaving" if row is said[0] else "staying"} for row in said]
-        first, *others = [outcome.candidate_id or "" for outcome in desk.submit(inputs(rows))]
+        first, *others = [outcome.candidate_id or "" for outcome in gateway.submit(inputs(rows))]
         for count, other in enumerate(others, start=2):
             request = CombineRequest(
                 request_id=str(uuid4()),
@@ -50,8 +50,8 @@ def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 sources=(first, *others[: count - 1]),
                 evidence=Evidence(policy=unseeing.hash),
             )
-            desk.ask(request)
-    desk.close()
+            gateway.ask(request)
+    gateway.close()
     return folder
 
 

@@ -13,13 +13,13 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from palimpsest import desk as desks
+from palimpsest import local_gateway
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
 from palimpsest.contracts.requests import Selection
-from palimpsest.desk import FrontDesk, Wait
 from palimpsest.ingesting import to_inputs
+from palimpsest.local_gateway import LocalGateway, Wait
 from palimpsest.paths import LOG_FILE
 from palimpsest.projections.live import LiveProjections
 from palimpsest.store import Palimpsest
@@ -40,8 +40,10 @@ def opened(folder: Path, wait: Wait = "durable") -> Palimpsest:
     """The store with the stub engine, as one process has it."""
     folder.mkdir(exist_ok=True)
     log = Log.create(folder / LOG_FILE)
-    desk = FrontDesk(folder, log, load_policy("standard"), lambda: Embedder(StubEngine()), wait)
-    return Palimpsest(folder, desk)
+    gateway = LocalGateway(
+        folder, log, load_policy("standard"), lambda: Embedder(StubEngine()), wait
+    )
+    return Palimpsest(folder, gateway)
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def store(tmp_path: Path) -> Iterator[Palimpsest]:
 def with_effect(monkeypatch: pytest.MonkeyPatch, effect: Callable[[str], None]) -> None:
     """Have sessions that are opened from now on call this before each effect."""
     for kind in (Session, LiveProjections):
-        monkeypatch.setattr(desks, kind.__name__, partial(kind, effect=effect))
+        monkeypatch.setattr(local_gateway, kind.__name__, partial(kind, effect=effect))
 
 
 def interrupting(name: str, number: int) -> Callable[[str], None]:
@@ -95,14 +97,14 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
 ) -> None:
     """The session goes on to serve others before it lets the lock go."""
     with_effect(monkeypatch, interrupting("log:committed", 1))
-    with opened(tmp_path / "store") as store, store._desk.writing() as session:
+    with opened(tmp_path / "store") as store, store._gateway.writing() as session:
         assert session is not None
         with pytest.raises(KeyboardInterrupt):
             session.decide(to_inputs(rows(10), "test"))
         session.decide(to_inputs(rows(20), "test"))
-        store._desk.finish()
-        assert store._desk.positions() == dict.fromkeys(
-            ("lancedb", "duckdb"), store._desk.log.head()
+        store._gateway.finish()
+        assert store._gateway.positions() == dict.fromkeys(
+            ("lancedb", "duckdb"), store._gateway.log.head()
         )
         assert store.sql("SELECT count(*) AS n FROM decisions")[0]["n"] == 20
 
@@ -115,7 +117,7 @@ def test_a_store_that_is_open_twice_records_its_policy_once(tmp_path: Path) -> N
         other.submit(rows(9))
         early.wait_for(other.position)
         assert early.status()["candidates"] == 9
-        events = [recorded.event for recorded in early._desk.log.after(0)]
+        events = [recorded.event for recorded in early._gateway.log.after(0)]
         assert [isinstance(event, PolicySet) for event in events].count(True) == 1
         assert sound(early)
         assert sound(other)
@@ -140,7 +142,7 @@ def merge_request(request_id: str) -> bytes:
 
 def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimpsest) -> None:
     store.submit(rows(3))
-    inbox = Inbox(store._desk.log)
+    inbox = Inbox(store._gateway.log)
     broken = inbox.put("candidates", "inbox", b"not what we pack")
     unread = inbox.put("request", "inbox", b'{"request": "nothing"}')
     no_uuid = inbox.put("request", "inbox", merge_request("no uuid"))
@@ -162,7 +164,7 @@ def test_whoever_left_an_item_that_meets_a_bug_is_told(
 ) -> None:
     monkeypatch.setattr(sessions, "unpack", lambda _: 1 / 0)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        store._desk._sent((), {})
+        store._gateway._sent((), {})
 
 
 def test_a_retry_through_the_inbox_is_read_with_its_renames(store: Palimpsest) -> None:
@@ -195,7 +197,7 @@ def test_rows_of_a_pipe_that_pauses_are_decided_on_though_another_wrote_when_it_
         assert decided.wait(10), "the row was held back until more of them came"
 
     Timer(0.2, lock.release).start()
-    for _ in store._desk.stream(read(), {}):
+    for _ in store._gateway.stream(read(), {}):
         decided.set()
     assert store.status()["candidates"] == 1
 
@@ -212,7 +214,7 @@ def test_a_retry_reads_a_record_with_its_headers(
     body = b'{"owner_id": "ann", "text": "Ann sings."}'
     error = InvalidInputError("wrong_partition", "elsewhere")
     came = "7", body, error, "memory.candidates/0/1", datetime.now(UTC)
-    log = store._desk.log
+    log = store._gateway.log
     with log.transaction():
         size = len(body) + more
         DeadLetters(log).follow(NewDeadLetter(*came, digest(body), size, headers))
@@ -237,12 +239,12 @@ def test_answers_that_nobody_fetches_do_not_stay_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store", wait="visible") as store:
-        inbox = Inbox(store._desk.log)
+        inbox = Inbox(store._gateway.log)
         inbox.put("request", "inbox", b"whoever asked this dies")
         store.submit(rows(1))
         count = "SELECT count(*) FROM inbox"
         store.submit(rows(2))
-        assert store._desk.log.row(count) == (1,)
+        assert store._gateway.log.row(count) == (1,)
         monkeypatch.setattr(sessions, "KEPT", timedelta(0))
         store.submit(rows(3))
-        assert store._desk.log.row(count) == (0,)
+        assert store._gateway.log.row(count) == (0,)

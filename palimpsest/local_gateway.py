@@ -1,4 +1,4 @@
-"""Where a process brings what it wants written: to its own writer, or to whoever is writing."""
+"""Where a process brings what it wants written: to its own writer, or to the one that writes."""
 
 from __future__ import annotations
 
@@ -62,25 +62,25 @@ AWAITED = 500
 
 Wait = Literal["durable", "visible"]
 """When a call that writes returns: once it cannot be lost, or once every reader sees it, too."""
-_unfinished: set[FrontDesk] = set()
+_unfinished: set[LocalGateway] = set()
 """Whose calls have returned and whose projections are still being written."""
 
 
 @atexit.register
 def _finish() -> None:
     """Who exits without closing its stores leaves nothing to be projected by the next process."""
-    for desk in [*_unfinished]:
+    for gateway in [*_unfinished]:
         try:
-            desk.finish()
+            gateway.finish()
         except PalimpsestError as error:
-            _log.warning("%s: the next process that opens it repairs it: %s", desk.folder, error)
+            _log.warning("%s: the next process that opens it repairs it: %s", gateway.folder, error)
 
 
 os.register_at_fork(after_in_child=_unfinished.clear)
 
 
-class FrontDesk:
-    """One process's door to a store: the lock, the inbox, and the writing session behind them."""
+class LocalGateway:
+    """One process's gateway to a store: the lock, the inbox, and the session behind them."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The door to a cluster: whom it asks, and that it waits for what every request did."""
+"""The gateway to a cluster: whom it asks, and that it waits for what every request did."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from uuid import uuid4
 import pytest
 
 from infra.broker import free_port
-from palimpsest import Palimpsest, cluster_desk, store
-from palimpsest.cluster_desk import ClusterDesk, events_of
+from palimpsest import Palimpsest, kafka_gateway, store
 from palimpsest.contracts.answers import Answer, Done, Refused
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
 from palimpsest.contracts.evidence import Evidence, Verdict
@@ -41,8 +40,9 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
-from palimpsest.desk import FrontDesk
 from palimpsest.ingesting import to_inputs
+from palimpsest.kafka_gateway import KafkaGateway, events_of
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster import client
 from palimpsest.streams.cluster.client import Addressed
@@ -67,9 +67,9 @@ TEXTS = (
 class Workers:
     """Stands for the line to workers: carries requests out in the store that follows them."""
 
-    def __init__(self, desk: FrontDesk) -> None:
+    def __init__(self, gateway: LocalGateway) -> None:
         self.asked: list[Addressed] = []
-        self._desk = desk
+        self._gateway = gateway
 
     def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         self.asked += asked
@@ -77,7 +77,7 @@ class Workers:
 
     def _answer(self, request: AnyRequest) -> Answer:
         try:
-            return Done(self._desk.ask(request))
+            return Done(self._gateway.ask(request))
         except RefusedError as error:
             return Refused(error.reason, error.detail)
 
@@ -86,19 +86,19 @@ class Workers:
 
 
 class Asking:
-    """Asks a `ClusterDesk`, and checks of each answer that the store had it when it came."""
+    """Asks a `KafkaGateway`, and checks of each answer that the store had it when it came."""
 
-    def __init__(self, desk: ClusterDesk, workers: Workers) -> None:
-        self.desk = desk
+    def __init__(self, gateway: KafkaGateway, workers: Workers) -> None:
+        self.gateway = gateway
         self.workers = workers
         self.kinds: set[type[Request]] = set()
 
     def __call__(self, kind: type[Any], **words: Any) -> dict[str, Any]:
         request = kind(request_id=str(uuid4()), **words)
-        answer = self.desk.ask(request)
+        answer = self.gateway.ask(request)
         events = events_of(request, answer)
         assert events
-        assert all(self.desk.log.find(one) for one in events)
+        assert all(self.gateway.log.find(one) for one in events)
         self.kinds.add(kind)
         return answer
 
@@ -114,13 +114,13 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Palimpse
 def ask(
     opened: Palimpsest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> Iterator[Asking]:
-    monkeypatch.setattr(cluster_desk, "FOLLOWING_SECONDS", 0.0)
-    workers = Workers(opened.desk)
+    monkeypatch.setattr(kafka_gateway, "FOLLOWING_SECONDS", 0.0)
+    workers = Workers(opened.gateway)
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
-        assert isinstance(following.desk, ClusterDesk)
-        monkeypatch.setattr(following.desk, "_line", lambda: workers)
-        with caplog.at_level(logging.WARNING, cluster_desk.__name__):
-            yield Asking(following.desk, workers)
+        assert isinstance(following.gateway, KafkaGateway)
+        monkeypatch.setattr(following.gateway, "_line", lambda: workers)
+        with caplog.at_level(logging.WARNING, kafka_gateway.__name__):
+            yield Asking(following.gateway, workers)
     assert caplog.text == "", "what was done was shown"
 
 
@@ -139,8 +139,8 @@ def test_rows_of_a_pipe_that_pauses_are_published_at_once(
         assert published.wait(10), "the row was held back until more of them came"
 
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
-        monkeypatch.setattr(following.desk, "_line", lambda: Publishing(opened.desk))
-        outcomes = [one for window in following.desk.stream(read(), {}) for one in window]
+        monkeypatch.setattr(following.gateway, "_line", lambda: Publishing(opened.gateway))
+        outcomes = [one for window in following.gateway.stream(read(), {}) for one in window]
     assert [one.result for one in outcomes] == ["published"]
 
 
@@ -190,13 +190,13 @@ def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> Non
     [one] = opened.submit({"owner_id": "ada", "text": TEXTS[0]})
     request = AccessRequest(request_id=str(uuid4()), candidate_id=str(one.candidate_id))
     nobody = request.model_copy(update={"candidate_id": "nobody", "request_id": str(uuid4())})
-    done, refused = ask.desk.ask_each([request, nobody])
+    done, refused = ask.gateway.ask_each([request, nobody])
     assert not isinstance(done, RefusedError)
     assert isinstance(refused, RefusedError)
     assert refused.reason == "unknown_candidate"
     with pytest.raises(RefusedError, match="no candidate"):
-        ask.desk.ask(nobody)
-    assert ask.desk.ask_each([]) == []
+        ask.gateway.ask(nobody)
+    assert ask.gateway.ask_each([]) == []
     assert [owner for _, owner in ask.workers.asked] == ["ada", None, None]
 
 

@@ -1,4 +1,4 @@
-"""The door to a store that follows a cluster: reads come from it, writes go to the topics."""
+"""The gateway to a store that follows a cluster: reads from the store, writes to the topics."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from palimpsest.contracts.requests import (
     SettleRequest,
     WithdrawRequest,
 )
-from palimpsest.desk import FrontDesk
 from palimpsest.interrupts import between_windows
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.expand import reinstate_one
@@ -60,8 +60,8 @@ IN_BULK = ("reversed", "reinstated", "taken_back", "retracted", "restored")
 """What answers name that was done one command each, of the request's own id and the target's."""
 
 
-class ClusterDesk(FrontDesk):
-    """As `FrontDesk`, with a cluster that decides.
+class KafkaGateway(LocalGateway):
+    """As `LocalGateway`, with a cluster that decides.
 
     The line to it is made when it is first needed, and who only reads does without a broker.
     """
@@ -97,12 +97,12 @@ class ClusterDesk(FrontDesk):
             return None
 
     def refresh(self) -> None:
-        """As `FrontDesk.refresh`; StoreError where nothing came from the cluster or will."""
+        """As `LocalGateway.refresh`; StoreError where nothing came from the cluster or will."""
         self._require_store()
         super().refresh()
 
     def ledger(self, owner_id: str) -> Ledger | None:
-        """As `FrontDesk.ledger`; StoreError as `refresh`."""
+        """As `LocalGateway.ledger`; StoreError as `refresh`."""
         self._require_store()
         return super().ledger(owner_id)
 

@@ -267,13 +267,16 @@ def apart(world: World) -> set[tuple[str, str]]:
 
 
 def _settle_alike(command: Settle, late: World, other: World) -> bool:
-    """A verdict means the same, or the merge holds it back; save one that composes a known text."""
+    """A verdict means the same, or the merge holds it back; save one that composes a known text.
+
+    Or the merge closes its question, as the two are one memory already: then it joins nothing.
+    """
     text = command.composition.content.hash if command.composition else None
     known = text in _composed(late) | _composed(other)
     here, there = late.run(command), other.run(command)
     if not accepted(there):
         return not accepted(here)
-    alike = not accepted(here) or _meaning(here) == _meaning(there)
+    alike = not any(map(join_of, here)) or _meaning(here) == _meaning(there)
     assert alike or known, "it rested on a merge"
     return alike
 

@@ -92,11 +92,18 @@ KEPT_BEHIND: list[Act] = [
     Judge(which=1, answers=("unusable", "unavailable")),
 ]
 """The same of a worse neighbour."""
+CLOSED_BY_THE_MERGE: list[Act] = [
+    *(Say(0), Say(2), Judge(which=0, answers=("same",)), Say(1, "?"), Say(1)),
+    Pair(same=True, a=3, b=1),
+    Judge(which=1, answers=("unusable", "unavailable")),
+]
+"""Nobody answered about two whom only the merge made one memory."""
 
 
 @patient
 @example(KEPT_AT_ONCE, 2, False)
 @example(KEPT_BEHIND, 1, False)
+@example(CLOSED_BY_THE_MERGE, 0, False)
 @given(st.one_of(questions, waiting), numbers, st.booleans())
 def test_L2_verdicts_that_a_merge_held_back_settle_when_it_is_undone(
     story: list[Act], which: int, never: bool

@@ -29,7 +29,7 @@ ANSWERS = 40
 
 @dataclass(slots=True)
 class Extraction:
-    """Extraction candidates: `rows` fit for `ingest`, and counts.
+    """Extracted candidates: `rows` fit for `ingest`, and counts.
 
     `unanswered` counts parts without an answer, `unusable` the parts and memories that were not in
     the requested form.

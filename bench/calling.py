@@ -42,6 +42,22 @@ def calls(scale: Scale) -> list[Measured]:
     ]
 
 
+def many_calls(scale: Scale) -> list[Measured]:
+    """How much slower a submit is after thousands of them: nothing may grow with the calls."""
+    count, owners = scale.of(100, 3_000, 10_000), 10
+    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+    with scratch as folder, Palimpsest.open(folder) as store:
+        took = [
+            _ms(store.submit, {"owner_id": f"{OWNER} {number % owners}", "text": text})
+            for number, text in enumerate(islice(sentences(), count))
+        ]
+    first, last = (float(np.mean(part)) for part in (took[: count // 10], took[-count // 10 :]))
+    note = f"{count:,} submits of {owners} owners, one after the other"
+    beside = {"the first, ms": first, "the last, ms": last}
+    name = "submits: the last tenth ÷ the first"
+    return [Measured(name, "", [last / first], 1.2, at_most=True, note=note, beside=beside)]
+
+
 def _measured(name: str, took: list[float], reach: float, note: str) -> Measured:
     beside = {"p95, ms": float(np.percentile(took, 95))}
     return Measured(name, "ms", took, reach, at_most=True, note=note, beside=beside)

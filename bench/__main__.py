@@ -46,9 +46,9 @@ def _compare(asked: argparse.Namespace) -> None:
     """Print the medians of two commits side by side."""
     options = [f"--{name}" for name in ("small", "full") if vars(asked)[name]]
     options += ["--data", str(asked.data.absolute())] if asked.data else []
-    tell = lambda what: Console(stderr=True).print(what, style="dim")  # noqa: E731 - used here alone
+    report = lambda what: Console(stderr=True).print(what, style="dim")  # noqa: E731 - used here alone
     try:
-        compared = against(asked.against, asked.names or list(FIGURES), options, tell)
+        compared = against(asked.against, asked.names or list(FIGURES), options, report)
     except subprocess.CalledProcessError as error:
         sys.exit(f"nothing was compared: `{' '.join(map(str, error.cmd))}` failed")
     if asked.json:
@@ -57,7 +57,9 @@ def _compare(asked: argparse.Namespace) -> None:
         return
     table = Table("figure", asked.against, "here", "times better")
     for one in compared:
-        medians = (f"{_told(median(runs))} {one.unit}" if runs else "-" for runs in one.sides)
+        medians = (
+            f"{_told(median(runs))} {one.unit}" if runs else "-" for runs in (one.before, one.now)
+        )
         table.add_row(one.name, *medians, "-" if one.times is None else f"{one.times:.2f}")
     out = Console(width=None if sys.stdout.isatty() else 160)
     out.print(table)

@@ -31,11 +31,6 @@ class Compared:
     now: list[float] = field(default_factory=list)
 
     @property
-    def sides(self) -> tuple[list[float], list[float]]:
-        """The medians of the other commit, and those of this one."""
-        return self.before, self.now
-
-    @property
     def times(self) -> float | None:
         """How many times better it is now; None where a commit does not measure it."""
         if not (self.before and self.now):
@@ -45,7 +40,7 @@ class Compared:
 
 
 def against(
-    ref: str, names: Sequence[str], options: Sequence[str], tell: Callable[[str], object]
+    ref: str, names: Sequence[str], options: Sequence[str], report: Callable[[str], object]
 ) -> list[Compared]:
     """Measure figures here and at `ref`, in turns.
 
@@ -58,7 +53,7 @@ def against(
             for name in names:
                 for folder in (other, HERE):
                     where = ref if folder is other else "here"
-                    tell(f"round {number} of {ROUNDS}: {name}, {where} ...")
+                    report(f"round {number} of {ROUNDS}: {name}, {where} ...")
                     _note(compared, measured(folder, name, options), now=folder is HERE)
     return list(compared.values())
 

@@ -50,30 +50,34 @@ from palimpsest.streams.write.requests import execute
 _log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.02
-"""How often an answer is looked for, and whether the writer has gone."""
+"""Pause between two looks for an answer, or for the lock."""
 RELEASED_SECONDS = 2.0
-"""How long the lock is waited for that a process holds whose calls have returned."""
+"""Wait for the lock: a process keeps it for a moment after its calls have returned."""
 PATIENCE_SECONDS = 30.0
-"""How long the projections of a new store are waited for."""
+"""Wait for the projections of a new store."""
 FOLDED_EVENTS = 5_000
-"""Of an owner who is not in memory: so many are folded in the time that LanceDB takes to load."""
+"""Largest history that is folded to answer a recall: loading LanceDB takes about as long."""
 AWAITED = 500
-"""Answers that are looked for at once: the first ones, for they come in order."""
+"""Answers to look for at once: the first ones, because they come in order."""
 
 Wait = Literal["durable", "visible"]
-"""When a call that writes returns: once it cannot be lost, or once every reader sees it, too."""
+"""When a writing call returns: once its events are durable, or once all readers see them."""
 _unfinished: set[LocalGateway] = set()
-"""Whose calls have returned and whose projections are still being written."""
+"""Gateways that still write projections, although their calls have returned."""
 
 
 @atexit.register
 def _finish() -> None:
-    """Who exits without closing its stores leaves nothing to be projected by the next process."""
+    """Finish the projections of stores that were not closed before the process exits."""
     for gateway in [*_unfinished]:
         try:
             gateway.finish()
         except PalimpsestError as error:
-            _log.warning("%s: the next process that opens it repairs it: %s", gateway.folder, error)
+            _log.warning(
+                "the projections of %s are behind; the next process repairs them: %s",
+                gateway.folder,
+                error,
+            )
 
 
 os.register_at_fork(after_in_child=_unfinished.clear)
@@ -150,9 +154,9 @@ class LocalGateway:
     def writing(self, *, serves: bool = True) -> Iterator[Session | None]:
         """The writing session while the lock is held; None where another process holds it.
 
-        Others are served before it is let go, unless `serves` is False: they take it then. What was
-        written is durable afterwards. It is projected aside: the lock is let go when that is done,
-        and a call that comes before takes up the session as it is.
+        Before the block ends, the inbox is served, unless `serves` is False. What was written is
+        durable then. The lock is released later, when both projections have it; a call that comes
+        before that continues the session.
         """
         if not self._enter():
             yield None
@@ -193,7 +197,7 @@ class LocalGateway:
             _unfinished.discard(self)
 
     def finish(self) -> None:
-        """Make everything visible that was written."""
+        """Make visible what was written; at the exit of a process no request is served any more."""
         self._live.show()
 
     def _opened(self) -> Session:
@@ -306,7 +310,7 @@ class LocalGateway:
         return result(from_json(self._left_in_inbox("request", _body(request))))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
-        """Carry out requests that do not depend on each other; they are made visible together.
+        """Carry out requests that do not depend on each other; many share a commit.
 
         Where another process writes, all are left with it before the first answer is waited for.
         Whoever brings them serves nobody: it may have no model to decide on candidates with.

@@ -412,44 +412,24 @@ class Palimpsest:
         """
         return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
 
-    def review_same(
-        self,
-        decision_id: Id,
-        existing_id: Id,
-        *,
-        actor: str | None = None,
-        because: str | None = None,
-    ) -> JsonObject:
+    def review_same(self, decision_id: Id, existing_id: Id, **said: Unpack[Said]) -> JsonObject:
         """A person says that a pair is the same: as `next_review` names it, by both ids.
 
         A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
         """
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
-        said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
-        request: AnyRequest = (
-            MergeRequest(**said, a=row["existing_id"], b=row["candidate_id"])
-            if row["waits_as"] == "pending"
-            else ConfirmRequest(**said, decision_id=decision_id)
-        )
-        return self._gateway.ask(request)
+        if row["waits_as"] == "pending":
+            return self.merge(row["existing_id"], row["candidate_id"], **said)
+        return self.confirm(decision_id, **said)
 
     def review_different(
-        self,
-        decision_id: Id,
-        existing_id: Id,
-        *,
-        actor: str | None = None,
-        because: str | None = None,
+        self, decision_id: Id, existing_id: Id, **said: Unpack[Said]
     ) -> JsonObject:
         """A person says that it is not: a pending pair is separated, a join taken out."""
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
-        said: dict[str, Any] = {"request_id": fresh(), "actor": actor, "because": because}
-        request: AnyRequest = (
-            SeparateRequest(**said, a=row["existing_id"], b=row["candidate_id"])
-            if row["waits_as"] == "pending"
-            else UnmergeRequest(**said, decision_id=decision_id)
-        )
-        return self._gateway.ask(request)
+        if row["waits_as"] == "pending":
+            return self.separate(row["existing_id"], row["candidate_id"], **said)
+        return self.unmerge(decision_id=decision_id, **said)
 
     # -- batch runs and verdicts -------------------------------------------------------------------
 

@@ -25,25 +25,25 @@ class LiveProjections:
         self._source = source
         self._changes = Changes()
         self._seen = 0
-        self._told: int | None = None
+        self._followed: int | None = None
 
     @property
     def begun(self) -> bool:
         """Whether nobody else can have written since the last commit."""
-        return self._told is not None
+        return self._followed is not None
 
     def begin(self) -> None:
-        """Repair the projections and catch up with the log; the sums of what was written go."""
+        """Repair the projections and catch up with the log."""
         head = self._source.head()
         if head != self._seen:
             self._changes = Changes()
         for repair in self.projector.start().done:
             _log.warning("projections repaired from the log: %s", repair)
-        self._told = self._seen = head
+        self._followed = self._seen = head
 
     def follow(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
-        """Project a commit's events, aside; each with its position and what it touched."""
-        if self._told is None or done[0][0] != self._told + 1:
+        """Project a commit's events, each with its position and what it touched, on a thread."""
+        if self._followed is None or done[0][0] != self._followed + 1:
             # An interrupt came between an earlier commit and its rows.
             self.begin()
             return
@@ -53,14 +53,14 @@ class LiveProjections:
         if rows is not None:
             try:
                 self.projector.submit(rows)
-            except StoreError:  # what it met before; the log has all that it has not
+            except StoreError:  # an earlier commit failed; the log has what is missing
                 self.begin()
                 return
-        self._told = self._seen = done[-1][0]
+        self._followed = self._seen = done[-1][0]
 
     def keep_up(self) -> None:
-        """Project what was committed and not handed over: an interrupt may come in between."""
-        if self._told is not None and self._told < self._source.head():
+        """Project what an interrupt kept from `follow`."""
+        if self._followed is not None and self._followed < self._source.head():
             self.begin()
 
     def show(self) -> None:
@@ -82,7 +82,7 @@ class LiveProjections:
         """Another may write from now on; False, and nothing is ended, while rows wait."""
         if not self.projector.is_quiet():
             return False
-        self._told = None
+        self._followed = None
         return True
 
     def rebuild(self, which: Iterable[str], progress: Progress | None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Projections(Protocol):
         """Catch up with the log, and follow from there."""
 
     def follow(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
-        """Project a commit's events aside."""
+        """Project a commit's events on another thread."""
 
 
 class Session:

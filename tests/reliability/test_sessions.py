@@ -102,7 +102,7 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
         with pytest.raises(KeyboardInterrupt):
             session.decide(to_inputs(rows(10), "test"))
         session.decide(to_inputs(rows(20), "test"))
-        store._gateway.finish()
+        store._gateway.refresh()
         assert store._gateway.positions() == dict.fromkeys(
             ("lancedb", "duckdb"), store._gateway.log.head()
         )

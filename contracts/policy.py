@@ -36,10 +36,14 @@ class _Strict(Model):
 
 
 class RecentCheck(_Strict):
-    """An exact repeat within `seconds` of the earliest is called `recent_capture`."""
+    """An exact repeat within `seconds` of the earliest is called `recent_capture`.
+
+    With a `capacity`, only where the text is among that many texts that the owner said last.
+    """
 
     check: Literal["recent"]
     seconds: Annotated[int, Field(gt=0)]
+    capacity: Annotated[int | None, Field(gt=0), ADDED] = None
 
 
 class TokenCheck(_Strict):

@@ -35,7 +35,7 @@ def admit_candidate(
     distinct = ledger.distinct(command.candidate.namespace, command.content.hash)
     target = distinct.target if distinct else None
     if target is not None:
-        return [_exact(command, target, policy, now)]
+        return [_exact(command, target, ledger, policy, now)]
     return [_compared(command, ledger, policy, now)]
 
 
@@ -62,8 +62,8 @@ def _known_again(command: Admit, known: Entry, ledger: Ledger, now: datetime) ->
     ]
 
 
-def _exact(command: Admit, target: Entry, policy: Policy, now: datetime) -> Decided:
-    decision = exact_decision(policy, now - target.decided_at)
+def _exact(command: Admit, target: Entry, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
+    decision = exact_decision(policy, ledger, target, now)
     content = command.content
     if content.vector is not None:
         content = content.model_copy(update={"vector": None})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from palimpsest.contracts.commands import Admit
@@ -136,9 +136,15 @@ def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
     return next((zone for zone in zones if score >= zone.at_least), None)
 
 
-def exact_decision(policy: Policy, waited: timedelta) -> FirstDecision:
+def exact_decision(policy: Policy, ledger: Ledger, target: Entry, now: datetime) -> FirstDecision:
     """`recent_capture` where the policy calls it so within its window, else `hash_exact`."""
     for check in policy.active:
-        if isinstance(check, RecentCheck) and waited <= timedelta(seconds=check.seconds):
+        if isinstance(check, RecentCheck) and _is_recent(check, ledger, target, now):
             return "recent_capture"
     return "hash_exact"
+
+
+def _is_recent(check: RecentCheck, ledger: Ledger, target: Entry, now: datetime) -> bool:
+    if check.capacity is not None and ledger.texts - target.text_number >= check.capacity:
+        return False
+    return now - target.decided_at <= timedelta(seconds=check.seconds)

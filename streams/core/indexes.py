@@ -14,12 +14,14 @@ def index_entry(ledger: Ledger, entry: Entry, distinct: Distinct, event: Decided
     """Have a newcomer found by its text, by its row and by its session."""
     scope = ledger.scope(distinct.namespace)
     if not distinct.members:
+        ledger.texts += 1
         distinct.vector = event.data.content.vector or distinct.vector
         distinct.row = len(scope.rows)
         scope.rows.append(distinct)
     elif distinct.representative is None and distinct.row is not None:
         scope.changed.append(distinct.row)
     distinct.members.append(entry)
+    entry.text_number = ledger.texts
     if entry.fields.session_id is not None:
         scope.sessions.setdefault(entry.fields.session_id, []).append(entry)
 

@@ -94,7 +94,8 @@ class Entry:
     keeping, for want of an answer. `answers` are what was said of pairs, by neighbour. What
     `streams.core.walk` makes of them is kept in `pending`, in `open`, the ids still unanswered, and
     in `held`, whose answer joins but is held back.
-    `apart` are the memories taken apart that it was a part of.
+    `apart` are the memories taken apart that it was a part of. `text_number` is how many texts the
+    owner had said when it came, its own among them.
     """
 
     id: str
@@ -120,6 +121,7 @@ class Entry:
     apart: list[Apart] = field(default_factory=list)
     accesses: int = 0
     last_accessed: datetime | None = None
+    text_number: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -320,7 +322,8 @@ class Ledger:
     brought such a text again for its candidate, by those that had. `questions` are former
     questions of candidates that were decided on anew, by the request, and `closed` those that an
     answer closed which had been held back. `compacted` is where a
-    session's conversation was last compacted, as places are counted.
+    session's conversation was last compacted, as places are counted. `texts` counts what the owner
+    said that was not said in its scope before.
     """
 
     owner_id: str
@@ -341,6 +344,7 @@ class Ledger:
     compacted: dict[str, int] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0
+    texts: int = 0
     last_time: datetime | None = None
 
     def scope(self, namespace: str) -> Scope:

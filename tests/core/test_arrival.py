@@ -148,6 +148,29 @@ def test_an_exact_repeat_within_the_window_is_a_recent_capture(after: int, decis
     history.when(say("b", "Tea", after=after)).then(f"b {decision} a")
 
 
+def bounded(capacity: int) -> Policy:
+    return policy(RecentCheck(check="recent", seconds=300, capacity=capacity), ZONES)
+
+
+def test_a_recent_capture_is_among_the_last_texts_of_the_owner() -> None:
+    history = given(say("a", "Tea"), say("b", "Milk", namespace="work"), policy=bounded(2))
+    history.when(say("c", "Tea")).then("c recent_capture a")
+    history.when(say("d", "Mate")).then("d stored")
+    history.when(say("e", "Tea")).then("e hash_exact a")
+    history.when(say("f", "Milk", namespace="work")).then("f recent_capture b")
+
+
+def test_a_recent_capture_is_within_the_window_too() -> None:
+    history = given(say("a", "Tea"), policy=bounded(2))
+    history.when(say("b", "Tea", after=300)).then("b hash_exact a")
+
+
+def test_a_text_that_a_repeat_keeps_alive_is_as_recent_as_that_repeat() -> None:
+    """Who said it first took it back."""
+    history = given(say("a", "Tea"), say("b", "Milk"), say("c", "Tea"), policy=bounded(1))
+    history.when(retract("a"), say("d", "Tea")).then("d recent_capture c")
+
+
 def session_policy(last: int) -> Policy:
     return policy(SessionCheck(check="session", threshold=0.85, last=last, guard=False))
 

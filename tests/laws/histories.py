@@ -81,7 +81,8 @@ def policies(draw: st.DrawFn, search: str | None = None) -> Policy:
         threshold, last = draw(_cosines), draw(_lasts)
         checks.insert(0, {"check": "session", "threshold": threshold, "last": last, "guard": False})
     if draw(_yes_or_no):
-        checks.append({"check": "recent", "seconds": 3})
+        capacity = len(floors) if len(floors) > 1 else None  # no draw: histories stay as they are
+        checks.append({"check": "recent", "seconds": 3, "capacity": capacity})
     return Policy.model_validate(
         {
             "name": "drawn",

@@ -17,6 +17,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import evolve, operate
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.touched import Touched
+from palimpsest.streams.policies import load_policy
 from palimpsest.streams.replay import without
 from palimpsest.streams.replay.without import Without
 from tests.laws import consequences
@@ -65,11 +66,25 @@ def preset(name: str, lower: float, upper: float, guard: bool = True) -> Policy:
     )
 
 
+def namespaced(work: float, default: float) -> Policy:
+    """`namespaced` as it is published, but for thresholds, window and capacity."""
+    published = load_policy("namespaced").model_dump(mode="json") | {"name": "drawn"}
+    semantic = {
+        "check": "cosine",
+        "zones": [{"at_least": default, "action": "auto_reject"}],
+        "namespaces": {"work": work},
+    }
+    recent = {"check": "recent", "seconds": 3, "capacity": 2}
+    return Policy.model_validate(published | {"model": "grid", "checks": [semantic, recent]})
+
+
 @st.composite
 def presets(draw: st.DrawFn) -> Policy:
-    """Both presets, with any thresholds."""
+    """The presets that compare newcomers with memories, with any thresholds."""
     lower, upper = sorted(draw(st.sets(st.sampled_from(COSINES), min_size=2, max_size=2)))
-    name = draw(st.sampled_from(["store-time", "replace-or-merge"]))
+    name = draw(st.sampled_from(["store-time", "replace-or-merge", "namespaced"]))
+    if name == "namespaced":
+        return namespaced(lower, upper)
     return preset(name, lower, upper, draw(st.booleans()))
 
 

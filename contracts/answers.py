@@ -4,11 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 
 JsonObject = dict[str, Any]
+
+
+class Compared(TypedDict):
+    """A candidate that was looked at, with its memory, its scores and the guard's findings.
+
+    `text` is its own, `face` what speaks for its memory now.
+    """
+
+    candidate_id: str
+    memory_id: str
+    text: str
+    face: str
+    cosine: float | None
+    jaccard: float | None
+    near_identical: bool | None
+    cues: list[str]
+
+
+class Checked(TypedDict):
+    """What would become of a candidate if it were submitted now.
+
+    `decision` is the one that would be recorded; of a `known` candidate, the recorded one. `check`
+    is what decided, and `neighbour` the candidate that it would join, with the `similarity` of the
+    two; of a `pending` one, the first that the judge would be asked about (`asked` are all).
+    `neighbours` are those that were looked at, nearest first. Of an `invalid` row, `reason` and
+    `detail` say why. `duration_ms` is the time from the row to the decision.
+    """
+
+    result: Literal["decided", "known", "invalid"]
+    decision: str
+    check: str | None
+    similarity: float | None
+    neighbour: Compared | None
+    neighbours: list[Compared]
+    asked: list[str]
+    policy: str
+    candidate_id: str | None
+    memory_id: str | None
+    reason: str | None
+    detail: str | None
+    duration_ms: float
 
 
 @dataclass(frozen=True, slots=True)

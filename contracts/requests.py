@@ -226,6 +226,18 @@ class SessionRequest(Request):
     session_id: Name
 
 
+class CheckRequest(Request):
+    """`palimpsest check`: what would become of a candidate; nothing is written.
+
+    `row` is the candidate as a producer would send it, in JSON; `source` that of a bare row.
+    """
+
+    request: Literal["check"] = "check"
+    owner_id: Name
+    row: str
+    source: Name
+
+
 class PolicyRequest(Request):
     """`palimpsest policy set`: the whole policy, in force from then on."""
 
@@ -249,6 +261,7 @@ AnyRequest = Annotated[
     | ComposeRequest
     | AccessRequest
     | SessionRequest
+    | CheckRequest
     | PolicyRequest,
     Field(discriminator="request"),
 ]

@@ -7,14 +7,14 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, get_args
+from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, cast, get_args
 from uuid import uuid4
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from palimpsest import exchange, review_queue, viewing
 from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
-from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.answers import Checked, JsonObject
 from palimpsest.contracts.candidate import Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Decision
@@ -22,6 +22,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
+    CheckRequest,
     ComposeRequest,
     ConfirmRequest,
     JoinSelection,
@@ -57,13 +58,14 @@ from palimpsest.reviewing import review
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
-from palimpsest.streams.intake import Form
+from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.streams.log.dead_letters import LetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.inputs import Outcome
+from palimpsest.streams.write.check import undecided
+from palimpsest.streams.write.inputs import Outcome, rejected, why_invalid
 
 MOST_RECALLED = 100_000
 """Memories of one answer, at most."""
@@ -114,6 +116,9 @@ def _no_text(candidates: object) -> object:
 
 Candidates = Annotated[Mapping[str, Any] | Iterable[Mapping[str, Any]], BeforeValidator(_no_text)]
 """One candidate or several, as Python values."""
+
+Candidate = Annotated[Mapping[str, Any], BeforeValidator(_no_text)]
+"""One candidate, as Python values."""
 
 EngineName = Literal["onnx", "sentence-transformers"]
 
@@ -223,6 +228,25 @@ class Palimpsest:
         """
         rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
         return self._gateway.submit(to_inputs(rows, source))
+
+    def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
+        """What would become of a candidate if it were submitted now; nothing is written.
+
+        `candidate` and `source` as in `submit`. The answer names the decision, the neighbour with
+        its score, all that were looked at, and the time it took.
+        """
+        [one] = to_inputs([candidate], source)
+        if not isinstance(one.meaning, Prepared):
+            return undecided(
+                rejected(one, why_invalid(one.meaning)), self._gateway.policy_in_force()
+            )
+        request = CheckRequest(
+            request_id=fresh(),
+            owner_id=one.meaning.candidate.owner_id,
+            row=one.row.raw.decode(),
+            source=source,
+        )
+        return cast("Checked", self._gateway.ask(request))
 
     def ingest(
         self,

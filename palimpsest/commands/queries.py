@@ -1,4 +1,4 @@
-"""Queries: `status`, `recall`, `show`, `decisions`, `sql`."""
+"""Queries: `status`, `recall`, `check`, `show`, `decisions`, `sql`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from palimpsest.commands.invocation import (
     invocation,
     moment,
 )
+from palimpsest.commands.shell import FAILED
 from palimpsest.output import plain
 
 app = typer.Typer()
@@ -58,6 +59,36 @@ def recall(
         )
         call.warn_if_behind(store)
     call.output.answer(found, lambda: rendering.recalled(found))
+
+
+@app.command(epilog='Example: palimpsest check ada "Ada has got a big dog."')
+def check(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="Whose memory it would be.")],
+    text: Annotated[str, typer.Argument(help="The text of the candidate.")],
+    fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            metavar="NAME=VALUE",
+            help="Another field: namespace, session_id, category, …; repeatable.",
+        ),
+    ] = None,
+    source: Annotated[
+        str, typer.Option(metavar="NAME", help="Whence the candidate would come.")
+    ] = "check",
+) -> None:
+    """Say what would become of a candidate: the decision, the neighbour and the score.
+
+    Nothing is written. The exit status is 1 if the candidate would be invalid.
+    """
+    call = invocation(context)
+    candidate = {**_values("--field", fields), "owner_id": owner, "text": text}
+    with call.store() as store:
+        answer = store.check(candidate, source=source)
+    call.output.answer(answer, lambda: rendering.checked(answer))
+    if answer["result"] == "invalid":
+        raise typer.Exit(FAILED)
 
 
 @app.command(epilog="Example: palimpsest show 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
@@ -148,16 +179,16 @@ def sql(
                 {"file": str(file), "open": ways}, lambda: rendering.views(file, ways)
             )
         else:
-            rows = [plain(row) for row in store.sql(query, _values(params))]
+            rows = [plain(row) for row in store.sql(query, _values("--param", params))]
             call.output.answer(rows, lambda: rendering.query_table(rows))
 
 
-def _values(params: list[str] | None) -> dict[str, str]:
-    """The values of a query's parameters by name; DuckDB makes of a text what it is compared to."""
+def _values(option: str, given: list[str] | None) -> dict[str, str]:
+    """Values by name, all of them texts; whoever reads them knows what each should be."""
     values: dict[str, str] = {}
-    for param in params or []:
-        name, sign, value = param.partition("=")
+    for one in given or []:
+        name, sign, value = one.partition("=")
         if not (name and sign):
-            raise typer.BadParameter(f"--param {param}: write it as NAME=VALUE")
+            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
         values[name] = value
     return values

@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -364,9 +365,8 @@ def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
     asked = evidence.get("asked", [])
     lines: list[RenderableType] = []
     for one in evidence.get("neighbours", []):
-        scores = "  ".join(
-            f"{name} {one[name]:.4f}" for name in ("cosine", "jaccard") if name in one
-        )
+        scored = [(name, one.get(name)) for name in ("cosine", "jaccard")]
+        scores = "  ".join(f"{name} {score:.4f}" for name, score in scored if score is not None)
         cues = "".join(f"  cue {cue}" for cue in one.get("cues", []))
         judge = "  asked the judge" if one["candidate_id"] in asked else ""
         about = shown(f"{one['candidate_id']}  {scores}{cues}{judge}", "dim")
@@ -376,6 +376,32 @@ def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
         lines.append(shown(f"{record}  {verdict.get('reasoning', '')}"))
     floors = [f"{one['check']} {one['at_least']:g} {one['then']}" for one in _floors(evidence)]
     return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines
+
+
+def checked(answer: Mapping[str, Any]) -> RenderableType:
+    """What would become of a candidate: the decision, why, and what was looked at."""
+    similarity = answer["similarity"]
+    score = "" if similarity is None else f"  {similarity:.4f}"
+    neighbour = answer["neighbour"] or {}
+    lines: list[RenderableType] = [
+        Text.assemble(shown(_foreseen(answer), "bold"), shown(score)),
+    ]
+    if neighbour:
+        verb = "a judge would be asked about" if answer["memory_id"] is None else "it would join"
+        lines += [shown(f"{verb} the memory {neighbour['memory_id']}"), shown(neighbour["face"])]
+    looked_at = _looked_at(answer)
+    took = shown(f"{answer['duration_ms']:.1f} ms; nothing was written", "dim")
+    return Group(*lines, *(Padding(line, (0, 0, 0, 2)) for line in looked_at), took)
+
+
+def _foreseen(answer: Mapping[str, Any]) -> str:
+    match answer["result"]:
+        case "known":
+            return f"known: {answer['decision']}"
+        case "invalid":
+            return f"invalid: {answer['reason']}: {answer['detail']}"
+        case _:
+            return str(answer["decision"])
 
 
 def _floors(evidence: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from palimpsest.contracts.answers import Answer, from_json
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError, TransientError
-from palimpsest.contracts.requests import AnyRequest, SessionRequest
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.following import begin_at, reader
 from palimpsest.streams.cluster.metadata import answering
@@ -120,7 +120,7 @@ class Client:
 
     def _concerned(self, request: AnyRequest, owner_id: str | None) -> list[int]:
         selection = getattr(request, "selection", None)
-        owner_id = request.owner_id if isinstance(request, SessionRequest) else owner_id
+        owner_id = getattr(request, "owner_id", owner_id)
         owner_id = owner_id or (selection and selection.owner_id)
         if owner_id:
             return [partition_of(owner_id, self._topics.partitions)]

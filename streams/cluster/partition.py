@@ -15,7 +15,7 @@ from palimpsest.contracts.errors import InvalidInputError, RefusedError, Transie
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
-from palimpsest.contracts.requests import AnyRequest
+from palimpsest.contracts.requests import AnyRequest, CheckRequest
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.publishing import Publish
@@ -238,10 +238,18 @@ class PartitionExecutor(WriterExecutor):
 
     def run(self, command: Operation) -> list[AnyEvent]:
         """As `WriterExecutor.run`; another partition's owner is refused."""
-        if not self._partition.is_mine(command.owner_id):
-            raise RefusedError("wrong_partition", "the owner belongs to another partition")
+        self._require_mine(command.owner_id)
         self.step()
         return super().run(command)
+
+    def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
+        """As `WriterExecutor.foresee`; another partition's owner is refused."""
+        self._require_mine(request.owner_id)
+        return super().foresee(request)
+
+    def _require_mine(self, owner_id: str) -> None:
+        if not self._partition.is_mine(owner_id):
+            raise RefusedError("wrong_partition", "the owner belongs to another partition")
 
     def checkpoint(self) -> None:
         """Commit, and tell whoever asked that it goes on."""

@@ -14,12 +14,14 @@ from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Content, Refused
 from palimpsest.contracts.identity import decision_id_of, event_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import AnyRequest, PolicyRequest
+from palimpsest.contracts.requests import AnyRequest, CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import fold_owner
 from palimpsest.streams.write.writer import Writer
 
@@ -50,6 +52,9 @@ class Executor(Protocol):
 
     def content(self, text: str) -> Content:
         """A composed text with its hash and vector."""
+
+    def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
+        """The events by which a candidate would be decided on, or its outcome without any."""
 
     def set_policy(self, request: PolicyRequest) -> JsonObject:
         """Put another policy in force."""
@@ -91,6 +96,11 @@ class WriterExecutor:
         """Embedded with the writer's model."""
         vector = self.writer.embed(text)
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
+
+    def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
+        """As the writer would decide now; nothing is changed."""
+        row = RawRow(request.row.encode(), request.source, 1, request.request_id)
+        return self.writer.foresee(Input(row, understand(row)))
 
     def set_policy(self, request: PolicyRequest) -> JsonObject:
         """Record the policy; another model is refused while the log has the old one's vectors."""
@@ -160,6 +170,10 @@ class DryRun:
     def content(self, text: str) -> Content:
         """No model is asked in a dry run."""
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
+
+    def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
+        """No model is asked in a dry run, and a check changes nothing anyway."""
+        raise UsageError(f"check requests have no dry run ({request.request_id})")
 
     def set_policy(self, request: PolicyRequest) -> JsonObject:
         """There is nothing to try."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.streams.intake import Meaning, RawRow
+from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.streams.intake import Meaning, RawRow, Word
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +17,8 @@ class Input:
     row: RawRow
     meaning: Meaning
 
+
+CONFLICT = InvalidInputError("id_conflict", "its id is known with other content")
 
 Result = Literal["decided", "known", "invalid", "heard", "published"]
 
@@ -36,3 +40,21 @@ class Outcome:
     memory_id: str | None = None
     reason: str | None = None
     detail: str | None = None
+
+
+def rejected(one: Input, error: InvalidInputError) -> Outcome:
+    """The outcome of an input that is invalid for this reason."""
+    return Outcome(
+        "invalid",
+        decision="invalid",
+        decision_id=invalid_id(digest(one.row.raw)),
+        reason=error.reason,
+        detail=error.detail,
+    )
+
+
+def why_invalid(meaning: Word | InvalidInputError) -> InvalidInputError:
+    """Why what somebody said is no candidate."""
+    if isinstance(meaning, InvalidInputError):
+        return meaning
+    return InvalidInputError("unknown_type", "it is no candidate, and only those can be checked")

@@ -40,6 +40,7 @@ from palimpsest.contracts.requests import (
     REQUEST,
     AccessRequest,
     AnyRequest,
+    CheckRequest,
     CombineRequest,
     ComposeRequest,
     ConfirmRequest,
@@ -66,6 +67,7 @@ from palimpsest.streams.core.expand import (
     reversed_joins,
 )
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.write.check import check
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import (
     Executor,
@@ -237,6 +239,8 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
             return _accessed(executor, request)
         case SessionRequest():
             return _in_session(executor, request)
+        case CheckRequest():
+            return check(executor, request)
         case PolicyRequest():
             return executor.set_policy(request)
         case _:

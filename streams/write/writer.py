@@ -28,9 +28,9 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.identity import digest, invalid_id, policy_id
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.decide import execute, refused
+from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
-from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.text import NORMALISER
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
@@ -40,8 +40,8 @@ from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
-from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.owners import Loaded, Owners
+from palimpsest.streams.write.inputs import CONFLICT, Input, Outcome, rejected, why_invalid
+from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.windows import PendingTexts, Window
 
 _log = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ class Writer:
             event = Invalid(id=event_id, subject=sha, time=self.clock(), partitionkey="", data=data)
             self.pending.events.append((event, Touched()))
             self._bury(one, error, event_id)
-        return _rejected(event_id, error)
+        return rejected(one, error)
 
     def _bury(self, one: Input, error: InvalidInputError, event_id: str) -> None:
         raw, source = one.row.raw, one.row.source
@@ -179,15 +179,21 @@ class Writer:
         candidate = prepared.candidate
         ledger = self.owners.get(candidate.owner_id).ledger
         known = ledger.entries.get(prepared.candidate_id)
-        if known is not None and (
-            known.fingerprint == prepared.fingerprint
-            or said_before(one.row.raw, prepared, known.fingerprint)
-        ):
-            return Outcome(
-                "known", known.id, known.decision, known.decision_id, None, known.memory.id
-            )
+        if known is not None and _is_known(one, prepared, known):
+            return _known(known)
         if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
             return self._outcome(one, ())
+        admit = self._admission(one, prepared, ledger, vectors)
+        events = self.run(admit)
+        self._follow(ledger.owner_id, admit)
+        return self._outcome(one, events)
+
+    def _admission(
+        self, one: Input, prepared: Prepared, ledger: Ledger, vectors: dict[str, Vector]
+    ) -> Admit:
+        """The command that admits a candidate, with its vector and its neighbours if it is new."""
+        candidate = prepared.candidate
+        known = prepared.candidate_id in ledger.entries
         distinct = ledger.distinct(candidate.namespace, prepared.hash)
         repeats = distinct is not None and distinct.target is not None
         vector = None if known or repeats else self._vector_for(candidate.text, vectors)
@@ -204,7 +210,7 @@ class Writer:
             ),
             digest=digest(one.row.raw),
         )
-        return self._outcome(one, self._run_admit(admit, ledger))
+        return admit if vector is None else self._with_neighbours(admit, ledger, vector.dimension)
 
     def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector:
         """The window's vector, or one made now: the candidate that had this text was refused."""
@@ -212,14 +218,6 @@ class Writer:
         if found is None:
             found = vectors[text] = self.embed(text)
         return found
-
-    def _run_admit(self, admit: Admit, ledger: Ledger) -> list[AnyEvent]:
-        vector = admit.content.vector
-        if vector is None:
-            return self.run(admit)
-        events = self.run(self._with_neighbours(admit, ledger, vector.dimension))
-        self._follow(ledger.owner_id, admit.candidate.namespace)
-        return events
 
     def _with_neighbours(self, admit: Admit, ledger: Ledger, dimension: int) -> Admit:
         owner, namespace = self.owners.get(ledger.owner_id), admit.candidate.namespace
@@ -230,8 +228,10 @@ class Writer:
             self._go_on_without(owner, namespace, error)
             return replace(admit, down=("search",))
 
-    def _follow(self, owner_id: str, namespace: str) -> None:
-        owner = self.owners.get(owner_id)
+    def _follow(self, owner_id: str, admit: Admit) -> None:
+        if admit.content.vector is None:
+            return
+        owner, namespace = self.owners.get(owner_id), admit.candidate.namespace
         index = owner.indexes.get(namespace)
         try:
             if index is not None:
@@ -261,11 +261,32 @@ class Writer:
             entry = self.owners.get(last.owner_id).ledger.entries[last.subject]
             joined_to = data.join.to if data.join else None
             return Outcome("decided", entry.id, data.decision, last.id, joined_to, entry.memory.id)
-        error = InvalidInputError("id_conflict", "its id is known with other content")
         event_id = invalid_id(digest(one.row.raw))
         if last is not None:
-            self._bury(one, error, event_id)
-        return _rejected(event_id, error)
+            self._bury(one, CONFLICT, event_id)
+        return rejected(one, CONFLICT)
+
+    def foresee(self, one: Input) -> Outcome | list[AnyEvent]:
+        """The events by which an input would be decided on, or its outcome without any.
+
+        Nothing is changed. It counts with what is committed.
+        """
+        prepared = one.meaning
+        if not isinstance(prepared, Prepared):
+            return rejected(one, why_invalid(prepared))
+        ledger = self.owners.get(prepared.candidate.owner_id).ledger
+        known = ledger.entries.get(prepared.candidate_id)
+        if known is not None:
+            same = _is_known(one, prepared, known)
+            return _known(known) if same else rejected(one, CONFLICT)
+        admit = self._admission(one, prepared, ledger, {})
+        if self.policy.judge.enabled:
+            return decide(admit, ledger, self.policy, self.clock())
+        # Where nobody is asked, a question is settled at once, and that needs a ledger to fold it.
+        trial = fold_owner(self.log, ledger.owner_id)
+        done = execute(admit, trial, self.policy, self.clock())
+        trial.dissolve()
+        return [event for event, _ in done]
 
     def _vector(self, embedding: Embedding) -> Vector:
         engine = self._embedder().engine
@@ -370,11 +391,11 @@ class Writer:
             self.use_policy(commit.policy_before)
 
 
-def _rejected(event_id: str, error: InvalidInputError) -> Outcome:
-    return Outcome(
-        "invalid",
-        decision="invalid",
-        decision_id=event_id,
-        reason=error.reason,
-        detail=error.detail,
-    )
+def _is_known(one: Input, prepared: Prepared, known: Entry) -> bool:
+    """Whether a candidate of this id said the same; else the id is in conflict."""
+    same = known.fingerprint == prepared.fingerprint
+    return same or said_before(one.row.raw, prepared, known.fingerprint)
+
+
+def _known(known: Entry) -> Outcome:
+    return Outcome("known", known.id, known.decision, known.decision_id, None, known.memory.id)

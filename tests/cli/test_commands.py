@@ -529,3 +529,21 @@ def test_an_owner_who_is_nobody_is_told(stocked: CommandLine, command: str) -> N
     ran = stocked(*command.split(), "--owner", "adda")
     assert ran.status == 1
     assert "there is no owner adda" in ran.err
+
+
+def test_check_says_what_would_become_of_a_text(palimpsest: CommandLine) -> None:
+    palimpsest.holds(row("every winter two cats sleep near our stove"))
+    [candidate] = palimpsest.ids()
+    ran = palimpsest("check", "ada", "each winter two cats sleep near our stove")
+    assert ran.status == 0
+    assert "nothing was written" in ran.out
+    answer = palimpsest.json("check", "ada", "two cats", "--field", "namespace=other")
+    assert (answer["decision"], answer["neighbours"]) == ("stored", [])
+    answer = palimpsest.json("check", "ada", "Every winter two cats sleep near our stove")
+    assert answer["decision"] == "hash_exact"
+    assert answer["neighbour"]["candidate_id"] == candidate
+    invalid = palimpsest("check", "ada", "tea", "--field", "confidence=much")
+    assert invalid.status == 1
+    assert "confidence" in invalid.out
+    assert palimpsest("check", "ada", "tea", "--field", "confidence").status == 2
+    assert palimpsest.json("status")["candidates"] == 1

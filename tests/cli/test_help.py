@@ -31,7 +31,7 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 COMMANDS = dict(commands())
 DESIGNED = (
-    "ingest, status, recall, show, decisions, merge, separate, withdraw, confirm, reinstate,"
+    "ingest, status, recall, check, show, decisions, merge, separate, withdraw, confirm, reinstate,"
     " retract, restore, unmerge, reverse, rebuild, verify, sql, log export, log import,"
     " policy list, policy show, policy check, policy set, schemas, dead-letters list,"
     " dead-letters show, dead-letters retry, doctor, topics create, topics check, worker,"

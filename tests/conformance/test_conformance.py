@@ -21,6 +21,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Answer, Evidence, Verdict
 from palimpsest.contracts.requests import (
+    CheckRequest,
     CombineRequest,
     ComposeRequest,
     JoinSelection,
@@ -553,3 +554,33 @@ def test_where_nobody_answers_the_policy_says_what_becomes_of_it(runtime: Runtim
     away.away = True
     runtime.verify(away)
     assert told(runtime) == ["fallback_keep"]
+
+
+def test_what_is_checked_is_decided_so_and_nothing_is_written(runtime: Runtime) -> None:
+    """Through the same door as every request; it carries the row as its producer would send it."""
+    owner = "checked"
+    runtime.submit([row(FIRST, 1, owner)])
+    before = runtime.log()
+    texts = [FIRST.upper(), BESIDE, NEWER, "the bridge is closed"]
+    requests = [
+        CheckRequest(
+            request_id=fresh(),
+            owner_id=owner,
+            row=row(text, number, owner).decode(),
+            source="test",
+        )
+        for number, text in enumerate(texts, start=2)
+    ]
+    foreseen = [runtime.ask(one) for one in requests]
+    assert runtime.log() == before
+    [first] = [one for one in of(owner, runtime) if isinstance(one, Decided)]
+    assert [one["decision"] for one in foreseen] == [
+        "hash_exact",
+        "token_reject",
+        "pending",
+        "stored",
+    ]
+    assert foreseen[0]["neighbour"]["candidate_id"] == first.subject
+    [outcome] = runtime.submit([row(texts[1], 3, owner)])
+    assert outcome["decision"] == foreseen[1]["decision"]
+    assert outcome["joined_to"] == foreseen[1]["neighbour"]["candidate_id"] == first.subject

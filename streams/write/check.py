@@ -1,0 +1,84 @@
+"""What would become of a candidate: as the writer would decide now, and nothing is written."""
+
+from __future__ import annotations
+
+import time
+
+from palimpsest.contracts.answers import Checked, Compared, JsonObject
+from palimpsest.contracts.events import AnyEvent, Decided, Settled
+from palimpsest.contracts.evidence import Neighbour
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import CheckRequest
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.write.executor import Executor
+from palimpsest.streams.write.inputs import Outcome
+
+
+def check(executor: Executor, request: CheckRequest) -> JsonObject:
+    """The answer to a check: `Checked`, as plain values."""
+    begun = time.perf_counter()
+    found = executor.foresee(request)
+    milliseconds = round((time.perf_counter() - begun) * 1000, 3)
+    if isinstance(found, Outcome):
+        answer = undecided(found, executor.policy)
+    else:
+        answer = undecided(Outcome("decided"), executor.policy)
+        _decided(answer, found, executor.ledger(request.owner_id))
+    return {**answer, "duration_ms": milliseconds}
+
+
+def undecided(found: Outcome, policy: Policy) -> Checked:
+    """The answer about a row that is known already, or invalid: nobody is compared with it."""
+    assert found.result in ("decided", "known", "invalid")
+    return Checked(
+        result=found.result,
+        decision=found.decision or "",
+        check=None,
+        similarity=None,
+        neighbour=None,
+        neighbours=[],
+        asked=[],
+        policy=policy.hash,
+        candidate_id=found.candidate_id,
+        memory_id=found.memory_id,
+        reason=found.reason,
+        detail=found.detail,
+        duration_ms=0.0,
+    )
+
+
+def _decided(answer: Checked, events: list[AnyEvent], ledger: Ledger) -> None:
+    """A decision, and the settlement that follows at once where no judge is asked."""
+    first, last = events[0], events[-1]
+    assert isinstance(first, Decided)
+    assert isinstance(last, Decided | Settled)
+    evidence, join = first.data.evidence, last.data.join
+    seen = evidence.neighbours
+    if join is not None and join.face == "repeat":
+        seen = (Neighbour(candidate_id=join.to, cosine=join.similarity),)
+    answer["decision"] = last.data.decision
+    answer["check"] = evidence.check
+    answer["asked"] = [*evidence.asked]
+    answer["neighbours"] = [_compared(one, ledger) for one in seen]
+    chosen = join.to if join else next(iter(evidence.asked), None)
+    for neighbour in answer["neighbours"]:
+        if neighbour["candidate_id"] == chosen:
+            answer["neighbour"] = neighbour
+            answer["similarity"] = neighbour["cosine"]
+    if join is not None:
+        answer["similarity"] = join.similarity
+        answer["memory_id"] = ledger.entries[join.to].memory.id
+
+
+def _compared(seen: Neighbour, ledger: Ledger) -> Compared:
+    entry = ledger.entries[seen.candidate_id]
+    return Compared(
+        candidate_id=entry.id,
+        memory_id=entry.memory.id,
+        text=entry.text,
+        face=entry.memory.face.text,
+        cosine=seen.cosine,
+        jaccard=seen.jaccard,
+        near_identical=seen.near_identical,
+        cues=[str(cue) for cue in seen.cues],
+    )

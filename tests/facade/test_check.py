@@ -1,0 +1,136 @@
+"""`check` says what `submit` would do right after, and writes nothing."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest import Palimpsest
+from palimpsest.contracts.answers import Checked
+from palimpsest.contracts.policy import Policy
+from palimpsest.paths import LOG_FILE
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.policies import load_policy, preset_names
+
+WORDS = "every winter two cats sleep near our old kitchen stove until dawn and noon".split()
+UNASKED = load_policy("replace-or-merge").model_copy(
+    update={"judge": load_policy("replace-or-merge").judge.model_copy(update={"enabled": False})}
+)
+POLICIES = [*map(load_policy, preset_names()), UNASKED]
+Row = Mapping[str, Any]
+
+
+def history(seed: int) -> list[Row]:
+    """Candidates near each other and not, some said twice, some under an id that is taken."""
+    chance = random.Random(seed)
+    said: list[Row] = []
+    for number in range(70):
+        if said and chance.random() < 0.1:
+            said.append(chance.choice(said))
+            continue
+        tail = chance.choices(["3", "4", "not", "Rome", "Paris", "!"], k=chance.randrange(3))
+        said.append(
+            {
+                "owner_id": "ada",
+                "text": " ".join([*WORDS[chance.randrange(5) :], *tail]),
+                "id": str(number if chance.random() < 0.95 else chance.randrange(number + 1)),
+                "source": "law",
+                "session_id": chance.choice([None, "monday"]),
+                "category": chance.choice([None, None, None, "gotcha"]),
+            }
+        )
+    return said
+
+
+def same_as_decided(store: Palimpsest, answer: Checked, row: Row) -> str:
+    """Submit what was checked, and compare every part of the answer; the decision."""
+    [outcome] = store.submit(row, source="law")
+    assert (answer["result"], answer["decision"]) == (outcome.result, outcome.decision)
+    if outcome.result != "decided":
+        assert (answer["reason"], answer["detail"]) == (outcome.reason, outcome.detail)
+        return outcome.result
+    assert outcome.candidate_id is not None
+    shown = store.show_candidate(outcome.candidate_id)
+    evidence = shown["evidence"]
+    if outcome.joined_to is not None:
+        assert answer["neighbour"] is not None
+        assert answer["neighbour"]["candidate_id"] == outcome.joined_to
+        assert answer["similarity"] == shown["joins"][-1]["similarity"]
+        assert answer["memory_id"] == outcome.memory_id
+        return str(outcome.decision)
+    assert answer["memory_id"] is None
+    assert answer["asked"] == [*evidence["asked"]]
+    assert [(one["candidate_id"], one["cosine"], one["cues"]) for one in answer["neighbours"]] == [
+        (one["candidate_id"], one.get("cosine"), one.get("cues", []))
+        for one in evidence["neighbours"]
+    ]
+    return str(outcome.decision)
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name + policy.hash[-4:])
+def test_a_submit_right_after_decides_the_same(policy: Policy, tmp_path: Path) -> None:
+    """One history of many candidates, each checked first; none of the kinds is left out."""
+    seen: Counter[str] = Counter()
+    with Palimpsest.open(tmp_path, policy=policy) as store:
+        for row in history(7):
+            before = store.position
+            answer = store.check(row, source="law")
+            assert store.position == before
+            seen[same_as_decided(store, answer, row)] += 1
+    assert seen["stored"] > 0
+    assert seen["hash_exact"] > 2
+    assert seen["known"] > 2
+    assert seen["invalid"] > 0
+    assert len(seen) >= 5, seen
+
+
+@pytest.fixture(name="log")
+def bytes_of_the_log(memories: Palimpsest) -> Log:
+    return memories.gateway.log
+
+
+def test_of_a_new_store_nothing_is_written(tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path) as store:
+        answer = store.check({"owner_id": "ada", "text": "Ada lives in Rome."})
+        assert answer["decision"] == "stored"
+        assert store.position == 0
+        tables = ("events", "dead_letters", "inbox")
+        counts = [store.gateway.log.row(f"SELECT count(*) FROM {table}") for table in tables]
+        assert counts == [(0,)] * len(tables)
+    with Log.open(tmp_path / LOG_FILE) as log:
+        assert log.head() == 0
+
+
+def test_what_is_invalid_is_said_and_buried_nowhere(memories: Palimpsest, log: Log) -> None:
+    answer = memories.check({"owner_id": "ada", "text": " "})
+    assert (answer["result"], answer["reason"]) == ("invalid", "field")
+    assert answer["detail"] is not None
+    assert "text" in answer["detail"]
+    event = {"specversion": "1.0", "type": "palimpsest.session_ended.v1", "id": "1", "source": "s"}
+    answer = memories.check(event | {"data": {"owner_id": "ada", "session_id": "monday"}})
+    assert (answer["result"], answer["reason"]) == ("invalid", "unknown_type")
+    assert log.row("SELECT count(*) FROM dead_letters") == (0,)
+
+
+def test_an_id_that_is_known_with_other_content_is_a_conflict(memories: Palimpsest) -> None:
+    row = {"owner_id": "ada", "text": "Ada lives in Rome.", "id": "1", "source": "law"}
+    memories.submit(row)
+    other = row | {"text": "Ada lives in Paris."}
+    for _ in range(2):
+        answer = memories.check(other)
+        assert (answer["result"], answer["reason"]) == ("invalid", "id_conflict")
+        same_as_decided(memories, answer, other)
+
+
+def test_a_check_counts_with_what_an_earlier_call_decided(memories: Palimpsest) -> None:
+    memories.submit({"owner_id": "ada", "text": "Ada lives in Rome."})
+    foreseen = memories.check({"owner_id": "ada", "text": "ada lives in  Rome."})
+    assert (foreseen["decision"], foreseen["similarity"]) == ("hash_exact", 1.0)
+    assert foreseen["neighbour"] is not None
+    assert foreseen["neighbour"]["text"] == "Ada lives in Rome."
+    assert foreseen["duration_ms"] > 0

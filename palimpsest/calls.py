@@ -21,9 +21,17 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, create_
 from pydantic_core import PydanticSerializationError
 
 from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.requests import Selection
+from palimpsest.naming import bare
 
-Id = Annotated[str, Field(min_length=1)]
-"""The id of a candidate, a decision or a memory."""
+
+class _Names:
+    """Marks arguments that name something by its id, and so may have its URN instead."""
+
+
+NAMES = _Names()
+Id = Annotated[str, Field(min_length=1), NAMES]
+"""The id of a candidate, a decision or a memory, or its URN."""
 
 
 def _path(place: str | Path) -> str | Path:
@@ -143,8 +151,10 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
 def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        _arguments(method).check(args, kwargs)
+        arguments = _arguments(method)
+        arguments.check(args, kwargs)
         try:
+            args, kwargs = arguments.with_bare_ids(args, kwargs)
             return method(*args, **kwargs)
         except (UnicodeEncodeError, PydanticSerializationError):
             raise UsageError(f"{method.__name__}: {NO_UNICODE}") from None
@@ -163,12 +173,15 @@ class _Arguments:
         self._signature = inspect.signature(method)
         fields: dict[str, Any] = {}
         self._more: list[str] = []
+        self._ids: list[str] = []
         for name, hint in get_type_hints(method, include_extras=True).items():
             if get_origin(hint) is Unpack:
                 self._more.append(name)
                 fields |= get_type_hints(get_args(hint)[0])
             elif name != "return":
                 fields[name] = hint
+                if _has_ids(hint):
+                    self._ids.append(name)
         config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
         # None is missing: Python itself asks for what has no default.
         optional: dict[str, Any] = {name: (hint, None) for name, hint in fields.items()}
@@ -187,6 +200,30 @@ class _Arguments:
             self._model.model_validate(said)
         except ValidationError as error:
             raise UsageError(f"{self._name}: {_plainly(error)}") from None
+
+    def with_bare_ids(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same arguments, with ids for the URNs among them, found by the object's `gateway`.
+
+        UsageError for a URN that does not match.
+        """
+        if not self._ids:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        for name in self._ids:
+            if name in bound.arguments:
+                bound.arguments[name] = bare(args[0].gateway, bound.arguments[name])
+        return bound.args, bound.kwargs
+
+
+def _has_ids(hint: object) -> bool:
+    """Whether ids, or a selection by them, are among the values of a type."""
+    if isinstance(hint, type) and issubclass(hint, Selection):
+        return True
+    return hint is NAMES or any(
+        map(_has_ids, (*get_args(hint), *getattr(hint, "__metadata__", ())))
+    )
 
 
 _arguments = cache(_Arguments)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
+from palimpsest.contracts.events import AnyEvent, Decided, Joined, Redecided, Settled
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.urn import Urn, is_urn
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import query
+from palimpsest.viewing import decision_id_of_or_none
 
 Kind = Literal["candidate", "decision", "letter", "memory"]
 
@@ -35,10 +40,12 @@ class Named(NamedTuple):
 def full_id(gateway: LocalGateway, typed: str, *kinds: Kind) -> str:
     """The one id of these kinds that begins so; what is no beginning, or of none, as it is.
 
-    A memory's id is that of its earliest candidate, a dead letter's that of its decision.
-    UsageError lists the ids that begin so where they are several, and asks for more of one that is
-    too short.
+    A memory's id is that of its earliest candidate, a dead letter's that of its decision. Of a URN
+    it is the id in it. UsageError lists the ids that begin so where they are several, and asks for
+    more of one that is too short.
     """
+    if is_urn(typed):
+        return _id_in(gateway, typed)
     if _TOO_SHORT.fullmatch(typed):
         raise UsageError(f"{typed} is too short: give {SHORTEST} characters of an id, or more")
     if not _BEGINNING.fullmatch(typed):
@@ -75,3 +82,47 @@ def members(gateway: LocalGateway, memory_id: str) -> int:
     [row] = query(gateway.projections, text, [memory_id])
     count: int = row["n"]
     return count
+
+
+def bare(gateway: LocalGateway, given: Any) -> Any:
+    """An id, several, or a selection, with the ids for the URNs among them; all else as it is.
+
+    UsageError for what is no URN, or names an id of another owner or namespace.
+    """
+    match given:
+        case str() if is_urn(given):
+            return _id_in(gateway, given)
+        case Selection(candidate_id=str() as one) if is_urn(one):
+            return given.model_copy(update={"candidate_id": _id_in(gateway, one)})
+        case Sequence() if not isinstance(given, str):
+            return [bare(gateway, one) for one in given]
+        case _:
+            return given
+
+
+def _id_in(gateway: LocalGateway, urn: str) -> str:
+    """The id in a URN; one that is not known here stays for others to refuse."""
+    named = Urn.parse(urn)
+    admitted = _admission(gateway, named.id)
+    if admitted is None:
+        return named.id
+    if (admitted.owner_id, admitted.data.candidate.namespace) != (named.owner_id, named.namespace):
+        raise UsageError(
+            f"{named.id} is no id of owner {named.owner_id} in namespace {named.namespace}, as the"
+            " URN says"
+        )
+    return named.id
+
+
+def _admission(gateway: LocalGateway, some_id: str) -> Decided | None:
+    """The first decision on the candidate that an id is, or that a decision is about."""
+    event: AnyEvent | None = None
+    for one in (decision_id_of_or_none(some_id), some_id):
+        recorded = gateway.log.find(one)
+        event = recorded.event if recorded else None
+        if event is not None:
+            break
+    if isinstance(event, Settled | Joined | Redecided):
+        recorded = gateway.log.find(decision_id_of(event.subject))
+        event = recorded.event if recorded else None
+    return event if isinstance(event, Decided) else None

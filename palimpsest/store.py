@@ -131,8 +131,9 @@ class Palimpsest:
     another one does, candidates and requests go through the inbox and the call waits for the
     answer. A forked child cannot use what its parent opened: open stores after the fork.
 
-    Ids are those that the calls and `sql` return. Runs that ask the judge (`dedupe`, `review`) have
-    an event loop of their own: within another one, call them by `asyncio.to_thread`.
+    Ids are those that the calls and `sql` return; a URN will do wherever one is wanted. Runs that
+    ask the judge (`dedupe`, `review`) have an event loop of their own: within another one, call
+    them by `asyncio.to_thread`.
     """
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.urn import Urn
 from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
+from palimpsest.projections.recall import Recalled, recall_as_of
 from palimpsest.projections.recall import recall as recall_now
-from palimpsest.projections.recall import recall_as_of
 from palimpsest.projections.sessions import own_memories
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
@@ -47,18 +48,22 @@ def recall(
     vector = embedding.vector.astype(np.float32)
     if position is not None:
         then = recall_as_of(gateway.log, owner_id, vector, k, namespace, position, session_id)
-        return [dict(found) for found in then]
+        return _with_urns(owner_id, then)
     ledger = gateway.ledger(owner_id)
     kept = gateway.recollections.of(ledger, vector) if ledger is not None else None
     if kept is not None:
-        return [dict(found) for found in kept.recall(vector, k, namespace, session_id)]
+        return _with_urns(owner_id, kept.recall(vector, k, namespace, session_id))
     gateway.refresh()
     own: list[str] = []
     if session_id is not None:
         compacted = gateway.log.compacted_at(owner_id, session_id)
         own = own_memories(gateway.projections, owner_id, session_id, compacted)
     now = recall_now(gateway.projections, owner_id, vector, k, namespace, without=own)
-    return [dict(found) for found in now]
+    return _with_urns(owner_id, now)
+
+
+def _with_urns(owner_id: str, found: Iterable[Recalled]) -> list[dict[str, Any]]:
+    return [{**one, "urn": str(Urn(owner_id, one["namespace"], one["memory_id"]))} for one in found]
 
 
 def owners_of_session(gateway: LocalGateway, session_id: str) -> list[str]:
@@ -186,6 +191,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> di
     memory, total = entry.memory, Total.of(entry.memory)
     return {
         "memory_id": memory.id,
+        "urn": str(Urn(entry.fields.owner_id, memory.namespace, memory.id)),
         "owner_id": entry.fields.owner_id,
         "namespace": memory.namespace,
         "face": memory.face.text,
@@ -282,6 +288,7 @@ def show_candidate(
     return {
         **entry.fields.model_dump(mode="json"),
         "candidate_id": entry.id,
+        "urn": str(Urn(entry.fields.owner_id, entry.fields.namespace, entry.id)),
         "text": entry.text,
         "memory_id": entry.memory.id,
         "face": entry.memory.face.text,

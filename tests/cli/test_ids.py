@@ -136,3 +136,44 @@ def test_evidence_has_the_neighbours_texts_and_the_thresholds(palimpsest: Comman
     drawn = palimpsest("show", "--candidate", b).out
     assert SHED in drawn
     assert f"cosine {expected[0][0]:g} {expected[0][1]}" in " ".join(drawn.split())
+
+
+# -- URNs ----------------------------------------------------------------------------------------
+
+
+def test_a_urn_will_do_wherever_an_id_does(palimpsest: CommandLine) -> None:
+    palimpsest.ingest(*(row(text, namespace="tech debt") for text in (PARIS, TEA, CELLO)))
+    a, b, c = palimpsest.ids()
+    urn = {one: f"palimpsest://ada/tech%20debt/{one}" for one in (a, b, c)}
+    assert palimpsest.json("show", urn[a])["urn"] == urn[a]
+    assert palimpsest.json("show", "--candidate", urn[b])["urn"] == urn[b]
+    merged = palimpsest.json("merge", urn[a], urn[b], "--face", "B")
+    decision = merged["decision_id"]
+    of_it = f"palimpsest://ada/tech%20debt/{decision}"
+    assert palimpsest.json("confirm", of_it)["decision_id"] == decision
+    assert palimpsest.json("unmerge", "--decision", of_it)["reversed"] == [decision]
+    assert palimpsest.json("reinstate", of_it)["decision_id"] == decision
+    assert palimpsest.json("unmerge", "--memory", urn[a])["reversed"] == [decision]
+    assert len(palimpsest.json("separate", urn[a], urn[c])["memories"]) == 2
+    assert palimpsest.json("retract", "--candidate", urn[b])["retracted"] == [b]
+    assert {one["urn"] for one in palimpsest.json("recall", "ada", "tea")} == {urn[a], urn[c]}
+
+
+@pytest.mark.parametrize("scope", ["ada/default", "eve/tech%20debt", "ada/tech"])
+def test_a_urn_of_another_owner_or_namespace_is_wrong_usage(
+    palimpsest: CommandLine, scope: str
+) -> None:
+    palimpsest.ingest(row(PARIS, namespace="tech debt"))
+    [a] = palimpsest.ids()
+    wrong = palimpsest("show", f"palimpsest://{scope}/{a}")
+    assert wrong.status == 2
+    assert "as the URN says" in wrong.err
+    assert palimpsest("show", f"palimpsest://{scope}").status == 2
+
+
+def test_a_urn_of_nobody_is_refused_as_its_id_is(palimpsest: CommandLine) -> None:
+    palimpsest.ingest(row(PARIS))
+    assert (
+        palimpsest("show", f"palimpsest://ada/default/{'0' * 8}-0000-0000-0000-{'0' * 12}").status
+        == 3
+    )

@@ -14,15 +14,17 @@ from pydantic import Field
 from palimpsest.contracts.candidate import Candidate, Name
 from palimpsest.contracts.events import (
     BatchJoin,
+    BatchStep,
     Composition,
     Content,
+    Figures,
     FirstDecision,
     Join,
     Rank,
     Settlement,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
-from palimpsest.contracts.model import Model
+from palimpsest.contracts.model import Model, Timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,16 @@ class Compact(OwnerCommand):
     session_id: Name
 
 
+class RecordRun(OwnerCommand):
+    """A batch run over the owner's memories is done; its joins are commands of their own."""
+
+    command: Literal["record_run"] = "record_run"
+    step: BatchStep
+    due: Timestamp
+    figures: Figures
+    session_id: str | None = None
+
+
 Operation = Annotated[
     Merge
     | Combine
@@ -223,7 +235,8 @@ Operation = Annotated[
     | Compose
     | Access
     | EndSession
-    | Compact,
+    | Compact
+    | RecordRun,
     Field(discriminator="command"),
 ]
 """Every command but a candidate's admission."""

@@ -45,6 +45,10 @@ LaterJoin = Literal["manual_join", BatchJoin]
 Decision = Literal[FirstDecision, Settlement, LaterJoin, "invalid"]
 FaceRule = Literal["repeat", "keep", "take", "text"]
 Rank = Literal["rule", "judge", "review", "person"]
+BatchStep = Literal["dedupe", "review", "consolidate"]
+"""What runs over an owner's memories: batch rules, the review, or the end of a session."""
+Figures = dict[str, int | float]
+"""What a run counted, by name; times in milliseconds."""
 RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "review": 2, "person": 3}
 
 
@@ -251,6 +255,22 @@ class PolicySetData(Model):
     hash: str
     policy: dict[str, Any]
     actor: str | None = None
+
+
+class RanData(Model):
+    """A batch run over an owner's memories: its step, when it was due, and its figures.
+
+    `policy` is the hash of the rules that it went by, `session_id` the session that it was about,
+    where it was about one. `actor` is the person who asked for it, if no schedule did.
+    """
+
+    step: BatchStep
+    due: WireTime
+    policy: str
+    figures: Figures
+    session_id: str | None = None
+    actor: str | None = None
+    because: str | None = None
 
 
 class RefusedData(Model):

@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from palimpsest.contracts.event_data import (
     RANKS,
     BatchJoin,
+    BatchStep,
     ComposedData,
     Composition,
     Content,
@@ -17,6 +18,7 @@ from palimpsest.contracts.event_data import (
     EmbeddedData,
     ErasedData,
     FaceRule,
+    Figures,
     FirstDecision,
     InvalidData,
     Join,
@@ -26,6 +28,7 @@ from palimpsest.contracts.event_data import (
     OnDecisionData,
     OnSessionData,
     PolicySetData,
+    RanData,
     Rank,
     RedecidedData,
     RefusedData,
@@ -44,6 +47,7 @@ __all__ = [
     "Accessed",
     "AnyEvent",
     "BatchJoin",
+    "BatchStep",
     "Compacted",
     "Composed",
     "ComposedData",
@@ -59,6 +63,7 @@ __all__ = [
     "ErasedData",
     "Event",
     "FaceRule",
+    "Figures",
     "FirstDecision",
     "Invalid",
     "InvalidData",
@@ -71,6 +76,8 @@ __all__ = [
     "OnSessionData",
     "PolicySet",
     "PolicySetData",
+    "Ran",
+    "RanData",
     "Rank",
     "Redecided",
     "RedecidedData",
@@ -215,6 +222,13 @@ class Compacted(Event):
     data: OnSessionData
 
 
+class Ran(Event):
+    """`subject` is the step of the batch run."""
+
+    type: Literal["palimpsest.ran.v1"] = "palimpsest.ran.v1"
+    data: RanData
+
+
 class Embedded(Event):
     """`subject` is the candidate."""
 
@@ -259,6 +273,7 @@ AnyEvent = (
     | Accessed
     | SessionEnded
     | Compacted
+    | Ran
     | Embedded
     | PolicySet
     | Refused

@@ -51,6 +51,16 @@ def policy_id(policy_hash: str) -> str:
     return _uuid5(NAMESPACE.bytes, b"policy:" + policy_hash.encode())
 
 
+def run_id(owner_id: str, step: str, due: datetime) -> str:
+    """The id of the run of a step over an owner's memories that is due at a moment.
+
+    The moment counts, in UTC and to the microsecond, not how it was written. Whoever has the run
+    done, and however often, names it so.
+    """
+    moment = due.astimezone(UTC).isoformat(timespec="microseconds")
+    return _uuid5(NAMESPACE.bytes, b"run:" + orjson.dumps([owner_id, step, moment]))
+
+
 def _uuid5(namespace: bytes, name: bytes) -> str:
     """RFC 9562's uuid5 as text; a third of the time that the standard library takes."""
     raw = bytearray(hashlib.sha1(namespace + name, usedforsecurity=False).digest()[:16])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from palimpsest.contracts.events import Decided, PolicySet
+from palimpsest.contracts.events import Decided, Figures, PolicySet, Ran
 from palimpsest.projections.columns import (
     MOMENT,
     NEIGHBOURS,
@@ -25,7 +25,7 @@ from palimpsest.projections.rows import Gone, MemoryState, Rows, as_json
 from palimpsest.projections.words import statement_rows, text_row, word_row
 from palimpsest.streams.core.compared import Spoke
 
-LAYOUT = 5
+LAYOUT = 6
 """Raised when a column changes: segments of another layout are made anew from the log."""
 
 
@@ -233,6 +233,41 @@ POLICIES = Table(
         _column("search", TEXT, "event.data.policy", lambda policy: policy.get("search")),
     ),
 )
+
+
+def _figure(name: str, kind: pa.DataType) -> Column:
+    whole = kind is WHOLE
+
+    def figure(figures: Figures) -> int | float | None:
+        found = figures.get(name)
+        return int(found) if whole and found is not None else found
+
+    return _column(name, kind, "event.data.figures", figure)
+
+
+RUNS = Table(
+    "runs",
+    ("position",),
+    (
+        _column("position", WHOLE),
+        _column("event_id", TEXT, "event.id"),
+        _column("owner_id", TEXT, "event.partitionkey"),
+        _column("step", TEXT, "event.data.step"),
+        _column("due", MOMENT, "event.data.due"),
+        _column("ran_at", MOMENT, "event.time"),
+        _column("policy", TEXT, "event.data.policy"),
+        _column("session_id", TEXT, "event.data.session_id"),
+        _column("actor", TEXT, "event.data.actor"),
+        _column("because", TEXT, "event.data.because"),
+        _figure("memories_before", WHOLE),
+        _figure("memories_after", WHOLE),
+        _figure("removed_count", WHOLE),
+        _figure("removal_rate", REAL),
+        _figure("duration_ms", REAL),
+        _column("figures", TEXT, "event.data.figures", as_json),
+    ),
+)
+"""Batch runs; `figures` are all that a run counted, the columns before it those of most."""
 STATEMENTS = Table(
     "statements",
     ("position", "ordinal"),
@@ -265,6 +300,7 @@ TABLES = (
     REVIEWS,
     VERDICTS,
     POLICIES,
+    RUNS,
     STATEMENTS,
 )
 
@@ -290,6 +326,7 @@ def rows_by_table(rows: Rows) -> dict[str, list[Any]]:
         "reviews": list(rows.reviews.values()),
         "verdicts": [row for fact in others for row in verdict_rows(fact)],
         "statements": [row for fact in rows.facts for row in statement_rows(fact)],
+        "runs": [fact for fact in others if isinstance(fact.event, Ran)],
         "policies": [fact for fact in others if isinstance(fact.event, PolicySet)],
     }
 

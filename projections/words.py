@@ -90,7 +90,7 @@ def word_row(fact: Fact) -> WordRow | None:
         command=said("command"),
         reason=said("reason"),
         detail=said("detail"),
-        policy=said("hash"),
+        policy=said("hash") or said("policy"),
         similarity=said("similarity"),
         verdict=verdicts[0] if verdicts else NO_VERDICT,
         spoken=fact.spoken,

@@ -15,6 +15,7 @@ from palimpsest.contracts.commands import (
     EndSession,
     Merge,
     Operation,
+    RecordRun,
     Redecide,
     Reinstate,
     Restore,
@@ -87,6 +88,8 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
             return word.access(command, ledger, now)
         case EndSession() | Compact():
             return word.session_word(command, now)
+        case RecordRun():
+            return word.run_word(command, policy, now)
         case Settle():
             return settle(command, ledger, policy, now)
         case _:

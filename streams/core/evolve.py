@@ -23,6 +23,7 @@ from palimpsest.contracts.events import (
     Join,
     Joined,
     PolicySet,
+    Ran,
     Rank,
     Redecided,
     Refused,
@@ -53,6 +54,7 @@ from palimpsest.streams.core.ledger import (
     Answered,
     Edge,
     Entry,
+    LastRun,
     Ledger,
     Question,
     Reversal,
@@ -106,8 +108,8 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             _refused(ledger, event, touched)
         case Erased():
             erased(ledger, event, touched)
-        case Compacted():
-            ledger.compacted[event.data.session_id] = ledger.seen
+        case Compacted() | Ran():
+            _noted(ledger, event)
         case SessionEnded() | Invalid() | PolicySet():
             pass
         case _:
@@ -119,6 +121,14 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
             memory.updated = event.time
             memory.seen = ledger.seen
     return touched
+
+
+def _noted(ledger: Ledger, event: Compacted | Ran) -> None:
+    match event:
+        case Compacted():
+            ledger.compacted[event.data.session_id] = ledger.seen
+        case Ran():
+            ledger.runs[event.data.step] = LastRun(event.id, event.data.due, event.time)
 
 
 def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:

@@ -294,6 +294,15 @@ class Apart:
     ends: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The latest run of a step: its event, when it was due, and when it was recorded."""
+
+    event_id: str
+    due: datetime
+    at: datetime
+
+
 @dataclass(slots=True)
 class Scope:
     """A namespace of the owner: distinct texts in the order of arrival, and by hash.
@@ -323,7 +332,7 @@ class Ledger:
     questions of candidates that were decided on anew, by the request, and `closed` those that an
     answer closed which had been held back. `compacted` is where a
     session's conversation was last compacted, as places are counted. `texts` counts what the owner
-    said that was not said in its scope before.
+    said that was not said in its scope before. `runs` are the latest batch runs, by step.
     """
 
     owner_id: str
@@ -342,6 +351,7 @@ class Ledger:
     composed_by: dict[str, Edge] = field(default_factory=dict)
     recomposed: dict[str, str] = field(default_factory=dict)
     compacted: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, LastRun] = field(default_factory=dict)
     events: set[str] = field(default_factory=set)
     seen: int = 0
     texts: int = 0

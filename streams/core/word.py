@@ -10,6 +10,7 @@ from palimpsest.contracts.commands import (
     Compose,
     Confirm,
     EndSession,
+    RecordRun,
     Restore,
     Retract,
 )
@@ -24,6 +25,8 @@ from palimpsest.contracts.events import (
     OnSessionData,
     PolicySet,
     PolicySetData,
+    Ran,
+    RanData,
     Restored,
     Retracted,
     SessionEnded,
@@ -122,6 +125,20 @@ def session_word(command: EndSession | Compact, now: datetime) -> Result:
     data = OnSessionData(session_id=command.session_id)
     kind = SessionEnded if isinstance(command, EndSession) else Compacted
     return [kind(**head(command, command.session_id, now), data=data)]
+
+
+def run_word(command: RecordRun, policy: Policy, now: datetime) -> Result:
+    """`ran`: a batch run with its figures."""
+    data = RanData(
+        step=command.step,
+        due=command.due,
+        policy=policy.hash,
+        figures=command.figures,
+        session_id=command.session_id,
+        actor=command.actor,
+        because=command.because,
+    )
+    return [Ran(**head(command, command.step, now), data=data)]
 
 
 def policy_event(policy: Policy, event_id: str, actor: str | None, now: datetime) -> PolicySet:

@@ -23,6 +23,7 @@ from palimpsest.contracts.commands import (
     EndSession,
     Merge,
     Operation,
+    RecordRun,
     Redecide,
     Reinstate,
     Restore,
@@ -35,6 +36,7 @@ from palimpsest.contracts.commands import (
 from palimpsest.contracts.events import (
     AnyEvent,
     BatchJoin,
+    BatchStep,
     Composition,
     Content,
     Decided,
@@ -520,6 +522,17 @@ def end_session(session: str) -> Step:
     """A producer's session ended."""
     return lambda history: EndSession(
         command_id=history.fresh(), owner_id=history.owner_id, session_id=session
+    )
+
+
+def ran(step: BatchStep, **figures: float) -> Step:
+    """A batch run over the owner's memories."""
+    return lambda history: RecordRun(
+        command_id=history.fresh(),
+        owner_id=history.owner_id,
+        step=step,
+        due=history.now,
+        figures=figures,
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta, timezone
 from typing import get_args
 
 import pytest
 
+from palimpsest.contracts.commands import RecordRun
 from palimpsest.contracts.events import (
     AnyEvent,
     Compacted,
@@ -15,10 +17,12 @@ from palimpsest.contracts.events import (
     ErasedData,
     OnSessionData,
     PolicySet,
+    Ran,
 )
+from palimpsest.contracts.identity import run_id
 from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.core.evolve import evolve
-from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import LastRun, Ledger
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from tests.core.spec import (
@@ -26,6 +30,7 @@ from tests.core.spec import (
     BEGIN,
     KEEP,
     PLAIN,
+    SECOND,
     History,
     access,
     compose,
@@ -34,6 +39,7 @@ from tests.core.spec import (
     given,
     judge,
     merge,
+    ran,
     redecide,
     reinstate,
     restore,
@@ -68,6 +74,7 @@ def everything() -> History:
         restore("z"),
         access("a"),
         end_session("s"),
+        ran("dedupe"),
         say("u", "Owns two dogs"),
         redecide("u", "auto_reject", "z", after="z"),
     )
@@ -140,6 +147,34 @@ def test_a_new_vector_is_that_of_the_candidate_and_of_its_face() -> None:
     touched = evolve(history.ledger, event)
     assert history.ledger.entries[history.id("a")].memory.face.vector == new
     assert list(touched.memories) == [history.id("a")]
+
+
+def test_the_ledger_remembers_the_last_run_of_each_step() -> None:
+    history = given(say("a", "Tea"), ran("dedupe"), ran("review"), ran("dedupe", pairs=2))
+    first, review, last = (event for event in history.log if isinstance(event, Ran))
+    assert history.ledger.runs == {
+        "review": LastRun(review.id, review.data.due, review.time),
+        "dedupe": LastRun(last.id, last.data.due, last.time),
+    }
+    assert (last.subject, last.data.figures, last.data.policy) == (
+        "dedupe",
+        {"pairs": 2},
+        PLAIN.hash,
+    )
+    assert first.id != last.id
+
+
+def test_a_run_is_recorded_once_however_often_it_is_asked_for() -> None:
+    due = datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))
+    same = run_id("ada", "dedupe", due)
+    assert run_id("ada", "dedupe", due.astimezone(UTC)) == same, "however it is written"
+    others = [("ben", "dedupe", due), ("ada", "review", due), ("ada", "dedupe", due + SECOND)]
+    assert same not in [run_id(*other) for other in others]
+    command = RecordRun(
+        command_id=same, owner_id="ada", step="dedupe", due=due, figures={"pairs": 1}
+    )
+    history = given(say("a", "Tea"), lambda _: command, lambda _: command)
+    assert [event.type for event in history.log].count("palimpsest.ran.v1") == 1
 
 
 def test_an_erased_candidate_has_no_text_and_is_not_living() -> None:

@@ -23,6 +23,7 @@ from palimpsest.contracts.commands import (
     Confirm,
     EndSession,
     Merge,
+    RecordRun,
     Reinstate,
     Restore,
     Retract,
@@ -280,7 +281,7 @@ BATCHES = Kind(Batch, a=WHICH, b=WHICH, face=("keep", "take", "text"), point=ran
 ON_JOINS = Kind(OnJoin, which=WHICH, standing=(True, True, False))
 ON_CANDIDATES = Kind(
     OnCandidate,
-    word=("retract", "retract", "restore", "confirm", "access", "end"),
+    word=("retract", "retract", "restore", "confirm", "access", "end", "ran"),
     which=WHICH,
 )
 WHOLES = Kind(Whole, which=WHICH, back=(False, True, True))
@@ -473,6 +474,10 @@ class Told:
                 return Confirm(**self._head(), decision_id=entry.decision_id)
             case "access":
                 return Access(**self._head(), candidate_id=entry.id)
+            case "ran":
+                return RecordRun(
+                    **self._head(), step="dedupe", due=self.world.now, figures={"n": 1}
+                )
             case _:
                 return EndSession(**self._head(), session_id="s")
 

@@ -19,6 +19,7 @@ from palimpsest.contracts.commands import (
     EndSession,
     Merge,
     Operation,
+    RecordRun,
     Reinstate,
     Restore,
     Retract,
@@ -243,6 +244,9 @@ class History:
             Restore(candidate_id=a.id, **asked),
             Access(candidate_id=a.id, **asked),
             EndSession(session_id="s1", **asked),
+            RecordRun(
+                step="dedupe", due=START, figures={"memories_before": 8, "pairs": 3}, **asked
+            ),
         ]
         if pending:
             entry = self.random.choice(pending)

@@ -321,7 +321,7 @@ class Oracle:
             case "policy_set":
                 self.searches[data["hash"]] = data["policy"].get("search", "")
                 return []
-            case "separated" | "refused" | "invalid" | "session_ended" | "compacted":
+            case "separated" | "refused" | "invalid" | "session_ended" | "compacted" | "ran":
                 return []
             case _:
                 raise ValueError(event.name)

@@ -36,6 +36,7 @@ def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
         "memories": [{k: v for k, v in row.items() if k != "vector"} for row in memories],
         "compositions": _compositions(said),
         "policies": _policies(said),
+        "runs": _runs(said),
         "verdicts": verdicts,
         "decisions": decisions,
         "joins": [row for row in decisions if row["joined_to"] is not None],
@@ -171,6 +172,28 @@ def _compositions(said: Oracle) -> list[Row]:
         }
         for event in said.events
         if event.name != "refused" and event.data.get("composition") is not None
+    ]
+
+
+def _runs(said: Oracle) -> list[Row]:
+    figures = ("memories_before", "memories_after", "removed_count", "removal_rate", "duration_ms")
+    return [
+        {
+            "position": event.position,
+            "event_id": event.id,
+            "owner_id": event.owner,
+            "step": event.data["step"],
+            "due": moment(event.data["due"]),
+            "ran_at": event.at,
+            "policy": event.data["policy"],
+            "session_id": event.data.get("session_id"),
+            "actor": event.data.get("actor"),
+            "because": event.data.get("because"),
+            **{name: event.data["figures"].get(name) for name in figures},
+            "figures": event.data["figures"],
+        }
+        for event in said.events
+        if event.name == "ran"
     ]
 
 
@@ -389,7 +412,7 @@ def _word(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
         "reason": data.get("reason"),
         "detail": data.get("detail"),
         "session_id": data.get("session_id"),
-        "policy": data["hash"] if event.name == "policy_set" else None,
+        "policy": {"policy_set": data.get("hash"), "ran": data.get("policy")}.get(event.name),
         "llm_answer": verdict.get("answer"),
         "llm_reasoning": verdict.get("reasoning"),
     }

@@ -8,18 +8,30 @@ from typing import Any
 
 import pytest
 
-from palimpsest.contracts.commands import Access, Admit, Operation, Retract, Settle, Unmerge
+from palimpsest.contracts.commands import (
+    Access,
+    Admit,
+    Operation,
+    RecordRun,
+    Retract,
+    Settle,
+    Unmerge,
+)
 from palimpsest.contracts.events import AnyEvent, Composition
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Ledger
-from tests.projections.histories import STANDARD, History, content_of, vector_of
+from tests.projections.histories import STANDARD, START, History, content_of, vector_of
 from tests.projections.oracle import Row, Tables, numbers
 from tests.projections.oracle_tables import differences, tables
 from tests.projections.test_oracle import lines, project_live, projected
 
 FERRY, DAILY = "The ferry leaves at noon.", "At noon the ferry leaves every day."
 COMPOSED = "The ferry leaves at noon, every day."
+FIGURES = {
+    "memories_before": 4, "memories_after": 3, "removed_count": 1, "removal_rate": 0.25,
+    "duration_ms": 1.5, "pairs": 2,
+}  # fmt: skip
 KETTLE, LATE = "The kettle is old.", "A ferry goes at noon."
 
 
@@ -92,6 +104,9 @@ def told() -> tuple[ByHand, Tables]:
     )  # 13, 18:00
     words |= history.asked()
     [gone] = history.run(Retract(candidate_id=x, **words))  # 14, 19:00
+    [ran] = history.run(  # 15, 20:00
+        RecordRun(step="dedupe", due=START, figures=FIGURES, **history.asked())
+    )
     policy, invalid = (one.event for one in history.log.events[:2])
     ids = {name: history.ledgers["ada"].entries[one].decision_id for name, one in
            {"a": a, "x": x, "b": b, "c": c}.items()}  # fmt: skip
@@ -103,6 +118,7 @@ def told() -> tuple[ByHand, Tables]:
         "again": again.id,
         "taken_out": taken_out.id,
         "gone": gone.id,
+        "ran": ran.id,
     }
     return history, rows(a, x, b, c, ids, other)
 
@@ -111,7 +127,7 @@ def rows(a: str, x: str, b: str, c: str, ids: dict[str, str], other: dict[str, s
     decisions = _decisions(a, x, b, c, ids, other)
     memories = _memories(a, b, c)
     return {
-        "log_position": [{"position": 14}],
+        "log_position": [{"position": 15}],
         "policies": [
             {
                 "position": 1,
@@ -121,6 +137,26 @@ def rows(a: str, x: str, b: str, c: str, ids: dict[str, str], other: dict[str, s
                 "actor": None,
                 "set_at": at(9),
                 "search": "candidates",
+            }
+        ],
+        "runs": [
+            {
+                "position": 15,
+                "event_id": other["ran"],
+                "owner_id": "ada",
+                "step": "dedupe",
+                "due": START.replace(tzinfo=None),
+                "ran_at": at(20),
+                "policy": STANDARD.hash,
+                "session_id": None,
+                "actor": None,
+                "because": None,
+                "memories_before": 4,
+                "memories_after": 3,
+                "removed_count": 1,
+                "removal_rate": 0.25,
+                "duration_ms": 1.5,
+                "figures": FIGURES,
             }
         ],
         "candidates": _candidates(a, x, b, c, ids),
@@ -437,6 +473,7 @@ def _events(
         | {"answers": ids["reject"]},
         plain | kim | row(14, "retracted", other["gone"], at(19))
         | {"candidate_id": x, "answers": ids["x"]},
+        plain | row(15, "ran", other["ran"], at(20)) | {"policy": STANDARD.hash, "namespace": None},
     ]  # fmt: skip
 
 

@@ -72,6 +72,8 @@ class Combine(OwnerCommand):
 
     `face` says whose part speaks, by arrival of the two: the older's (`keep`), the newer's
     (`take`), or the composed text. The score of the pair is that of the neighbour in the evidence.
+    `outright` has the newer's face speak although it may have happened earlier. `cause` is the run
+    that it belongs to.
     """
 
     command: Literal["combine"] = "combine"
@@ -82,6 +84,8 @@ class Combine(OwnerCommand):
     composition: Composition | None = None
     evidence: Evidence
     rank: Literal["rule", "judge"] = "rule"
+    outright: bool = False
+    cause: str | None = None
 
 
 class Separate(OwnerCommand):

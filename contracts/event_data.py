@@ -80,13 +80,15 @@ class Join(Model):
     """The edge to the older candidate, who wins the face, and the score of the pair.
 
     `former`: a person chose the face, so what it displaced is a former wording, which no automatic
-    event brings back.
+    event brings back. `outright`: a rule that does not go by time chose the newer part's face (a
+    `take`), so it speaks although it may have happened earlier, and a repeat does not undo that.
     """
 
     to: str
     face: FaceRule
     similarity: float | None = None
     former: bool | None = None
+    outright: bool | None = None
 
 
 class Composition(Model):
@@ -130,7 +132,10 @@ class SettledData(Model):
 
 
 class JoinedData(Model):
-    """A join between candidates that were there already, by a person or a batch rule."""
+    """A join between candidates that were there already, by a person or a batch rule.
+
+    `cause` is the run that made it, where it has an id: the same as of its `ran`.
+    """
 
     decision: LaterJoin
     candidate_id: str
@@ -140,6 +145,7 @@ class JoinedData(Model):
     rank: Rank
     actor: str | None = None
     because: str | None = None
+    cause: str | None = None
 
 
 class RedecidedData(Model):

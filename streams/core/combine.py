@@ -32,14 +32,21 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
     data = JoinedData(
         decision=command.decision,
         candidate_id=newer.id,
-        join=Join(to=older.id, face=command.face, similarity=_similarity(command)),
+        join=_join(command, older),
         composition=command.composition if command.face == "text" else None,
         evidence=_with_speakers(command.evidence, ledger),
         rank=command.rank,
         actor=command.actor,
         because=command.because,
+        cause=command.cause,
     )
     return [Joined(**head(command, newer.id, now), data=data)]
+
+
+def _join(command: Combine, older: Entry) -> Join:
+    outright = True if command.outright and command.face == "take" else None
+    score = _similarity(command)
+    return Join(to=older.id, face=command.face, similarity=score, outright=outright)
 
 
 def hindrance_of(ledger: Ledger, older: Entry, newer: Entry) -> Refusal | None:

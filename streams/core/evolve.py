@@ -200,6 +200,7 @@ def _edge(
         policy=evidence.policy if evidence else None,
         ranked=any(verdict.speaker is not None for verdict in verdicts),
         former=bool(join.former),
+        outright=bool(join.outright),
         cause=event.data.cause if isinstance(event, Settled | Redecided) else None,
         freed=isinstance(event, Settled) and event.data.cause is not None,
         order=ledger.seen,

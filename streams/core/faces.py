@@ -181,6 +181,8 @@ def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
             return a._replace(behind=_behind(a, a, b)) if edge.ranked else a
         case "repeat":
             return _repeated(a, b, by_id)
+        case "take" if edge.outright:
+            return b._replace(behind=_behind(b, a, b)) if edge.ranked else b
         case "take":
             return _later_over_earlier(a, b)
         case "text":
@@ -277,7 +279,8 @@ def _as_a_person_said(edge: Edge, a: Face, b: Face) -> Face:
     winner, other = (a, b) if a.chosen else (b, a)
     face = winner._replace(former=(a.former | b.former) - {winner.hash})
     contradicts = a.contradicts + b.contradicts
-    if _says_otherwise(edge, face, other):
+    meant = edge.outright and winner is b
+    if not (meant and not other.chosen) and _says_otherwise(edge, face, other):
         contradicts = (*contradicts, edge.id)
     return face._replace(displaced=_both(a, b, face), contradicts=contradicts)
 

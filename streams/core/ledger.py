@@ -130,8 +130,9 @@ class Edge:
 
     `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
     of both parts stand behind the winner (events that name their speakers). `former`: a person
-    chose the face. `cause` is the request that the join belongs to, `reversed_by` the reversal;
-    `freed`: an answer made it that had been held back. `order` counts the owner's events.
+    chose the face; `outright`: a rule did, and not by time. `cause` is the request that the join
+    belongs to, `reversed_by` the reversal; `freed`: an answer made it that had been held back.
+    `order` counts the owner's events.
     """
 
     id: str
@@ -146,6 +147,7 @@ class Edge:
     policy: str | None
     ranked: bool = False
     former: bool = False
+    outright: bool = False
     cause: str | None = None
     freed: bool = False
     order: int = 0

@@ -366,6 +366,7 @@ def combine(
     text: str = "",
     sources: str = "",
     cosine: float | None = None,
+    outright: bool = False,
 ) -> Step:
     """A batch run joins two candidates: the newer speaks where it supersedes, a text if given."""
 
@@ -381,6 +382,7 @@ def combine(
             face="text" if sources else "take" if taken else "keep",
             composition=composition(history, text, sources) if sources else None,
             evidence=Evidence(policy=history.policy.hash, check="dedupe", neighbours=(seen,)),
+            outright=outright,
         )
 
     return step

@@ -8,6 +8,7 @@ from palimpsest.contracts.events import Rank
 from tests.core.spec import (
     ASK,
     KEEP,
+    History,
     combine,
     given,
     judge,
@@ -92,3 +93,30 @@ def test_twice_is_once() -> None:
 def test_what_came_after_goes_with_its_own_part() -> None:
     history = given(*APART, combine("a", "b"), say("x", "Chai, hot", {"b": KEEP}))
     history.when(unmerge("b")).shows({"Tea": "a", "Chai": "b x", "Mate": "c"})
+
+
+def speaks(history: History) -> str:
+    """The face of the candidate `a`'s memory."""
+    return history.ledger.entries[history.id("a")].memory.face.text
+
+
+def test_a_rule_that_does_not_go_by_time_lets_the_newer_speak_whatever_happened_first() -> None:
+    earlier = "2020-01-01T00:00:00Z"
+    told = (say("a", "Tea"), say("b", "Chai", occurred_at=earlier))
+    joined = given(*told, combine("a", "b", "superseded"))
+    assert speaks(joined) == "Tea", "by time: it happened earlier"
+    outright = given(*told, combine("a", "b", "superseded", outright=True))
+    assert speaks(outright) == "Chai"
+    again = outright.do(say("c", "tea", occurred_at="2030-01-01T00:00:00Z"))
+    assert speaks(again) == "Chai", "a repeat of what lost does not undo it"
+
+
+def test_what_a_person_chose_survives_such_a_rule_and_only_one_that_says_otherwise_waits() -> None:
+    told = (say("a", "Tea"), say("b", "Chai"), say("c", "Mate"), merge("a", "b", face="b"))
+    chosen = given(*told, combine("b", "c", "superseded", outright=True))
+    face = chosen.ledger.entries[chosen.id("c")].memory.face
+    assert (face.text, len(face.contradicts)) == ("Chai", 1)
+    told = (say("c", "Mate"), say("a", "Tea"), say("b", "Chai"), merge("a", "b", face="b"))
+    agrees = given(*told, combine("c", "b", "superseded", outright=True))
+    face = agrees.ledger.entries[agrees.id("c")].memory.face
+    assert (face.text, face.contradicts) == ("Chai", ())

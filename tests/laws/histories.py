@@ -144,12 +144,16 @@ SAID: dict[Literal["keep", "take", "text"], Answer] = {
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch rule about two candidates, with a composed text of the point where it says so."""
+    """A batch rule about two candidates, with a composed text of the point where it says so.
+
+    `outright`: it chooses the newer part's face whatever happened first.
+    """
 
     a: int
     b: int
     face: Literal["keep", "take", "text"] = "keep"
     point: int = 0
+    outright: bool = False
 
 
 @dataclass(frozen=True)
@@ -277,11 +281,21 @@ PAIRS = Kind(
     rank=("person", "person", "review", "judge"),
     newer_speaks=(False, True),
 )
-BATCHES = Kind(Batch, a=WHICH, b=WHICH, face=("keep", "take", "text"), point=range(POINTS))
+BATCHES = Kind(
+    Batch,
+    a=WHICH,
+    b=WHICH,
+    face=("keep", "take", "text"),
+    point=range(POINTS),
+    outright=(False, True),
+)
 ON_JOINS = Kind(OnJoin, which=WHICH, standing=(True, True, False))
 ON_CANDIDATES = Kind(
     OnCandidate,
-    word=("retract", "retract", "restore", "confirm", "access", "end", "ran"),
+    word=(
+        *("retract", "retract", "restore", "confirm", "access", "end"),
+        *("retract", "retract", "restore", "confirm", "access", "ran"),
+    ),
     which=WHICH,
 )
 WHOLES = Kind(Whole, which=WHICH, back=(False, True, True))
@@ -440,6 +454,7 @@ class Told:
             b=older.id,
             decision=BATCH[act.face],
             face=act.face,
+            outright=act.outright,
             composition=text,
             evidence=Evidence(
                 policy=self.world.policy.hash,

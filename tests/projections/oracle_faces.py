@@ -111,6 +111,8 @@ def _united(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face
             return _with_both_behind(older, older, newer) if join.ranked else older
         case "repeat":
             return _repeated(everyone, older, newer)
+        case "take" if join.data.get("outright"):
+            return _with_both_behind(newer, older, newer) if join.ranked else newer
         case "take":
             return _taken(older, newer)
         case "text":
@@ -140,6 +142,8 @@ def _stays(join: Join, older: Face, newer: Face) -> Face:
     contradicts = older.contradicts + newer.contradicts
     rule = join.data["face"]
     automatic = rule in ("take", "text") and not join.by_person
+    if join.data.get("outright") and winner is newer:
+        automatic = False
     if other.hash in former if rule == "repeat" else other.chosen or automatic:
         contradicts += (join.id,)
     return replace(winner, former=former, displaced=displaced, contradicts=contradicts)

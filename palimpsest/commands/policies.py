@@ -30,6 +30,16 @@ Which = Annotated[
 ]
 
 
+WhichOrInForce = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NAME|FILE",
+        help="A preset, or a .toml file; else the policy in force.",
+        autocompletion=complete_presets,
+    ),
+]
+
+
 @app.command("list", epilog="Example: palimpsest policy list")
 def list_policies(context: typer.Context) -> None:
     """List the presets."""
@@ -43,14 +53,7 @@ def list_policies(context: typer.Context) -> None:
 @app.command(epilog="Example: palimpsest policy show standard")
 def show(
     context: typer.Context,
-    which: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME|FILE",
-            help="Else the policy in force.",
-            autocompletion=complete_presets,
-        ),
-    ] = None,
+    which: WhichOrInForce = None,
 ) -> None:
     """Print a policy whole: a preset as the file that it is, else as JSON."""
     from palimpsest.streams.policies import load_policy, preset_names
@@ -61,6 +64,22 @@ def show(
     presets = {load_policy(name).hash: name for name in preset_names()}
     preset = presets.get(policy.hash)
     call.output.answer(document, lambda: _preset(preset) if preset else rendering.as_json(document))
+
+
+@app.command(epilog="Example: palimpsest policy explain standard")
+def explain(
+    context: typer.Context,
+    which: WhichOrInForce = None,
+) -> None:
+    """Say a policy in words, with its numbers, in the order in which a newcomer meets its rules."""
+    from palimpsest.streams.policies import load_policy
+    from palimpsest.streams.policies.explain import explain as explained
+
+    call = invocation(context)
+    policy = _in_force(call) if which is None else load_policy(which)
+    sentences = explained(policy)
+    document = {"name": policy.name, "hash": policy.hash, "sentences": sentences}
+    call.output.answer(document, lambda: rendering.paragraphs(sentences))
 
 
 def _in_force(call: Invocation) -> Policy:

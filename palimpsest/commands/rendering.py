@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -51,6 +50,11 @@ def fields(answer: Mapping[str, Any]) -> RenderableType:
 def listed(title: str, names: Iterable[str]) -> RenderableType:
     """A title and a list."""
     return Group(shown(title), *(shown(f"  {name}") for name in names))
+
+
+def paragraphs(sentences: Iterable[str]) -> RenderableType:
+    """Sentences, each with an empty line before the next."""
+    return Group(*(line for one in sentences for line in (shown(one), shown(""))))
 
 
 def as_json(document: Any) -> RenderableType:
@@ -389,9 +393,13 @@ def checked(answer: Mapping[str, Any]) -> RenderableType:
     if neighbour:
         verb = "a judge would be asked about" if answer["memory_id"] is None else "it would join"
         lines += [shown(f"{verb} the memory {neighbour['memory_id']}"), shown(neighbour["face"])]
-    looked_at = _looked_at(answer)
+    looked_at = Tree(shown("looked at"))
+    for line in _looked_at(answer):
+        looked_at.add(line)
+    if looked_at.children:
+        lines.append(looked_at)
     took = shown(f"{answer['duration_ms']:.1f} ms; nothing was written", "dim")
-    return Group(*lines, *(Padding(line, (0, 0, 0, 2)) for line in looked_at), took)
+    return Group(*lines, took)
 
 
 def _foreseen(answer: Mapping[str, Any]) -> str:

@@ -280,8 +280,10 @@ class Writer:
             same = _is_known(one, prepared, known)
             return _known(known) if same else rejected(one, CONFLICT)
         admit = self._admission(one, prepared, ledger, {})
-        if self.policy.judge.enabled:
-            return decide(admit, ledger, self.policy, self.clock())
+        [event] = decide(admit, ledger, self.policy, self.clock())
+        asks = isinstance(event, Decided) and event.data.evidence.asked
+        if self.policy.judge.enabled or not asks:
+            return [event]
         # Where nobody is asked, a question is settled at once, and that needs a ledger to fold it.
         trial = fold_owner(self.log, ledger.owner_id)
         done = execute(admit, trial, self.policy, self.clock())

@@ -33,7 +33,8 @@ COMMANDS = dict(commands())
 DESIGNED = (
     "ingest, status, recall, check, show, decisions, merge, separate, withdraw, confirm, reinstate,"
     " retract, restore, unmerge, reverse, rebuild, verify, sql, log export, log import,"
-    " policy list, policy show, policy check, policy set, schemas, dead-letters list,"
+    " policy list, policy show, policy explain, policy check, policy set, schemas,"
+    " dead-letters list,"
     " dead-letters show, dead-letters retry, doctor, topics create, topics check, worker,"
     " project, verifier,"
     " demo-judge, dedupe, review run, review next, review same, review different,"

@@ -1,0 +1,154 @@
+"""A policy in a person's words, with all its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from palimpsest.contracts.policy import (
+    Action,
+    Check,
+    ClusterDedupe,
+    CosineCheck,
+    Dedupe,
+    Fallback,
+    Judge,
+    Policy,
+    Question,
+    RecentCheck,
+    SessionCheck,
+    TokenCheck,
+    TokenDedupe,
+)
+
+ACTIONS: dict[Action, str] = {
+    "auto_reject": "it joins, and the older text speaks (auto_reject)",
+    "superseded": "it joins, and the text that happened later speaks (superseded)",
+    "pending": "it waits as its own memory, and the judge is asked (pending)",
+}
+FALLBACKS: dict[Fallback, str] = {
+    "keep": "both are kept (fallback_keep)",
+    "reject": "the newcomer joins and the older text speaks (fallback_reject)",
+    "supersede": "the newcomer joins and the later text speaks (fallback_supersede)",
+}
+QUESTIONS: dict[Question, str] = {
+    "same": "whether the two say the same",
+    "relation": "whether they say the same, differ, each add something, or one is an update",
+    "compose": "for one text composed of both",
+}
+GUARDED = (
+    "if the guard sees them near-identical in order and without a cue; else the judge is asked"
+)
+
+
+def explain(policy: Policy) -> list[str]:
+    """Sentences in the order in which a newcomer meets the rules."""
+    return [*_sentences(policy)]
+
+
+def _sentences(policy: Policy) -> Iterator[str]:
+    yield f"{policy.name} ({policy.hash}), for {policy.model}. {policy.description}".strip()
+    yield _search(policy)
+    yield "An exact repeat of a text joins it, before any check (hash_exact)."
+    if not policy.enabled:
+        yield "The policy is switched off: no check runs, and all else is stored."
+    for check in policy.checks:
+        yield _check(check)
+    yield "What no check joins or leaves to the judge is stored as a memory of its own (stored)."
+    if policy.protected_categories:
+        named = ", ".join(policy.protected_categories)
+        yield f"Of the categories {named}, only exact repeats and a person join anything."
+    yield from _judge(policy.judge)
+    yield _dedupe(policy.dedupe)
+
+
+def _search(policy: Policy) -> str:
+    found = {
+        "candidates": "with every distinct candidate of its namespace, so un-merging is exact",
+        "memories": "with the texts that memories show, so later decisions can rest on a merge",
+    }[policy.search]
+    then = {
+        "stop": "nothing is decided until it can be",
+        "store": "newcomers are stored uncompared",
+    }[policy.search_fails]
+    return f"A newcomer is compared {found}. Where a namespace cannot be searched, {then}."
+
+
+def _check(check: Check) -> str:
+    match check:
+        case RecentCheck():
+            within = f"within {check.seconds} s of the text that it repeats"
+            if check.capacity is not None:
+                within += f", while that is among the owner's last {check.capacity} texts"
+            return f"recent: an exact repeat {within}, is called recent_capture."
+        case TokenCheck():
+            likeness = f"shares a Jaccard of {_number(check.threshold)} or more of its words"
+            return (
+                f"tokens: a newcomer that {likeness} with one of the {check.top} nearest joins"
+                f" it (token_reject){_guarded(check.guard)}."
+            )
+        case SessionCheck():
+            likeness = f"has a cosine of {_number(check.threshold)} or more"
+            return (
+                f"session: a newcomer that {likeness} with one of the last {check.last} texts of"
+                f" its session joins it (session_reject){_guarded(check.guard)}."
+            )
+        case CosineCheck():
+            return _cosine(check)
+        case _:
+            assert_never(check)
+
+
+def _guarded(guard: bool) -> str:
+    return f", {GUARDED}" if guard else ""
+
+
+def _cosine(check: CosineCheck) -> str:
+    lines = [f"cosine: the {check.top} nearest by meaning, the best first."]
+    lines += [
+        f"From {_number(zone.at_least)}: {ACTIONS[zone.action]}{_guarded(zone.guard)}."
+        for zone in check.zones
+    ]
+    if check.namespaces:
+        own = ", ".join(f"{_number(floor)} in {name}" for name, floor in check.namespaces.items())
+        lines.append(f"Instead it is {own}.")
+    if check.min_characters:
+        lines.append(f"Texts of fewer than {check.min_characters} characters are not compared so.")
+    return " ".join(lines)
+
+
+def _judge(judge: Judge) -> Iterator[str]:
+    nobody = FALLBACKS[judge.unavailable]
+    if not judge.enabled:
+        yield f"The judge is switched off: where one would be asked, {nobody} at once."
+    yield (
+        f"The judge ({judge.model}) is asked {QUESTIONS[judge.ask]}, about at most"
+        f" {judge.neighbours} neighbours, the nearest first. If nobody answers, {nobody}."
+    )
+    yield (
+        f"A request takes at most {judge.most} pairs and {judge.share * 100:.12g} % of the model's"
+        f" context; reviews ask {judge.review_model}."
+    )
+
+
+def _dedupe(rule: Dedupe | None) -> str:
+    match rule:
+        case None:
+            return "There are no batch rules: `dedupe` is refused."
+        case TokenDedupe():
+            return (
+                f"dedupe: each memory is compared with the {rule.candidates} that share most of its"
+                " key words, by cosine; the zones say what becomes of a pair."
+            )
+        case ClusterDedupe():
+            return (
+                "dedupe: memories that are near each other, or through others, become one; where"
+                " every pair is in a joining zone the newest speaks, else one text is composed."
+            )
+        case _:
+            assert_never(rule)
+
+
+def _number(value: float) -> str:
+    """A score as people write it: .85, and no digit less than it has."""
+    return f"{value:.12g}".removeprefix("0") if 0 < value < 1 else f"{value:.12g}"

@@ -1,0 +1,87 @@
+"""What is explained is the policy: another value of any key gives other words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.policies import load_policy, preset_names
+from palimpsest.streams.policies.explain import explain
+
+WORDS = {
+    "candidates",
+    "memories",
+    "stop",
+    "store",
+    "auto_reject",
+    "superseded",
+    "pending",
+    "keep",
+    "reject",
+    "supersede",
+    "same",
+    "relation",
+    "compose",
+}
+"""Values of the policy language; any other text is free."""
+
+
+def others(value: object) -> Iterator[object]:
+    """Other values for a key, most of them allowed."""
+    match value:
+        case bool():
+            yield not value
+        case int():
+            yield from (value + 1, value - 1)
+        case float():
+            yield from (round(value - 0.003, 4), round(value + 0.003, 4))
+        case str() if value in WORDS:
+            yield from sorted(WORDS - {value})
+        case str():
+            yield f"{value}-other"
+        case _:
+            return
+
+
+def changed(document: Any) -> Iterator[tuple[str, Any]]:
+    """Documents that differ from one in a single value, with the place of it."""
+    match document:
+        case dict():
+            for key, value in document.items():
+                for place, inner in changed(value):
+                    yield f"{key}.{place}", document | {key: inner}
+        case list():
+            for number, value in enumerate(document):
+                for place, inner in changed(value):
+                    yield f"{number}.{place}", [*document[:number], inner, *document[number + 1 :]]
+        case _:
+            yield from (("", other) for other in others(document))
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_another_value_of_any_key_gives_other_words(name: str) -> None:
+    policy = load_policy(name)
+    words = explain(policy)
+    leaves = tried = 0
+    for place, document in changed(policy.model_dump(mode="json")):
+        leaves += 1
+        try:
+            other = Policy.model_validate(document)
+        except ValidationError:
+            continue
+        tried += 1
+        without_hash = [line.replace(other.hash, policy.hash) for line in explain(other)]
+        assert without_hash != words, f"{name}: {place} is not explained"
+    assert tried > 15
+    assert leaves > tried
+
+
+def test_the_default_is_explained_with_its_numbers() -> None:
+    text = "\n".join(explain(load_policy("standard")))
+    for number in (".85", ".84", ".80", "20 texts", "5 nearest", "3 neighbours"):
+        assert number.replace(".80", ".8") in text
+    assert "constraint, postmortem, gotcha" in text

@@ -22,6 +22,7 @@ from palimpsest.contracts.events import (
     Join,
     Rank,
     Settlement,
+    Use,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.model import Model, Timestamp
@@ -194,10 +195,11 @@ class Compose(OwnerCommand):
 
 
 class Access(OwnerCommand):
-    """A producer used the memory of this candidate."""
+    """A producer used the memory of this candidate; or all of `uses`, of which it is the first."""
 
     command: Literal["access"] = "access"
     candidate_id: str
+    uses: tuple[Use, ...] | None = None
 
 
 class EndSession(OwnerCommand):

@@ -5,12 +5,14 @@ Names are wire values. `contracts.events` has them all, with the events that car
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.errors import InvalidReason
 from palimpsest.contracts.evidence import Evidence, Verdict
-from palimpsest.contracts.model import Model, WireTime
+from palimpsest.contracts.model import Model, Timestamp, WireTime
 
 FirstDecision = Literal[
     "stored",
@@ -240,6 +242,23 @@ class OnCandidateData(Model):
     candidate_id: str
     actor: str | None = None
     because: str | None = None
+
+
+class Use(Model):
+    """How often a memory was used since that was last recorded, and when it was last.
+
+    `candidate_id` is any of its members.
+    """
+
+    candidate_id: str
+    count: Annotated[int, Field(ge=1)] = 1
+    at: Timestamp
+
+
+class AccessedData(OnCandidateData):
+    """That memories were used: that of one candidate, now; or all of `uses`, gathered."""
+
+    uses: tuple[Use, ...] | None = None
 
 
 class OnSessionData(Model):

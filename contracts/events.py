@@ -8,6 +8,7 @@ from pydantic import Field, TypeAdapter
 
 from palimpsest.contracts.event_data import (
     RANKS,
+    AccessedData,
     BatchJoin,
     BatchStep,
     ComposedData,
@@ -36,6 +37,7 @@ from palimpsest.contracts.event_data import (
     SeparatedData,
     SettledData,
     Settlement,
+    Use,
     Vector,
 )
 from palimpsest.contracts.model import Model, WireTime
@@ -45,6 +47,7 @@ __all__ = [
     "RANKS",
     "SOURCE",
     "Accessed",
+    "AccessedData",
     "AnyEvent",
     "BatchJoin",
     "BatchStep",
@@ -94,6 +97,7 @@ __all__ = [
     "Settled",
     "SettledData",
     "Settlement",
+    "Use",
     "Vector",
 ]
 
@@ -202,10 +206,10 @@ class Restored(Event):
 
 
 class Accessed(Event):
-    """`subject` is the candidate whose memory was used."""
+    """`subject` is the candidate whose memory was used, or the first of several."""
 
     type: Literal["palimpsest.accessed.v1"] = "palimpsest.accessed.v1"
-    data: OnCandidateData
+    data: AccessedData
 
 
 class SessionEnded(Event):

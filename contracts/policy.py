@@ -156,6 +156,43 @@ Dedupe = Annotated[TokenDedupe | ClusterDedupe, Field(discriminator="rule")]
 """The batch rules of `palimpsest dedupe`."""
 
 
+Worth = Literal["confidence", "importance"]
+"""What a candidate says of its own worth, from 0 to 1."""
+
+
+class Absent(_Strict):
+    """What a candidate that does not say its confidence or importance counts as having."""
+
+    confidence: Score | None = None
+    importance: Score | None = None
+
+
+class Decay(_Strict):
+    """How a memory's confidence or importance fades, as it is read; nothing is written back.
+
+    It loses the share `rate` every `days`, once `after_days` have passed since it was last used or
+    joined (`access`), or since it began (`creation`). It fades no further than to `floor`.
+    """
+
+    field: Worth
+    rate: Annotated[float, Field(gt=0.0, lt=1.0)]
+    days: Annotated[float, Field(gt=0.0)] = 1.0
+    after_days: Annotated[float, Field(ge=0.0)] = 0.0
+    floor: Score = 0.0
+    since: Literal["access", "creation"]
+
+
+class Recall(_Strict):
+    """What `recall` leaves out, and whether it records what it found.
+
+    Memories whose confidence, decayed, is under `min_confidence` are left out. With `accessed`
+    their use is recorded, at most once a minute for each owner.
+    """
+
+    min_confidence: Score | None = None
+    accessed: bool = False
+
+
 class Policy(_Strict):
     """Thresholds and rules, named by the hash of their content.
 
@@ -174,6 +211,9 @@ class Policy(_Strict):
     dedupe: Annotated[Dedupe | None, ADDED] = None
     enabled: Annotated[bool, ADDED] = True
     search_fails: Annotated[Literal["stop", "store"], ADDED] = "stop"
+    absent: Annotated[Absent, ADDED] = Absent()
+    decay: Annotated[Decay | None, ADDED] = None
+    recall: Annotated[Recall, ADDED] = Recall()
 
     @property
     def active(self) -> tuple[Check, ...]:

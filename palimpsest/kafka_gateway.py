@@ -101,10 +101,10 @@ class KafkaGateway(LocalGateway):
         self._require_store()
         super().refresh()
 
-    def ledger(self, owner_id: str) -> Ledger | None:
+    def ledger(self, owner_id: str, *, however_large: bool = False) -> Ledger | None:
         """As `LocalGateway.ledger`; StoreError as `refresh`."""
         self._require_store()
-        return super().ledger(owner_id)
+        return super().ledger(owner_id, however_large=however_large)
 
     def _require_store(self) -> None:
         if not self.log.head() and not self.follows():
@@ -168,6 +168,14 @@ class KafkaGateway(LocalGateway):
             return Outcome("invalid", reason=meaning.reason, detail=meaning.detail)
         line.publish([Input(row, meaning)])
         return Outcome("published")
+
+    def leave_uses(self, gathered: Mapping[str, bytes]) -> None:
+        """Publish gathered uses, each owner's as the event that says so."""
+        rows = [RawRow(said, owner_id) for owner_id, said in gathered.items()]
+        self._line().publish([Input(row, understand(row)) for row in rows])
+
+    def serve_left(self) -> None:
+        """The workers record what was published."""
 
     # -- what people say ---------------------------------------------------------------------------
 

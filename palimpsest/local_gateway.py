@@ -93,11 +93,13 @@ class LocalGateway:
         policy: Policy,
         load: Callable[[], Embedder],
         wait: Wait = "durable",
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.folder = folder
+        self.clock = clock
         self.log = log
         self.projections = folder / PROJECTIONS_FOLDER
-        self._wanted = policy
+        self._wanted = self._known = policy
         self._load = load
         self._inbox = Inbox(log)
         self._lock = WriterLock(folder)
@@ -128,7 +130,11 @@ class LocalGateway:
     def policy_in_force(self) -> Policy:
         """The recorded policy; before the first candidate, the one that it will record."""
         recorded = self.log.last_policy()
-        return Policy.model_validate(recorded.data.policy) if recorded else self._wanted
+        if recorded is None:
+            return self._wanted
+        if recorded.data.hash != self._known.hash:
+            self._known = Policy.model_validate(recorded.data.policy)
+        return self._known
 
     def owners(self, only: str | None = None) -> list[str]:
         """Whose memories there are: everybody's, or of `only` this owner."""
@@ -202,9 +208,7 @@ class LocalGateway:
 
     def _opened(self) -> Session:
         if self._session is None:
-            self._session = Session(
-                self.log, self._wanted, self.embedder, lambda: datetime.now(UTC), self._live
-            )
+            self._session = Session(self.log, self._wanted, self.embedder, self.clock, self._live)
         return self._session
 
     def refresh(self) -> None:
@@ -243,14 +247,15 @@ class LocalGateway:
             time.sleep(POLL_SECONDS)
             self.refresh()
 
-    def ledger(self, owner_id: str) -> Ledger | None:
+    def ledger(self, owner_id: str, *, however_large: bool = False) -> Ledger | None:
         """An owner's ledger as the log has it now; needs neither the lock nor a projection.
 
-        None for a large owner who is not in memory: folding the log would take too long.
+        None for a large owner who is not in memory, unless `however_large`: folding the log would
+        take too long.
         """
         owners = self._opened().writer.owners
         owners.catch_up()
-        if owners.loaded(owner_id) is None:
+        if owners.loaded(owner_id) is None and not however_large:
             events = self.log.count_of(owner_id, FOLDED_EVENTS + 1)
             if not events:
                 return Ledger(owner_id)
@@ -322,6 +327,16 @@ class LocalGateway:
         items = self._inbox.put_each("request", "inbox", map(_body, requests))
         return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
 
+    def leave_uses(self, gathered: Mapping[str, bytes]) -> None:
+        """Leave gathered uses for whoever writes next: each owner's, as the event that says so."""
+        for owner_id, said in gathered.items():
+            self._inbox.put("uses", owner_id, said)
+
+    def serve_left(self) -> None:
+        """Serve the inbox, unless another process is writing, which will do so."""
+        with self.writing():
+            pass
+
     def _left_in_inbox(self, kind: ItemKind, body: bytes) -> Any:
         """Leave an item and wait for its answer."""
         return self._answers_to([self._inbox.put(kind, "inbox", body)])[0]
@@ -343,8 +358,7 @@ class LocalGateway:
 
     def dry_run(self, request: AnyRequest) -> JsonObject:
         """What a request would do; nothing is written."""
-        clock = lambda: datetime.now(UTC)  # noqa: E731 - a name would say no more
-        return execute(DryRun(self.log, self.policy_in_force(), clock), request)
+        return execute(DryRun(self.log, self.policy_in_force(), self.clock), request)
 
     def positions(self) -> dict[str, int]:
         """How far each projection has come, by the log's positions; read without a lock."""

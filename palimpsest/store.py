@@ -66,6 +66,7 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.check import undecided
 from palimpsest.streams.write.inputs import Outcome, rejected, why_invalid
+from palimpsest.uses import Uses
 
 MOST_RECALLED = 100_000
 """Memories of one answer, at most."""
@@ -182,6 +183,7 @@ class Palimpsest:
         self.folder = folder
         self.turn = Turn()
         self._unchecked = gateway
+        self._uses = Uses(gateway, self.turn.lock)
 
     @property
     def _gateway(self) -> LocalGateway:
@@ -199,7 +201,10 @@ class Palimpsest:
         In a forked child nothing is done: they are the parent's.
         """
         if self.turn.end():
-            self._unchecked.close()
+            try:
+                self._uses.close()
+            finally:
+                self._unchecked.close()
 
     def __enter__(self) -> Self:
         self.turn.require()
@@ -526,14 +531,16 @@ class Palimpsest:
         namespace: Name | None = None,
         as_of: AsOf | None = None,
         session_id: Name | None = None,
+        min_confidence: Annotated[float, Field(ge=0, le=1)] | None = None,
     ) -> list[dict[str, Any]]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
         `as_of` a position of the log, or a time, answers as it was then; UsageError where that lies
         in the future. For a session that asks, memories that only it has said since its
-        conversation was last compacted are left out.
+        conversation was last compacted are left out. So are those whose confidence, decayed as the
+        policy says, is under `min_confidence`, or that of the policy.
         """
-        return viewing.recall(
+        found = viewing.recall(
             self._gateway,
             owner_id,
             query,
@@ -541,7 +548,11 @@ class Palimpsest:
             namespace=namespace,
             as_of=as_of,
             session_id=session_id,
+            min_confidence=min_confidence,
         )
+        if as_of is None:
+            self._uses.note(owner_id, [memory["memory_id"] for memory in found])
+        return found
 
     def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """Counts, the log's position, how far each projection lags behind it, and it `behind`.

@@ -13,19 +13,21 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.urn import Urn
 from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
-from palimpsest.projections.recall import Recalled, recall_as_of
+from palimpsest.projections.recall import Recalled, Weighing, recall_as_of
 from palimpsest.projections.recall import recall as recall_now
 from palimpsest.projections.sessions import own_memories
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
-from palimpsest.streams.log.as_of import AsOf, position_as_of
+from palimpsest.streams.core.worth import worth
+from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
 
 
 def recall(
@@ -37,22 +39,32 @@ def recall(
     namespace: str | None,
     as_of: AsOf | None,
     session_id: str | None,
+    min_confidence: float | None = None,
 ) -> list[dict[str, Any]]:
     """The nearest memories now, or by folding the log up to a position or time.
 
-    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory. Those
-    that only the session said since its last compaction are left out.
+    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and
+    whose memories need no weighing. Those that only the session said since its last compaction are
+    left out.
     """
     position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
     embedding = gateway.embedder().embed_now(question)
     vector = embedding.vector.astype(np.float32)
+    weighing = _weighing(gateway, as_of, min_confidence)
     if position is not None:
-        then = recall_as_of(gateway.log, owner_id, vector, k, namespace, position, session_id)
+        then = recall_as_of(
+            gateway.log, owner_id, vector, k, namespace, position, session_id, weighing
+        )
         return _with_urns(owner_id, then)
-    ledger = gateway.ledger(owner_id)
-    kept = gateway.recollections.of(ledger, vector) if ledger is not None else None
+    weighed = weighing is not None
+    ledger = gateway.ledger(owner_id, however_large=weighed)
+    kept = (
+        gateway.recollections.of(ledger, vector, however_large=weighed)
+        if ledger is not None
+        else None
+    )
     if kept is not None:
-        return _with_urns(owner_id, kept.recall(vector, k, namespace, session_id))
+        return _with_urns(owner_id, kept.recall(vector, k, namespace, session_id, weighing))
     gateway.refresh()
     own: list[str] = []
     if session_id is not None:
@@ -64,6 +76,27 @@ def recall(
 
 def _with_urns(owner_id: str, found: Iterable[Recalled]) -> list[dict[str, Any]]:
     return [{**one, "urn": str(Urn(owner_id, one["namespace"], one["memory_id"]))} for one in found]
+
+
+def _weighing(
+    gateway: LocalGateway, as_of: AsOf | None, min_confidence: float | None
+) -> Weighing | None:
+    """How memories are weighed by the policy that is, or was, in force; None where they are not."""
+    policy, at = _rules_at(gateway, as_of)
+    least = policy.recall.min_confidence if min_confidence is None else min_confidence
+    return None if policy.decay is None and least is None else Weighing(policy, at, least)
+
+
+def _rules_at(gateway: LocalGateway, as_of: AsOf | None) -> tuple[Policy, datetime]:
+    """The policy that is in force, or was, and the time that is asked about.
+
+    That is now, the time named, or that of the event at the position.
+    """
+    if as_of is None:
+        return gateway.policy_in_force(), gateway.clock()
+    position = position_as_of(gateway.log, as_of)
+    at = in_utc(as_of) if isinstance(as_of, datetime) else time_at(gateway.log, position)
+    return policy_as_of(gateway, position), at
 
 
 def owners_of_session(gateway: LocalGateway, session_id: str) -> list[str]:
@@ -183,12 +216,14 @@ def _utc(moment: datetime | None) -> datetime | None:
 def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
     """The memory of a candidate, every member with the join that brought it in.
 
-    Its metadata is that of the living member that happened last, its intensity the highest of them.
+    Its metadata is that of the living member that happened last; its intensity, confidence and
+    importance are the highest of them, the latter two decayed as the policy says.
     The `timeline` has what was said of its members since they were admitted.
     """
     ledger, timeline = _told_of(gateway, member_id, as_of)
     entry = ledger.entries[member_id]
     memory, total = entry.memory, Total.of(entry.memory)
+    policy, at = _rules_at(gateway, as_of)
     return {
         "memory_id": memory.id,
         "urn": str(Urn(entry.fields.owner_id, memory.namespace, memory.id)),
@@ -199,6 +234,10 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> di
         "needs_composition": memory.face.needs_composition,
         "metadata": dict(total.metadata),
         "intensity": total.intensity,
+        "confidence": worth(memory, "confidence", policy, at),
+        "importance": worth(memory, "importance", policy, at),
+        "accesses": total.accesses,
+        "last_accessed": total.last_accessed.isoformat() if total.last_accessed else None,
         "members": [_member(gateway, member) for member in memory.members],
         "timeline": timeline.of({member.id for member in memory.members}),
     }

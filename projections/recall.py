@@ -8,10 +8,11 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict, TypeGuard
 
 import numpy as np
 import orjson
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Vector
+from palimpsest.contracts.policy import Policy
 from palimpsest.projections.lance import FOLDER, read_state
 from palimpsest.projections.sessions import own_of
 from palimpsest.projections.source import EventSource
@@ -26,6 +28,7 @@ from palimpsest.projections.totals import Total
 from palimpsest.projections.vectors import decoded
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.worth import worth
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -57,7 +60,8 @@ class Recalled(TypedDict):
     """A memory, its face, the cosine of its nearest wording, and its distinct wordings.
 
     `intensity` is the highest of its living members, `metadata` that of the one that happened last.
-    Times are ISO 8601 in UTC.
+    Times are ISO 8601 in UTC. `confidence` and `importance`, decayed, are there where the policy
+    decays one of them, or memories of little confidence are left out.
     """
 
     memory_id: str
@@ -70,6 +74,24 @@ class Recalled(TypedDict):
     created_at: str
     updated_at: str
     occurred_at: str | None
+    confidence: NotRequired[float | None]
+    importance: NotRequired[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """How memories are weighed as they are recalled: by which policy, when, and from what on."""
+
+    policy: Policy
+    at: datetime
+    min_confidence: float | None
+
+    def keeps(self, memory: Memory) -> bool:
+        """Whether it is confident enough; nobody's confidence is never too low."""
+        if self.min_confidence is None:
+            return True
+        confidence = worth(memory, "confidence", self.policy, self.at)
+        return confidence is None or confidence >= self.min_confidence
 
 
 def recall(
@@ -251,22 +273,42 @@ class Recollection:
         self._by = np.empty(0, np.intp)
 
     def recall(
-        self, query: Query, k: int, namespace: str | None, session_id: str | None = None
+        self,
+        query: Query,
+        k: int,
+        namespace: str | None,
+        session_id: str | None = None,
+        weighing: Weighing | None = None,
     ) -> list[Recalled]:
-        """What `recall` returns of these memories."""
+        """What `recall` returns of these memories, weighed if so wished."""
         scores = self._scores(query)
         if namespace is not None or session_id is not None:
             own = own_of(self.ledger, session_id) if session_id is not None else set()
             for number, memory in enumerate(self._memories):
                 if namespace not in (None, memory.namespace) or memory.id in own:
                     scores[number] = _LEFT_OUT
+        found = self._best(scores, k) if weighing is None else self._kept(scores, k, weighing)
+        found.sort(key=lambda one: (-one[1], one[0].members[0].decided_at, one[0].id))
+        return [_shown(memory, score, weighing) for memory, score in found[:k]]
+
+    def _best(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
+        """The best `k`, with all that tie with the last."""
         least = np.partition(scores, -k)[-k] if k < len(scores) else _LEFT_OUT
-        found = [
+        return [
             (self._memories[number], float(scores[number]))
             for number in np.flatnonzero((scores >= least) & (scores > _LEFT_OUT))
         ]
-        found.sort(key=lambda one: (-one[1], one[0].members[0].decided_at, one[0].id))
-        return [_shown(memory, score) for memory, score in found[:k]]
+
+    def _kept(self, scores: Scores, k: int, weighing: Weighing) -> list[tuple[Memory, float]]:
+        """The same, of those that are kept: looked at from the best on, until there are enough."""
+        found: list[tuple[Memory, float]] = []
+        for number in np.argsort(-scores, kind="stable"):
+            score = float(scores[number])
+            if score <= _LEFT_OUT or (len(found) >= k and score < found[k - 1][1]):
+                break
+            if weighing.keeps(self._memories[number]):
+                found.append((self._memories[number], score))
+        return found
 
     def _scores(self, query: Query) -> Scores:
         """For every living memory that has a vector, the cosine of its nearest text."""
@@ -325,14 +367,14 @@ def _stands(entry: Entry) -> bool:
     return entry.distinct.representative is entry
 
 
-def _shown(memory: Memory, score: float) -> Recalled:
+def _shown(memory: Memory, score: float, weighing: Weighing | None) -> Recalled:
     total = Total.of(memory)
     texts = [
         Wording(candidate_id=entry.id, text=entry.text)
         for entry in memory.members
         if _stands(entry)
     ]
-    return Recalled(
+    shown = Recalled(
         memory_id=memory.id,
         face=memory.face.text,
         score=score,
@@ -344,6 +386,10 @@ def _shown(memory: Memory, score: float) -> Recalled:
         updated_at=_told(memory.updated),
         occurred_at=_told(total.occurred_at) if total.occurred_at else None,
     )
+    if weighing is not None:
+        shown["confidence"] = worth(memory, "confidence", weighing.policy, weighing.at)
+        shown["importance"] = worth(memory, "importance", weighing.policy, weighing.at)
+    return shown
 
 
 class Recollections:
@@ -352,11 +398,16 @@ class Recollections:
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Recollection] = OrderedDict()
 
-    def of(self, ledger: Ledger, query: Query) -> Recollection | None:
-        """That of a ledger; None where LanceDB is quicker, or the vectors are another model's."""
+    def of(
+        self, ledger: Ledger, query: Query, *, however_large: bool = False
+    ) -> Recollection | None:
+        """That of a ledger; None where the vectors are another model's.
+
+        None, too, where LanceDB is quicker, unless `however_large`.
+        """
         vectors = (row.vector for scope in ledger.scopes.values() for row in scope.rows[:1])
         fits = all(one is None or one.dimension == len(query) for one in vectors)
-        if not fits or len(ledger.entries) > MOST_IN_MEMORY:
+        if not fits or (len(ledger.entries) > MOST_IN_MEMORY and not however_large):
             return None
         found = self._kept.pop(ledger.owner_id, None)
         if found is None or found.ledger is not ledger or found.dimension != len(query):
@@ -375,9 +426,10 @@ def recall_as_of(
     namespace: str | None,
     position: int,
     session_id: str | None = None,
+    weighing: Weighing | None = None,
 ) -> list[Recalled]:
     """What `recall` returned when the log's head was `position`, by folding it up to there."""
     ledger = Ledger(owner_id)
     for recorded in source.of_owner(owner_id, upto=position):
         evolve(ledger, recorded.event)
-    return Recollection(ledger, len(vector)).recall(vector, k, namespace, session_id)
+    return Recollection(ledger, len(vector)).recall(vector, k, namespace, session_id, weighing)

@@ -50,12 +50,22 @@ def recall(
         str | None,
         typer.Option(metavar="S", help="The session that asks: leave out what it has just said."),
     ] = None,
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, metavar="C", help="Leave out what is less confident, decayed."),
+    ] = None,
 ) -> None:
     """Find memories by meaning, best first: the face, the score (cosine) and the members."""
     call = invocation(context)
     with call.store() as store:
         found = store.recall(
-            owner, query, k=k, namespace=namespace, as_of=as_of, session_id=session
+            owner,
+            query,
+            k=k,
+            namespace=namespace,
+            as_of=as_of,
+            session_id=session,
+            min_confidence=min_confidence,
         )
         call.warn_if_behind(store)
     call.output.answer(found, lambda: rendering.recalled(found))

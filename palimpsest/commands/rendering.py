@@ -123,8 +123,13 @@ def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     for memory in found:
         lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
         count = len(memory["members"])
-        wordings = _many(count, "wording")
-        lines.append(shown(f"       {memory['memory_id']}  {wordings}", "dim"))
+        about = [memory["memory_id"], _many(count, "wording")]
+        about += [
+            f"{field} {memory[field]:.2f}"
+            for field in ("confidence", "importance")
+            if memory.get(field) is not None
+        ]
+        lines.append(shown(f"       {'  '.join(about)}", "dim"))
     return Group(*lines)
 
 

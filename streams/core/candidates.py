@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palimpsest.contracts.events import Accessed, Embedded, Erased
+from palimpsest.contracts.events import Accessed, Embedded, Erased, Use
 from palimpsest.streams.core.indexes import face_changed, row_changed
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.touched import Touched
@@ -20,11 +20,15 @@ def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> N
 
 
 def accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
-    """Count a use."""
-    entry = ledger.entries[event.data.candidate_id]
-    entry.accesses += 1
-    entry.last_accessed = event.time
-    touched.memory(entry.memory)
+    """Count uses."""
+    data = event.data
+    if data.uses is not None:
+        ledger.uses_recorded = event.time
+    for use in data.uses or (Use(candidate_id=data.candidate_id, at=event.time),):
+        entry = ledger.entries[use.candidate_id]
+        entry.accesses += use.count
+        entry.last_accessed = max(use.at, entry.last_accessed or use.at)
+        touched.memory(entry.memory)
 
 
 def embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:

@@ -335,6 +335,7 @@ class Ledger:
     answer closed which had been held back. `compacted` is where a
     session's conversation was last compacted, as places are counted. `texts` counts what the owner
     said that was not said in its scope before. `runs` are the latest batch runs, by step.
+    `uses_recorded` is when gathered uses were last recorded.
     """
 
     owner_id: str
@@ -358,6 +359,7 @@ class Ledger:
     seen: int = 0
     texts: int = 0
     last_time: datetime | None = None
+    uses_recorded: datetime | None = None
 
     def scope(self, namespace: str) -> Scope:
         """The scope of a namespace, made when first asked for."""

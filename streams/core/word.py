@@ -16,6 +16,7 @@ from palimpsest.contracts.commands import (
 )
 from palimpsest.contracts.events import (
     Accessed,
+    AccessedData,
     Compacted,
     Composed,
     ComposedData,
@@ -41,7 +42,7 @@ from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_
 from palimpsest.streams.core.settle import usable
 
 
-def _about(command: Retract | Restore | Access) -> OnCandidateData:
+def _about(command: Retract | Restore) -> OnCandidateData:
     return OnCandidateData(
         candidate_id=command.candidate_id, actor=command.actor, because=command.because
     )
@@ -114,10 +115,21 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def access(command: Access, ledger: Ledger, now: datetime) -> Result:
-    """`accessed`: the memory of a candidate was used."""
-    if command.candidate_id not in ledger.entries:
-        return unknown_candidate(command.candidate_id)
-    return [Accessed(**head(command, command.candidate_id, now), data=_about(command))]
+    """`accessed`: the memories of some candidates were used, never later than now.
+
+    Of several, those that are not known are left out; a word about nobody known is refused.
+    """
+    uses = command.uses
+    if uses is not None:
+        known = [use for use in uses if use.candidate_id in ledger.entries]
+        uses = tuple(use.model_copy(update={"at": min(use.at, now)}) for use in known)
+    candidate_id = uses[0].candidate_id if uses else command.candidate_id
+    if candidate_id not in ledger.entries:
+        return unknown_candidate(candidate_id)
+    data = AccessedData(
+        candidate_id=candidate_id, actor=command.actor, because=command.because, uses=uses or None
+    )
+    return [Accessed(**head(command, candidate_id, now), data=data)]
 
 
 def session_word(command: EndSession | Compact, now: datetime) -> Result:

@@ -11,12 +11,15 @@ from typing import Any, Literal
 import orjson
 
 from palimpsest.contracts.answers import from_json, result
+from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import StoreError
-from palimpsest.streams.intake import RawRow, understand
+from palimpsest.contracts.events import Use
+from palimpsest.streams.intake import RawRow, parse, understand
 from palimpsest.streams.log.database import Database
 from palimpsest.streams.write.inputs import Input, Outcome
 
-ItemKind = Literal["candidates", "request"]
+ItemKind = Literal["candidates", "request", "uses"]
+"""`uses` are accesses that were gathered: they wait until the owner's last are a minute old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +56,30 @@ class Inbox:
         return cursor.lastrowid
 
     def waiting(self, limit: int, after: int = 0) -> list[Item]:
-        """Up to `limit` items without an answer whose id is over `after`, the oldest first."""
+        """Up to `limit` items without an answer whose id is over `after`, the oldest first.
+
+        Gathered uses are not among them: nobody waits for an answer to these.
+        """
         rows = self._database.rows(
             "SELECT id, kind, origin, body FROM inbox"
-            " WHERE answered_at IS NULL AND id > ? ORDER BY id LIMIT ?",
+            " WHERE answered_at IS NULL AND kind <> 'uses' AND id > ? ORDER BY id LIMIT ?",
             (after, limit),
         )
         return [Item(*row) for row in rows]
 
+    def uses(self) -> list[Item]:
+        """The gathered uses that are not recorded yet, the oldest first."""
+        rows = self._database.rows(
+            "SELECT id, kind, origin, body FROM inbox"
+            " WHERE answered_at IS NULL AND kind = 'uses' ORDER BY id"
+        )
+        return [Item(*row) for row in rows]
+
     def count_waiting(self) -> int:
-        """How many items have no answer yet."""
-        row = self._database.row("SELECT count(*) FROM inbox WHERE answered_at IS NULL")
+        """How many items have no answer yet that somebody waits for."""
+        row = self._database.row(
+            "SELECT count(*) FROM inbox WHERE answered_at IS NULL AND kind <> 'uses'"
+        )
         return row[0] if row else 0
 
     def answer(self, item_id: int, answer: bytes) -> None:
@@ -112,6 +128,21 @@ def unpack(body: bytes) -> list[Input]:
     packed = orjson.loads(body)
     rows = (RawRow(base64.b64decode(raw), *where) for raw, *where in packed["rows"])
     return [Input(row, understand(row, packed["renames"])) for row in rows]
+
+
+def gathered_uses(bodies: Sequence[bytes]) -> Access:
+    """What several items say that one owner used, as one command: counts are added up."""
+    said = [parse(body, source="uses") for body in bodies]
+    words = [word for word in said if isinstance(word, Access)]
+    uses: dict[str, Use] = {}
+    for use in (use for word in words for use in word.uses or ()):
+        before = uses.get(use.candidate_id)
+        if before is not None:
+            more = {"count": before.count + use.count, "at": max(before.at, use.at)}
+            uses[use.candidate_id] = before.model_copy(update=more)
+        else:
+            uses[use.candidate_id] = use
+    return words[0].model_copy(update={"uses": tuple(uses.values())})
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:

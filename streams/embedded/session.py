@@ -8,14 +8,14 @@ from functools import partial
 from itertools import groupby
 from typing import Protocol
 
-from palimpsest.contracts.answers import Answer, Failed, Misused
+from palimpsest.contracts.answers import Answer, Done, Failed, Misused
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.appending import append
-from palimpsest.streams.embedded.inbox import Inbox, Item, unpack
+from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
@@ -27,6 +27,8 @@ from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 KEPT = timedelta(days=1)
 """How long an answer waits for whoever asked; who died does not fetch it."""
+APART = timedelta(minutes=1)
+"""Gathered uses of an owner are recorded no more often."""
 SERVED_AT_ONCE = 64
 """How many items of the inbox are served before the writer goes on with its own work."""
 
@@ -97,6 +99,7 @@ class Session:
 
     def serve(self) -> bool:
         """Carry out what waits in the inbox, the oldest first; whether anything did."""
+        self._record_uses()
         items = self._inbox.waiting(SERVED_AT_ONCE)
         for kind, some in groupby(items, key=lambda item: item.kind):
             if kind == "request":
@@ -106,6 +109,23 @@ class Session:
                 for item in some:
                     self._serve_candidates(item)
         return bool(items)
+
+    def _record_uses(self) -> None:
+        """Record gathered uses of owners whose last ones are a minute old.
+
+        What several processes gathered of an owner is one event.
+        """
+        gathered: dict[str, list[Item]] = {}
+        for item in self._inbox.uses():
+            gathered.setdefault(item.origin, []).append(item)
+        for owner_id, items in gathered.items():
+            recorded = self.writer.owners.get(owner_id).ledger.uses_recorded
+            if recorded is None or self._clock() - recorded >= APART:
+                with self.writer.undone_on_failure():
+                    self.writer.run(gathered_uses([item.body for item in items]))
+                    done = Done({"items": len(items)})
+                    self.writer.pending.answers += [Reply(item.id, done) for item in items]
+                    self.writer.commit()
 
     def _understood(self, item: Item) -> PendingRequest | None:
         """The request of an item; who left what is none is told so."""

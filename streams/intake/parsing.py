@@ -177,11 +177,20 @@ def _candidate(event: Row, data: Row) -> Candidate:
 
 
 def _access(event: Row, data: Row) -> Access:
+    said = _said(event, data) | {"candidate_id": _candidate_id(data)}
+    access = _checked(Access, said | {"uses": data.get("uses")})
+    if access.uses is None:
+        return access
+    uses = ({"candidate_id": _candidate_id(use.model_dump())} for use in access.uses)
+    each = zip(access.uses, uses, strict=True)
+    return access.model_copy(update={"uses": tuple(use.model_copy(update=u) for use, u in each)})
+
+
+def _candidate_id(data: Row) -> str:
     try:
-        candidate = str(UUID(data.get("candidate_id")))
+        return str(UUID(data.get("candidate_id")))
     except (ValueError, TypeError, AttributeError):
         raise InvalidInputError("field", "candidate_id: must be a candidate's id") from None
-    return _checked(Access, _said(event, data) | {"candidate_id": candidate})
 
 
 def _end_session(event: Row, data: Row) -> EndSession:

@@ -26,7 +26,7 @@ def position_as_of(log: Log, when: AsOf, owner_id: str | None = None) -> int:
     Raises UsageError for what lies in the future, and for what is neither a position nor a time.
     """
     if isinstance(when, datetime):
-        return _position_at(log, _in_utc(when), owner_id)
+        return _position_at(log, in_utc(when), owner_id)
     if isinstance(when, bool) or not isinstance(when, int):
         raise UsageError("`as_of` must be a position of the log (a whole number) or a datetime")
     head = log.head()
@@ -35,7 +35,14 @@ def position_as_of(log: Log, when: AsOf, owner_id: str | None = None) -> int:
     return when
 
 
-def _in_utc(when: datetime) -> datetime:
+def time_at(log: Log, position: int) -> datetime:
+    """When the event at a position was recorded; before the first one, the beginning of time."""
+    found = next(iter(log.after(position - 1, 1)), None) if position else None
+    return found.event.time if found is not None else datetime.min.replace(tzinfo=UTC)
+
+
+def in_utc(when: datetime) -> datetime:
+    """A time in UTC, where one without a zone is; UsageError for one beyond all years."""
     try:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:

@@ -152,8 +152,11 @@ def _candidates_named(event: AnyEvent) -> Iterator[str]:
         case Separated():
             yield event.data.candidate_id
             yield event.data.other_id
-        case Retracted() | Restored() | Accessed() | Embedded():
+        case Retracted() | Restored() | Embedded():
             yield event.data.candidate_id
+        case Accessed():
+            yield event.data.candidate_id
+            yield from (use.candidate_id for use in event.data.uses or ())
         case Erased():
             yield from event.data.candidate_ids
         case _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import assert_never
+from typing import assert_never, get_args
 
 from palimpsest.contracts.policy import (
     Action,
@@ -15,10 +15,12 @@ from palimpsest.contracts.policy import (
     Judge,
     Policy,
     Question,
+    Recall,
     RecentCheck,
     SessionCheck,
     TokenCheck,
     TokenDedupe,
+    Worth,
 )
 
 ACTIONS: dict[Action, str] = {
@@ -60,6 +62,8 @@ def _sentences(policy: Policy) -> Iterator[str]:
         yield f"Of the categories {named}, only exact repeats and a person join anything."
     yield from _judge(policy.judge)
     yield _dedupe(policy.dedupe)
+    yield from _worth(policy)
+    yield from _recall(policy.recall)
 
 
 def _search(policy: Policy) -> str:
@@ -147,6 +151,29 @@ def _dedupe(rule: Dedupe | None) -> str:
             )
         case _:
             assert_never(rule)
+
+
+def _worth(policy: Policy) -> Iterator[str]:
+    for field in get_args(Worth):
+        absent = getattr(policy.absent, field)
+        if absent is not None:
+            yield f"A candidate without {field} counts as having {_number(absent)}."
+    decay = policy.decay
+    if decay is not None:
+        since = {"access": "it was last used or joined", "creation": "it began"}[decay.since]
+        yield (
+            f"As it is read, a memory's {decay.field} has lost {decay.rate * 100:.12g} % for every"
+            f" {decay.days:.12g} days since {since}, from {decay.after_days:.12g} days on and down"
+            f" to {_number(decay.floor)}."
+        )
+
+
+def _recall(recall: Recall) -> Iterator[str]:
+    least = recall.min_confidence
+    if least is not None:
+        yield f"recall leaves out memories with a confidence under {_number(least)}."
+    if recall.accessed:
+        yield "What recall finds is recorded as used, at most once a minute for each owner."
 
 
 def _number(value: float) -> str:

@@ -284,7 +284,7 @@ def say(
     *,
     words: Mapping[str, float] | None = None,
     after: float = 0,
-    **fields: str,
+    **fields: str | float,
 ) -> Step:
     """A candidate; `sees` are its neighbours' cosines and `words` their Jaccard scores.
 

@@ -81,6 +81,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "namespace": "default",
         "as_of": 1,
         "session_id": "s",
+        "min_confidence": 0.5,
     },
     "reinstate": {"decision_id": A, "dry_run": True, **SAID},
     "reinstate_many": {"selection": JoinSelection(owner_id="nobody"), "dry_run": True, **SAID},

@@ -35,6 +35,7 @@ from palimpsest.contracts.events import (
     InvalidData,
     PolicySet,
     PolicySetData,
+    Use,
     Vector,
 )
 from palimpsest.contracts.evidence import Answer, Neighbour, Verdict
@@ -44,7 +45,7 @@ from palimpsest.contracts.wire import Recorded
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.rows import Rows
 from palimpsest.streams.core.decide import execute
-from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
 
@@ -243,6 +244,7 @@ class History:
             Retract(candidate_id=a.id, **asked),
             Restore(candidate_id=a.id, **asked),
             Access(candidate_id=a.id, **asked),
+            Access(candidate_id=a.id, uses=self.uses(a, b), **asked),
             EndSession(session_id="s1", **asked),
             RecordRun(
                 step="dedupe", due=START, figures={"memories_before": 8, "pairs": 3}, **asked
@@ -252,6 +254,14 @@ class History:
             entry = self.random.choice(pending)
             commands += [self.verdict(owner, entry.id)] * 8
         self.run(self.random.choice(commands))
+
+    def uses(self, *entries: Entry) -> tuple[Use, ...]:
+        """Uses that were gathered, some of them a while ago."""
+        ago = (timedelta(minutes=self.random.choice([0, 3, 90])) for _ in entries)
+        return tuple(
+            Use(candidate_id=e.id, count=self.random.randint(1, 3), at=e.decided_at + some)
+            for e, some in zip(entries, ago, strict=True)
+        )
 
     def verdict(self, owner: str, candidate: str) -> Settle:
         entry = self.ledgers[owner].entries[candidate]

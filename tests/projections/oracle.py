@@ -310,9 +310,13 @@ class Oracle:
                 one.living, one.position = event.name == "restored", event.position
                 return [one.id]
             case "accessed":
-                one = owner.candidates[data["candidate_id"]]
-                one.accesses, one.accessed = one.accesses + 1, event.at
-                return [one.id]
+                said = data.get("uses") or [{"candidate_id": data["candidate_id"], "count": 1}]
+                for use in said:
+                    one = owner.candidates[use["candidate_id"]]
+                    at = moment(use.get("at")) or event.at
+                    one.accesses += use["count"]
+                    one.accessed = max(at, one.accessed or at)
+                return [use["candidate_id"] for use in said]
             case "embedded":
                 one = owner.candidates[data["candidate_id"]]
                 owner.vectors[one.namespace, one.hash] = data["vector"]

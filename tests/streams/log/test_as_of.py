@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.events import Accessed, OnCandidateData
+from palimpsest.contracts.events import Accessed, AccessedData
 from palimpsest.contracts.identity import candidate_id, event_id
 from palimpsest.streams.log.as_of import position_as_of
 from palimpsest.streams.log.log import Log
@@ -42,7 +42,7 @@ def _event(number: int, owner: str, minute: float) -> Accessed:
         subject=candidate,
         time=at(minute),
         partitionkey=owner,
-        data=OnCandidateData(candidate_id=candidate),
+        data=AccessedData(candidate_id=candidate),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Absent, Decay, Policy, Recall
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.policies.explain import explain
 
@@ -26,6 +26,10 @@ WORDS = {
     "same",
     "relation",
     "compose",
+    "confidence",
+    "importance",
+    "access",
+    "creation",
 }
 """Values of the policy language; any other text is free."""
 
@@ -62,9 +66,23 @@ def changed(document: Any) -> Iterator[tuple[str, Any]]:
             yield from (("", other) for other in others(document))
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_another_value_of_any_key_gives_other_words(name: str) -> None:
-    policy = load_policy(name)
+FADING = load_policy("standard").model_copy(
+    update={
+        "absent": Absent(confidence=0.9, importance=0.5),
+        "decay": Decay(
+            field="confidence", rate=0.01, days=2, after_days=1, floor=0.05, since="access"
+        ),
+        "recall": Recall(min_confidence=0.3, accessed=True),
+    }
+)
+"""A policy with words that the default has no use for."""
+
+
+@pytest.mark.parametrize(
+    "policy", [*map(load_policy, preset_names()), FADING], ids=lambda policy: policy.name
+)
+def test_another_value_of_any_key_gives_other_words(policy: Policy) -> None:
+    name = policy.name
     words = explain(policy)
     leaves = tried = 0
     for place, document in changed(policy.model_dump(mode="json")):

@@ -1,0 +1,93 @@
+"""What `recall` found, recorded as used: gathered, and left for the writer once a minute."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from threading import RLock, Timer
+from uuid import uuid4
+
+import orjson
+
+from palimpsest.contracts.errors import PalimpsestError
+from palimpsest.contracts.events import Accessed, Use
+from palimpsest.local_gateway import LocalGateway
+
+_log = logging.getLogger(__name__)
+
+APART_SECONDS = 60.0
+"""How long uses are gathered before they are left for the writer."""
+SOURCE = "recall"
+
+
+class Uses:
+    """Gathers uses where the policy asks for it; an answer waits neither for a lock nor the disk.
+
+    `turn` is the lock of the store's calls. What is gathered is left a minute after the first of
+    it, or when the store is closed; a process that is killed loses it.
+    """
+
+    def __init__(self, gateway: LocalGateway, turn: RLock) -> None:
+        self._gateway = gateway
+        self._turn = turn
+        self._gathered: dict[str, dict[str, Use]] = {}
+        self._timer: Timer | None = None
+
+    def note(self, owner_id: str, memory_ids: Sequence[str]) -> None:
+        """Memories of an owner were recalled; nothing happens where the policy does not ask."""
+        gateway = self._gateway
+        wanted = gateway.policy_in_force().recall.accessed
+        if not (memory_ids and wanted) or gateway.log.sealed:
+            return
+        at, found = gateway.clock(), self._gathered.setdefault(owner_id, {})
+        for memory_id in memory_ids:
+            count = found[memory_id].count + 1 if memory_id in found else 1
+            found[memory_id] = Use(candidate_id=memory_id, count=count, at=at)
+        if self._timer is None:
+            self._timer = Timer(APART_SECONDS, self.record)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def record(self) -> None:
+        """Leave what is gathered, and have it recorded where nobody else is writing."""
+        with self._turn:
+            if self._timer is None:
+                return  # the store was closed meanwhile
+            self._timer = None
+            try:
+                self._leave()
+                self._gateway.serve_left()
+            except PalimpsestError as error:
+                _log.warning("accesses are not recorded yet: %s", error)
+
+    def close(self) -> None:
+        """Leave what is gathered; the next to write records it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._leave()
+
+    def _leave(self) -> None:
+        used = {
+            owner_id: _said(owner_id, uses) for owner_id, uses in self._gathered.items() if uses
+        }
+        if used:
+            self._gateway.leave_uses(used)
+        self._gathered.clear()
+
+
+def _said(owner_id: str, uses: dict[str, Use]) -> bytes:
+    """The CloudEvent that a producer would send."""
+    data = {
+        "owner_id": owner_id,
+        "candidate_id": next(iter(uses)),
+        "uses": [use.model_dump(mode="json") for use in uses.values()],
+    }
+    event = {
+        "specversion": "1.0",
+        "type": Accessed.model_fields["type"].default,
+        "id": str(uuid4()),
+        "source": SOURCE,
+        "data": data,
+    }
+    return orjson.dumps(event)

@@ -1,0 +1,58 @@
+"""What a memory is worth at a moment: its confidence and importance, decayed as the policy says.
+
+A function of recorded facts, the policy and the moment; nothing is ever written back, so asking
+again changes nothing and an answer as of a time stays as it was (law L12).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from palimpsest.contracts.policy import Decay, Policy, Worth
+from palimpsest.streams.core.ledger import Memory
+
+DECIMALS: Final = 4
+"""As scores: rounded before it is compared."""
+DAY: Final = timedelta(days=1)
+
+
+def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None:
+    """The highest that its living members say; who says nothing has what the policy has for it.
+
+    None where nobody says anything and the policy has nothing for it.
+    """
+    absent: float | None = getattr(policy.absent, field)
+    said = (getattr(entry.fields, field) for entry in memory.members if entry.living)
+    known = [absent if one is None else one for one in said]
+    return max((one for one in known if one is not None), default=None)
+
+
+def worth(memory: Memory, field: Worth, policy: Policy, at: datetime) -> float | None:
+    """The same, decayed up to the moment `at`, to four decimals."""
+    value, decay = recorded_worth(memory, field, policy), policy.decay
+    if value is None or decay is None or decay.field != field:
+        return value
+    since = last_use(memory) if decay.since == "access" else memory.members[0].decided_at
+    return decayed(value, decay, at - since)
+
+
+def decayed(value: float, decay: Decay, elapsed: timedelta) -> float:
+    """A value after some time; never more than it was, nor under the floor by decay alone."""
+    days = elapsed / DAY
+    if days < decay.after_days or days <= 0:
+        return value
+    faded: float = value * (1 - decay.rate) ** (days / decay.days)
+    return round(max(faded, min(value, decay.floor)), DECIMALS)
+
+
+def last_use(memory: Memory) -> datetime:
+    """When it was last used, said again or joined; else when it began."""
+    used = [entry.last_accessed for entry in memory.members if entry.last_accessed is not None]
+    joined = [edge.decided_at for edge in memory.edges()]
+    return max([memory.members[0].decided_at, *used, *joined])
+
+
+def uses(memory: Memory) -> int:
+    """How often it was used or joined, over all its members."""
+    return sum(entry.accesses for entry in memory.members) + sum(1 for _ in memory.edges())

@@ -67,7 +67,7 @@ format: .venv/installed ## Format the code and mend what ruff can mend.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/installed ## Measure speed and memory side by side in one run; prints medians and ratios.
+bench: .venv/installed ## Measure speed and memory side by side (ARGS="designs --data DIR": the presets on real streams).
 	$(BIN)/python -m bench $(ARGS)
 
 bench-quality: .venv/installed ## Count false merges and found duplicates on the labelled pairs in DATA.

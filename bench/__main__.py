@@ -1,4 +1,7 @@
-"""`python -m bench [NAME…]`: each figure in a process of its own, as a table or as JSON lines."""
+"""`python -m bench [NAME…]`: each figure in a process of its own, as a table or as JSON lines.
+
+`python -m bench designs --data DIR` runs the presets on real streams instead (designs.py).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from bench import designs
 from bench.against import against
 from bench.figure import Measured, Scale
 from bench.machine import machine
@@ -22,7 +26,10 @@ from bench.registry import FIGURES, measure
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the figures that are named, or all."""
-    asked = _asked(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["designs"]:
+        sys.exit(designs.main(words[1:]))
+    asked = _asked(words)
     if asked.against:
         _compare(asked)
         return

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 
+from palimpsest.contracts.policy import Policy
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded.pipeline import Rows, run
@@ -39,15 +40,22 @@ class ScratchStore:
     """A new store in a temporary folder, with both projections; `clock` may be listened to."""
 
     def __init__(
-        self, folder: Path, engine: Engine, clock: Callable[[], datetime] | None = None
+        self,
+        folder: Path,
+        engine: Engine,
+        clock: Callable[[], datetime] | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self.folder = folder
         self.log = Log.create(folder / LOG_FILE)
         self._embedder = Embedder(engine)
-        policy = load_policy("standard")
         self.projections = LiveProjections(folder / PROJECTIONS_FOLDER, self.log)
         self.session = Session(
-            self.log, policy, lambda: self._embedder, clock or _now, self.projections
+            self.log,
+            policy or load_policy("standard"),
+            lambda: self._embedder,
+            clock or _now,
+            self.projections,
         )
         self.session.begin()
 
@@ -78,11 +86,13 @@ def _now() -> datetime:
 
 @contextmanager
 def scratch_store(
-    engine: Engine, clock: Callable[[], datetime] | None = None
+    engine: Engine,
+    clock: Callable[[], datetime] | None = None,
+    policy: Policy | None = None,
 ) -> Iterator[ScratchStore]:
     """A store that is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
-        store = ScratchStore(Path(folder), engine, clock)
+        store = ScratchStore(Path(folder), engine, clock, policy)
         try:
             yield store
         finally:

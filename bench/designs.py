@@ -1,0 +1,458 @@
+"""The presets on the same real streams, one beside the other: `make bench ARGS="designs --data D"`.
+
+What a stream lacks is drawn by a seeded rule (`rows`). The clock is driven by the rows' times:
+batch rules run when a day of the stream is over, and a session ends with its last row. The labels
+of a stream stand in for the judge; where there are none, nobody answers, and candidates wait.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import random
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import uuid5
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from bench.rates import pairwise
+from bench.scratch import ScratchStore, scratch_store
+from bench.vectors import KeptVectors
+from palimpsest.contracts.events import AnyEvent, Decided, Joined, Settled
+from palimpsest.contracts.evidence import Answer, Verdict
+from palimpsest.contracts.identity import NAMESPACE, candidate_id, event_id
+from palimpsest.contracts.policy import Judge as Rules
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import SessionRequest, SettleRequest
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.dedupe import Run, proposals
+from palimpsest.streams.embedder import Embedding, Engine, load_engine
+from palimpsest.streams.intake import RawRow, understand
+from palimpsest.streams.judge.messages import ANSWER_TOKENS, tokens
+from palimpsest.streams.judge.models import Usage, model
+from palimpsest.streams.judge.pairs import Composed, Pair, Side
+from palimpsest.streams.judge.prompts import prompt
+from palimpsest.streams.policies import load_policy, preset_names
+from palimpsest.streams.write.inputs import Input
+from palimpsest.streams.write.owners import fold_owner
+
+STREAMS = ("labelled_e2e", "multi_extractor", "generative_agents", "longmemeval_user_turns")
+SEED = 20_260_101
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+STEP = timedelta(minutes=20)
+"""Between two rows of a stream without times."""
+SESSION_ROWS = 12
+"""Rows of an owner that make a session, in a stream without sessions."""
+CATEGORIES = ("observation",) * 9 + ("constraint",)
+IMPORTANCE = (0.1, 0.3, 0.5, 0.7, 0.9)
+CONFIDENCE = (0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One candidate of a stream, when it is said, and its label."""
+
+    said: dict[str, Any]
+    at: datetime
+    gold: str | None
+
+    @property
+    def id(self) -> str:
+        """The candidate's id."""
+        return candidate_id(self.said["owner_id"], self.said["source"], self.said["id"])
+
+    def as_input(self) -> Input:
+        """The row as a producer sends it."""
+        row = RawRow(orjson.dumps(self.said), self.said["source"], 1)
+        return Input(row, understand(row))
+
+
+def rows(file: Path, limit: int | None = None) -> list[Row]:
+    """A stream in the order of its times; what it lacks is drawn.
+
+    A time: a row every 20 minutes. A session: twelve rows of its owner. Importance, confidence and
+    category: by a seeded draw for each row, one in ten a `constraint`.
+    """
+    chance = random.Random(SEED)
+    found: list[Row] = []
+    said: Counter[str] = Counter()
+    for number, line in enumerate(file.read_text().splitlines()[:limit]):
+        row = json.loads(line)
+        owner = row["owner_id"]
+        at = datetime.fromisoformat(row["created_at"]) if "created_at" in row else None
+        at = at or BEGIN + number * STEP
+        drawn = {
+            "importance": chance.choice(IMPORTANCE),
+            "confidence": chance.choice(CONFIDENCE),
+            "category": chance.choice(CATEGORIES),
+            "session_id": row.get("session_id") or f"{owner}/{said[owner] // SESSION_ROWS}",
+        }
+        said[owner] += 1
+        fields = {"owner_id": owner, "text": row["text"], "id": str(number), "source": file.stem}
+        fields |= drawn | {"occurred_at": at.isoformat()}
+        found.append(Row(fields, at, row.get("gold_cluster")))
+    return sorted(found, key=lambda row: row.at)
+
+
+# -- the labels as a judge -----------------------------------------------------------------------
+
+
+class LabelJudge:
+    """Answers by the labels of a stream; without any it never answers. Counts what it is asked.
+
+    `usd` is what the policy's model would cost at its list price with one pair in each request:
+    at most, for pairs share requests and the service caches the prompt.
+    """
+
+    def __init__(self, gold: Mapping[str, str], texts: Mapping[str, str], rules: Rules) -> None:
+        self._gold = gold
+        self._texts = texts
+        self._model = model(rules.model)
+        self._prompt = tokens(
+            prompt("compare-same" if rules.ask == "same" else "compare-relation").text
+        )
+        self.pairs = 0
+        self.texts = 0
+        self.usd = 0.0
+
+    @property
+    def answers(self) -> bool:
+        """Whether there are labels."""
+        return bool(self._gold)
+
+    def says(self, a: str, b: str) -> Answer:
+        """What the labels say of two candidates."""
+        if not self.answers:
+            return "unavailable"
+        self.pairs += 1
+        sent = self._prompt + tokens(self._texts[a]) + tokens(self._texts[b])
+        usage = Usage(input_tokens=sent, output_tokens=ANSWER_TOKENS)
+        self.usd += self._model.cost(usage) or 0.0
+        return "same" if self._gold[a] == self._gold[b] else "different"
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """A verdict for each pair, as the batch rules ask for them."""
+        return [
+            Verdict(
+                neighbour_id=pair.older.candidate_id,
+                answer=self.says(pair.older.candidate_id, pair.newer.candidate_id),
+            )
+            for pair in pairs
+        ]
+
+    async def compose(self, sources: Sequence[Side]) -> Composed:
+        """The longest of the texts, where all are of one label; else nothing is composed."""
+        neighbour = sources[0].candidate_id
+        if not self.answers:
+            return Composed(None, Verdict(neighbour_id=neighbour, answer="unavailable"))
+        self.texts += 1
+        if len({self._gold[one.candidate_id] for one in sources}) > 1:
+            return Composed(None, Verdict(neighbour_id=neighbour, answer="unusable"))
+        text = max((one.text for one in sources), key=len)
+        return Composed(text, Verdict(neighbour_id=neighbour, answer="compose"))
+
+
+# -- one run -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Result:
+    """What a preset made of a stream. `seconds` are without the embedding."""
+
+    stream: str
+    preset: str
+    rows: int
+    memories: int
+    joins: dict[str, int]
+    pending: int
+    precision: float | None
+    recall: float | None
+    false_pairs: int | None
+    judged: int
+    composed: int
+    usd: float
+    seconds: float
+
+
+class KnownTexts:
+    """An engine whose texts were embedded before."""
+
+    def __init__(self, engine: Engine, known: Mapping[str, Embedding]) -> None:
+        self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
+        self._known = known
+        self._engine = engine
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """The vectors; those of composed texts are made now."""
+        return [self._known.get(text) or self._engine.embed([text])[0] for text in texts]
+
+
+class Driven:
+    """A store whose clock stands where the stream is."""
+
+    def __init__(self, store: ScratchStore, policy: Policy, judge: LabelJudge) -> None:
+        self.store = store
+        self.policy = policy
+        self.judge = judge
+        self._nights = 0
+
+    def ledger(self, owner_id: str) -> Ledger:
+        """The writer's own."""
+        return self.store.session.writer.owners.get(owner_id).ledger
+
+    def day(self, said: Sequence[Row], ended: Collection[tuple[str, str]]) -> None:
+        """A day's rows, then the judge, the sessions that end, and the batch rules."""
+        self.store.session.decide([row.as_input() for row in said])
+        owners = [*dict.fromkeys(row.said["owner_id"] for row in said)]
+        for owner in owners:
+            self._judge(owner)
+        requests = [
+            SessionRequest(
+                request_id=str(uuid5(NAMESPACE, f"{owner_id} {session}")),
+                request="end_session",
+                owner_id=owner_id,
+                session_id=session,
+            )
+            for owner_id, session in ended
+        ]
+        self.store.session.requests(requests)
+        if self.policy.dedupe is not None:
+            asyncio.run(self._night(owners))
+
+    def _judge(self, owner_id: str) -> None:
+        """Answer what waits, until nothing does."""
+        if not (self.judge.answers and self.policy.judge.enabled):
+            return
+        ledger = self.ledger(owner_id)
+        while waiting := [e for e in ledger.entries.values() if e.open and e.living]:
+            self.store.session.requests([self._settled(entry) for entry in waiting])
+
+    def _settled(self, entry: Entry) -> SettleRequest:
+        verdicts = []
+        for neighbour in entry.open:
+            answer = self.judge.says(neighbour, entry.id)
+            if answer == "same" and self.policy.judge.ask == "compose":
+                answer = "compose"
+            verdicts.append(Verdict(neighbour_id=neighbour, answer=answer))
+            if answer != "different":
+                break
+        composed = None
+        if verdicts[-1].answer == "compose":
+            self.judge.texts += 1
+            older = self.ledger(entry.fields.owner_id).entries[verdicts[-1].neighbour_id]
+            composed = max(older.memory.face.text, entry.text, key=len)
+        self._nights += 1
+        request_id = event_id(entry.id, f"bench:{self._nights}")
+        return SettleRequest(
+            request_id=request_id,
+            candidate_id=entry.id,
+            verdicts=tuple(verdicts),
+            composed=composed,
+        )
+
+    async def _night(self, owners: Sequence[str]) -> None:
+        run = Run(lambda _what, _share: None)
+        for owner in owners:
+            ledger = fold_owner(self.store.log, owner)
+            run.seen = ledger.seen
+            async for part in proposals(ledger, self.policy, self.judge, run):
+                self.store.session.requests(part)
+            ledger.dissolve()
+
+
+def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Result:
+    """A preset on a whole stream."""
+    policy = load_policy(preset)
+    gold = {row.id: row.gold for row in said if row.gold is not None}
+    judge = LabelJudge(gold, {row.id: row.said["text"] for row in said}, policy.judge)
+    now = [BEGIN]
+    last = {(row.said["owner_id"], row.said["session_id"]): row.at.date() for row in said}
+    ending: dict[Any, list[tuple[str, str]]] = defaultdict(list)
+    for session, day in last.items():
+        ending[day].append(session)
+    with scratch_store(engine, lambda: now[0], policy) as store:
+        driven = Driven(store, policy, judge)
+        begun = time.perf_counter()
+        for day, some in groupby(said, key=lambda row: row.at.date()):
+            todays = [*some]
+            now[0] = max(now[0], todays[-1].at)
+            driven.day(todays, ending[day])
+        seconds = time.perf_counter() - begun
+        events = [*recorded(store)]
+        ledgers = [driven.ledger(owner) for owner in {row.said["owner_id"] for row in said}]
+        return _result(stream, preset, said, gold, judge, events, ledgers, seconds)
+
+
+def recorded(store: ScratchStore) -> Iterator[AnyEvent]:
+    """All events of a log."""
+    for owner in store.log.owners():
+        yield from (one.event for one in store.log.of_owner(owner))
+
+
+def _result(
+    stream: str,
+    preset: str,
+    said: Sequence[Row],
+    gold: Mapping[str, str],
+    judge: LabelJudge,
+    events: Sequence[AnyEvent],
+    ledgers: Sequence[Ledger],
+    seconds: float,
+) -> Result:
+    joins = Counter(
+        event.data.decision
+        for event in events
+        if isinstance(event, Decided | Settled | Joined) and event.data.join is not None
+    )
+    clusters = {
+        entry.id: entry.memory.id for ledger in ledgers for entry in ledger.entries.values()
+    }
+    found = pairwise(clusters, gold) if gold else None
+    return Result(
+        stream=stream,
+        preset=preset,
+        rows=len(said),
+        memories=sum(1 for ledger in ledgers for memory in ledger.memories() if memory.living),
+        joins=dict(joins.most_common()),
+        pending=sum(bool(e.open) for ledger in ledgers for e in ledger.entries.values()),
+        precision=found.precision if found else None,
+        recall=found.recall if found else None,
+        false_pairs=_false_pairs(clusters, gold) if gold else None,
+        judged=judge.pairs,
+        composed=judge.texts,
+        usd=judge.usd,
+        seconds=seconds,
+    )
+
+
+def _false_pairs(clusters: Mapping[str, str], gold: Mapping[str, str]) -> int:
+    """Pairs in one memory that do not belong together."""
+    sizes = Counter(clusters.values())
+    both = Counter((memory, gold[one]) for one, memory in clusters.items())
+    together = sum(n * (n - 1) // 2 for n in sizes.values())
+    return together - sum(n * (n - 1) // 2 for n in both.values())
+
+
+# -- what is printed -----------------------------------------------------------------------------
+
+
+def table(results: Sequence[Result]) -> Table:
+    """A row for each preset on each stream."""
+    shown = Table(title="The presets on real streams")
+    for name in ("stream", "preset", "rows", "memories", "joins by decision", "pending"):
+        shown.add_column(name, justify="left" if name in ("stream", "preset") else "right")
+    for name in ("precision", "recall", "false pairs", "judged", "composed", "USD", "s"):
+        shown.add_column(name, justify="right")
+    for one in results:
+        joins = "\n".join(f"{kind} {count:,}" for kind, count in one.joins.items())
+        rates = ["-" if rate is None else f"{rate:.3f}" for rate in (one.precision, one.recall)]
+        false = "-" if one.false_pairs is None else f"{one.false_pairs:,}"
+        shown.add_row(
+            one.stream,
+            one.preset,
+            f"{one.rows:,}",
+            f"{one.memories:,}",
+            joins,
+            f"{one.pending:,}",
+            *rates,
+            false,
+            f"{one.judged:,}",
+            f"{one.composed:,}",
+            f"{one.usd:.2f}" if one.judged else "-",
+            f"{one.seconds:.1f}",
+        )
+    return shown
+
+
+def draw(results: Sequence[Result], file: Path) -> None:
+    """Two charts as one SVG: what is left of each stream, and precision beside recall."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "palimpsest"
+    from matplotlib import pyplot as plt
+
+    presets = [*dict.fromkeys(one.preset for one in results)]
+    streams = [*dict.fromkeys(one.stream for one in results)]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    for place, preset in enumerate(presets):
+        share = [
+            next(r.memories / r.rows for r in results if (r.preset, r.stream) == (preset, stream))
+            for stream in streams
+        ]
+        at = [number + (place - len(presets) / 2) * 0.8 / len(presets) for number in range(4)]
+        left.bar(at[: len(streams)], share, width=0.8 / len(presets), label=preset, align="edge")
+    left.set_xticks(range(len(streams)), [name.replace("_", "\n", 1) for name in streams])
+    left.set_ylabel("memories left ÷ candidates")
+    left.set_title("What is left of each stream")
+    left.legend(fontsize="small")
+    for one in results:
+        if one.precision is not None and one.recall is not None:
+            right.scatter(one.recall, one.precision, label=one.preset)
+            right.annotate(
+                one.preset,
+                (one.recall, one.precision),
+                textcoords="offset points",
+                xytext=(5, 4),
+                fontsize="small",
+            )
+    right.set_xlabel("recall: pairs of one meaning that are one memory")
+    right.set_ylabel("precision: pairs of one memory that are one meaning")
+    right.set_title("labelled_e2e, the labels as the judge")
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run every preset on every stream; print a table, and draw it where a file is named."""
+    asked = _options().parse_args(arguments)
+    console = Console(stderr=True)
+    logging.disable(logging.WARNING)  # that nobody answers is part of what is measured
+    engine = load_engine()
+    results: list[Result] = []
+    with TemporaryDirectory() as folder:
+        kept = KeptVectors(asked.vectors or Path(folder) / "vectors.sqlite", engine)
+        for stream in asked.streams or STREAMS:
+            said = rows(asked.data / "streams" / f"{stream}.jsonl", asked.limit)
+            with console.status(f"embedding {stream}"):
+                known = KnownTexts(engine, kept.of({row.said["text"] for row in said}))
+            for preset in asked.presets or preset_names():
+                with console.status(f"{preset} on {stream}"):
+                    results.append(run_one(stream, preset, said, known))
+        kept.close()
+    if asked.json:
+        for one in results:
+            sys.stdout.write(json.dumps(asdict(one)) + "\n")
+    else:
+        Console(width=None if sys.stdout.isatty() else 160).print(table(results))
+    if asked.plot:
+        draw(results, asked.plot)
+    return 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench designs", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="a folder with streams/")
+    parser.add_argument("--presets", nargs="+", choices=preset_names(), help="else all")
+    parser.add_argument("--streams", nargs="+", choices=STREAMS, help="else all")
+    parser.add_argument("--limit", type=int, help="rows of each stream, to try it")
+    parser.add_argument("--vectors", type=Path, help="a file that keeps embeddings between runs")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw the results, too")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    return parser

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from bench.sentences import sentences
 from palimpsest import Palimpsest
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import TokenDedupe
-from palimpsest.deduping import dedupe
+from palimpsest.deduping import Wanted, dedupe
 from palimpsest.demo_rules import same
 from palimpsest.streams.core.text import normalise
 from palimpsest.streams.dedupe.key_tokens import key_tokens, sharing_pairs
@@ -70,7 +71,7 @@ class _Store(Palimpsest):
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
         """Everything but the judge's own set-up."""
-        return asyncio.run(dedupe(self._gateway, judge, dry_run=False, progress=_untold))
+        return asyncio.run(dedupe(self._gateway, judge, Wanted(datetime.now(UTC)), _untold))
 
 
 def _untold(_what: str, _share: float | None) -> None:

@@ -132,7 +132,17 @@ class Judge(_Strict):
     enabled: Annotated[bool, ADDED] = True
 
 
-class TokenDedupe(_Strict):
+class _Dedupe(_Strict):
+    """When an owner's run is due at all: conditions that `--force` of a person overrules.
+
+    More than `more_than` living memories, and `hours` since the owner's last run was due.
+    """
+
+    more_than: Annotated[int, Field(ge=0), ADDED] = 0
+    hours: Annotated[float, Field(ge=0.0), ADDED] = 0.0
+
+
+class TokenDedupe(_Dedupe):
     """Batch rule: of each memory, the `candidates` that share most of its key tokens are compared.
 
     By cosine, and what the policy's zones say of it: joined, handed to the judge, or left alone.
@@ -142,7 +152,7 @@ class TokenDedupe(_Strict):
     candidates: Annotated[int, Field(ge=1, le=1000)] = 30
 
 
-class ClusterDedupe(_Strict):
+class ClusterDedupe(_Dedupe):
     """Batch rule: memories that are near each other, or through others, become one, all at once.
 
     Near is what reaches the lowest zone of the cosine check. Where every pair that holds a cluster
@@ -152,7 +162,23 @@ class ClusterDedupe(_Strict):
     rule: Literal["clusters"]
 
 
-Dedupe = Annotated[TokenDedupe | ClusterDedupe, Field(discriminator="rule")]
+class PairsDedupe(_Dedupe):
+    """Batch rule: near pairs, those of the most important memories first; no judge is asked.
+
+    Near is a cosine `above` the threshold, itself excluded, among the `top` nearest of either of
+    the two; with `counts_itself` a memory is the first of its own. By `keep`, who stays: the more
+    important of the two; of equal ones both texts, one after the other. What was absorbed in a run
+    absorbs nothing in it.
+    """
+
+    rule: Literal["pairs"]
+    above: Score
+    top: Annotated[int, Field(ge=2, le=100)] = 5
+    counts_itself: bool = False
+    keep: Literal["importance"] = "importance"
+
+
+Dedupe = Annotated[TokenDedupe | ClusterDedupe | PairsDedupe, Field(discriminator="rule")]
 """The batch rules of `palimpsest dedupe`."""
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from palimpsest.contracts.candidate import Name
-from palimpsest.contracts.events import BatchJoin, Decision, Rank
+from palimpsest.contracts.events import BatchJoin, BatchStep, Decision, Figures, Rank
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.model import Strict, Timestamp
 
@@ -211,6 +211,23 @@ class ComposeRequest(Request):
     verdicts: tuple[Verdict, ...] = ()
 
 
+class RunRequest(Request):
+    """A batch run over one owner's memories: `palimpsest dedupe`, or a schedule.
+
+    Owner, step and `due` name the run: however many ask for it, it is done once. `force` leaves the
+    policy's conditions aside. `figures` are those of a run whose joins were requested one by one,
+    because a judge took part in it; then only its record is asked for.
+    """
+
+    request: Literal["run"] = "run"
+    owner_id: Name
+    step: BatchStep
+    due: Timestamp
+    force: bool = False
+    dry_run: bool = False
+    figures: Figures | None = None
+
+
 class AccessRequest(Request):
     """A memory was used; `candidate_id` is any of its members."""
 
@@ -259,6 +276,7 @@ AnyRequest = Annotated[
     | RestoreRequest
     | SettleRequest
     | ComposeRequest
+    | RunRequest
     | AccessRequest
     | SessionRequest
     | CheckRequest

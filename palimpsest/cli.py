@@ -17,6 +17,7 @@ from palimpsest.commands import (
     maintenance,
     policies,
     queries,
+    schedule,
     statements,
     undo,
 )
@@ -43,6 +44,7 @@ app.add_typer(undo.app)
 app.add_typer(maintenance.app)
 app.add_typer(judge.dedupe_app)
 app.add_typer(judge.review_app, name="review")
+app.add_typer(schedule.app)
 app.add_typer(ingestion.session_app, name="session")
 app.add_typer(logs.app, name="log")
 app.add_typer(policies.app, name="policy")

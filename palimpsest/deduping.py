@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, cast
+from uuid import uuid4
 
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError, TransientError
-from palimpsest.contracts.requests import AnyRequest
+from palimpsest.contracts.events import Figures, Ran
+from palimpsest.contracts.identity import event_id, run_id
+from palimpsest.contracts.policy import PairsDedupe
+from palimpsest.contracts.requests import AnyRequest, RunRequest
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
+from palimpsest.streams.dedupe.due import living, not_due
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.write.owners import fold_owner
+from palimpsest.streams.write.runs import figures_of, warnings
 
 _log = logging.getLogger(__name__)
 
@@ -43,13 +51,37 @@ class Outcomes:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a batch run: whose memories, when it was due, and by whom.
+
+    `force` leaves the policy's conditions aside.
+    """
+
+    due: datetime
+    owner_id: str | None = None
+    dry_run: bool = False
+    force: bool = False
+    actor: str | None = None
+    because: str | None = None
+
+    def request(self, owner_id: str, figures: Figures | None = None) -> RunRequest:
+        """The request for one owner's run; with `figures` it was carried out, and is recorded."""
+        return RunRequest(
+            request_id=str(uuid4()),
+            actor=self.actor,
+            because=self.because,
+            owner_id=owner_id,
+            step="dedupe",
+            due=self.due,
+            force=self.force or figures is not None,
+            dry_run=self.dry_run,
+            figures=figures,
+        )
+
+
 async def dedupe(
-    gateway: LocalGateway,
-    judge: PairJudge,
-    *,
-    dry_run: bool,
-    progress: Progress,
-    owner_id: str | None = None,
+    gateway: LocalGateway, judge: PairJudge, wanted: Wanted, progress: Progress
 ) -> dict[str, Any]:
     """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
@@ -61,16 +93,67 @@ async def dedupe(
         raise RefusedError(
             "no_batch_rules", f"the policy in force, {policy.name}, has no [dedupe] section"
         )
-    owners = gateway.owners(owner_id)
+    owners = gateway.owners(wanted.owner_id)
+    runs: list[JsonObject] = []
     for number, owner in enumerate(owners):
         progress("comparing memories", number / len(owners))
-        ledger = fold_owner(gateway.log, owner)
-        run.seen = ledger.seen
-        async for part in proposals(ledger, policy, judge, run):
-            if not dry_run:
-                carry_out(gateway, part, outcomes)
-        ledger.dissolve()
-    return _summary(policy.name, len(owners), run, outcomes, dry_run=dry_run)
+        if isinstance(policy.dedupe, PairsDedupe):
+            runs.append(_by_the_writer(gateway, wanted, owner, run, outcomes))
+        else:
+            runs.append(await _by_parts(gateway, judge, wanted, owner, run, outcomes))
+    return _summary(policy.name, runs, run, outcomes, dry_run=wanted.dry_run)
+
+
+def _by_the_writer(
+    gateway: LocalGateway, wanted: Wanted, owner: str, run: Run, outcomes: Outcomes
+) -> JsonObject:
+    """A run that asks no judge: the owner's writer carries it out in one commit."""
+    request = wanted.request(owner)
+    answer = gateway.dry_run(request) if wanted.dry_run else gateway.ask(request)
+    figures = answer.get("figures", {})
+    run.memories += figures.get("memories_before", 0)
+    run.pairs += figures.get("pairs", 0)
+    run.all_pairs += figures.get("pairs", 0)
+    run.left += figures.get("left", 0)
+    for joined in answer.get("joined", ()):
+        run.joins.append(cast("Pairing", joined))
+        outcomes.decisions[joined["older"], joined["newer"]] = joined["decision_id"]
+    return {name: value for name, value in answer.items() if name not in ("joined", "left_out")}
+
+
+async def _by_parts(
+    gateway: LocalGateway,
+    judge: PairJudge,
+    wanted: Wanted,
+    owner: str,
+    run: Run,
+    outcomes: Outcomes,
+) -> JsonObject:
+    """A run that asks the judge: planned here, requested part by part, and then recorded."""
+    policy, found = gateway.policy_in_force(), run_id(owner, "dedupe", wanted.due)
+    told: JsonObject = {"owner_id": owner, "step": "dedupe"}
+    before = gateway.log.find(event_id(found, "0"))
+    if before is not None and isinstance(before.event, Ran):
+        return told | {"figures": before.event.data.figures, "done_before": True}
+    ledger = fold_owner(gateway.log, owner)
+    assert policy.dedupe is not None, "the caller has asked"
+    skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
+    if skipped is not None:
+        return told | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
+    began, living_before, joins = time.perf_counter(), living(ledger), len(run.joins)
+    refused = len(outcomes.refused)
+    run.seen = ledger.seen
+    async for part in proposals(ledger, policy, judge, run):
+        if not wanted.dry_run:
+            carry_out(gateway, part, outcomes)
+    ledger.dissolve()
+    removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
+    took = round((time.perf_counter() - began) * 1000, 1)
+    figures = figures_of(living_before, living_before - removed, took)
+    told |= {"figures": figures, "warnings": [*warnings(figures)]}
+    if wanted.dry_run:
+        return told
+    return told | {"ran": gateway.ask(wanted.request(owner, figures))["ran"]}
 
 
 def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcomes) -> None:
@@ -95,13 +178,13 @@ def _one(gateway: LocalGateway, request: AnyRequest) -> JsonObject | RefusedErro
 
 
 def _summary(
-    policy: str, owners: int, run: Run, outcomes: Outcomes, *, dry_run: bool
+    policy: str, runs: list[JsonObject], run: Run, outcomes: Outcomes, *, dry_run: bool
 ) -> dict[str, Any]:
     refused = {(one["a"], one["b"]) for one in outcomes.refused}
     return {
         "policy": policy,
         "dry_run": dry_run,
-        "owners": owners,
+        "owners": len(runs),
         "memories": run.memories,
         "pairs": run.pairs,
         "all_pairs": run.all_pairs,
@@ -113,9 +196,10 @@ def _summary(
             if (join["older"], join["newer"]) not in refused
         ],
         "refused": outcomes.refused,
+        "runs": runs,
     }
 
 
 def _with_decision_id(join: Pairing, outcomes: Outcomes) -> dict[str, Any]:
     decision_id = outcomes.decisions.get((join["older"], join["newer"]))
-    return {"decision_id": decision_id, **join}
+    return {**join, "decision_id": decision_id}

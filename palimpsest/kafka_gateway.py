@@ -29,6 +29,7 @@ from palimpsest.contracts.requests import (
     PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
+    RunRequest,
     SeparateRequest,
     SessionRequest,
     SettleRequest,
@@ -268,6 +269,8 @@ def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
     if isinstance(request, ReinstateManyRequest):
         each = (reinstate_one(request, one) for one in answer["reinstated"])
         return [event for one in each for event in events_of(one, {})]
+    if isinstance(request, RunRequest):
+        return [answer["ran"]] if "ran" in answer else []
     targets = [*_targets(request), *(one for name in IN_BULK for one in answer.get(name, ()))]
     each_once = dict.fromkeys(targets)
     events = [event_id(event_id(request.request_id, target), "0") for target in each_once]

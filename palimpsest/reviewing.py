@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from typing import Any
+from uuid import uuid4
 
 from palimpsest.contracts.commands import Unmerge
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import RANKS
+from palimpsest.contracts.events import RANKS, BatchStep, Figures
 from palimpsest.contracts.evidence import Verdict
-from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, UnmergeRequest
+from palimpsest.contracts.identity import event_id, run_id
+from palimpsest.contracts.requests import AnyRequest, ConfirmRequest, RunRequest, UnmergeRequest
 from palimpsest.judging import ReviewJudge
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.core.expand import EXACT
@@ -30,6 +34,9 @@ REJECTIONS = frozenset(
     {"token_reject", "session_reject", "auto_reject", "llm_reject", "fallback_reject"}
 )
 """Decisions that rejected a text as a duplicate: what a review checks."""
+STEP: BatchStep = "review"
+COUNTED = ("exact", "confirmed", "reversed", "refused", "left")
+"""The figures of a review, by the names of its answer."""
 BATCH_SIZE = 500
 """How many reviews are sent together."""
 
@@ -55,11 +62,26 @@ class ReviewResult:
             "left": self.asked["unavailable"] + self.asked["unusable"],
         }
 
+    def figures(self, before: ReviewResult | None = None) -> Figures:
+        """What was done since `before`, as the figures of a run."""
+        counted = self.document() | {"reversed": len(self.reversed), "refused": len(self.refused)}
+        named = {name: counted[name] for name in COUNTED}
+        earlier = before.figures() if before is not None else dict.fromkeys(COUNTED, 0)
+        return {name: named[name] - earlier[name] for name in COUNTED}
+
 
 async def review(
-    gateway: LocalGateway, judge: ReviewJudge, *, progress: Progress, owner_id: str | None = None
+    gateway: LocalGateway,
+    judge: ReviewJudge,
+    *,
+    progress: Progress,
+    owner_id: str | None = None,
+    due: datetime | None = None,
 ) -> dict[str, Any]:
     """Review every rejection, or one owner's, that stands unreviewed.
+
+    A review that was `due` at a moment is recorded for each owner who had something to review, and
+    is done once.
 
     Exact repeats are confirmed first, without a model. The stronger model is asked about the rest:
     *same* confirms, *different* takes the join out, with the rank of a review; a refusal, because a
@@ -70,6 +92,9 @@ async def review(
     result = ReviewResult()
     for number, owner in enumerate(owners):
         progress("reviewing", number / len(owners))
+        if due is not None and gateway.log.find(event_id(run_id(owner, STEP, due), "0")):
+            continue
+        before, began = deepcopy(result), time.perf_counter()
         ledger = fold_owner(gateway.log, owner)
         waiting = list(unreviewed(ledger))
         _confirm_exact(
@@ -83,7 +108,17 @@ async def review(
             verdicts = await judge.review([_pair(edge) for edge in part])
             _carry_out(gateway, part, verdicts, ledger, result)
         ledger.dissolve()
+        if due is not None and waiting:
+            took = round((time.perf_counter() - began) * 1000, 1)
+            figures = result.figures(before) | {"duration_ms": took}
+            gateway.ask(_record(owner, due, figures))
     return result.document()
+
+
+def _record(owner_id: str, due: datetime, figures: Figures) -> RunRequest:
+    return RunRequest(
+        request_id=str(uuid4()), owner_id=owner_id, step=STEP, due=due, figures=figures
+    )
 
 
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:

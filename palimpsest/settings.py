@@ -14,6 +14,7 @@ from pydantic_settings import (
 )
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.scheduling import Schedule
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.judge.settings import JudgeSettings
 
@@ -35,7 +36,7 @@ class Settings(BaseSettings):
     worker's, `data` is the folder of a worker or a verifier, and `web_port` where a worker or a
     projector has pages. `kafka` is a cluster, each part of it a variable of its own
     (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
-    service is asked.
+    service is asked; and `schedule`: when batch runs and reviews are due.
     """
 
     model_config = SettingsConfigDict(
@@ -60,6 +61,7 @@ class Settings(BaseSettings):
     letters_per_minute: Annotated[int, Field(ge=0)] | None = None
     kafka: Connection | None = None
     judge: JudgeSettings = JudgeSettings()
+    schedule: Schedule = Schedule()
 
     @classmethod
     def settings_customise_sources(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, cast, get_args
@@ -40,7 +40,7 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
-from palimpsest.deduping import dedupe
+from palimpsest.deduping import Wanted, dedupe
 from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
@@ -468,21 +468,27 @@ class Palimpsest:
         *,
         owner_id: Name | None = None,
         dry_run: bool = False,
+        force: bool = False,
+        due: datetime | None = None,
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
+        **said: Unpack[Said],
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
 
-        Returns what was compared, asked and joined, and what the judge's calls cost. With `dry_run`
-        nothing is written, but the judge is asked: the real run finds its answers. RefusedError
-        where the policy has no batch rules; UsageError where the judge cannot be used.
+        Returns what was compared, asked and joined, what the judge's calls cost, and each owner's
+        run with its figures, or why it was skipped: the policy's conditions, unless `force`. A
+        run of one owner that was `due` at a moment (now) is done once, however often it is asked
+        for. With `dry_run` nothing is written, but the judge is asked: the real run finds its
+        answers. RefusedError where the policy has no batch rules; UsageError where the judge cannot
+        be used.
         """
+        moment = datetime.now(UTC) if due is None else due
+        wanted = Wanted(moment, owner_id, dry_run, force, **said)
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge, recorded=not dry_run) as asked:
-                done = await dedupe(
-                    self._gateway, asked, owner_id=owner_id, dry_run=dry_run, progress=progress
-                )
+                done = await dedupe(self._gateway, asked, wanted, progress)
                 return {**done, "cost": asked.cost()}
 
         return _run(run())
@@ -491,10 +497,11 @@ class Palimpsest:
         self,
         *,
         owner_id: Name | None = None,
+        due: datetime | None = None,
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
     ) -> dict[str, Any]:
-        """Review every rejection, or one owner's.
+        """Review every rejection, or one owner's; one that was `due` at a moment is done once.
 
         Exact repeats are confirmed, the stronger model sees the rest. Of `left`, those that it was
         `asked` about and gave nothing usable wait for a person; those that are `unavailable` there
@@ -503,7 +510,9 @@ class Palimpsest:
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge) as asked:
-                done = await review(self._gateway, asked, owner_id=owner_id, progress=progress)
+                done = await review(
+                    self._gateway, asked, owner_id=owner_id, due=due, progress=progress
+                )
                 return {**done, "cost": asked.cost()}
 
         return _run(run())

@@ -25,6 +25,7 @@ from palimpsest.commands.invocation import Because, Invocation, OneOwner, invoca
 from palimpsest.commands.rendering import fields, shown
 from palimpsest.contracts.errors import UsageError
 from palimpsest.interrupts import stop_event
+from palimpsest.output import visible
 
 if TYPE_CHECKING:
     from palimpsest.local_gateway import LocalGateway
@@ -256,16 +257,32 @@ DedupeDryRun = Annotated[
 
 
 @dedupe_app.command(epilog="Example: palimpsest dedupe --dry-run")
-def dedupe(context: typer.Context, owner: OneOwner = None, dry_run: DedupeDryRun = False) -> None:
+def dedupe(
+    context: typer.Context,
+    owner: OneOwner = None,
+    dry_run: DedupeDryRun = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Leave the policy's conditions of a run aside.")
+    ] = False,
+    because: Because = None,
+) -> None:
     """Compare the memories that are there by the policy's batch rules, and join what is the same.
 
-    The exit status is 1 where the judge did not answer: those pairs wait for the next run.
+    An owner whose run is not due by the policy's conditions is skipped. The exit status is 1 where
+    the judge did not answer: those pairs wait for the next run.
     """
     call = invocation(context)
     with call.output.progress() as report, call.store() as store:
         call.require_owner(store, owner)
-        judge = call.settings.judge
-        answer = store.dedupe(owner_id=owner, dry_run=dry_run, judge=judge, progress=report)
+        answer = store.dedupe(
+            owner_id=owner,
+            dry_run=dry_run,
+            force=force,
+            judge=call.settings.judge,
+            progress=report,
+            actor=call.settings.actor,
+            because=because,
+        )
     call.output.answer(answer, lambda: _dedupe_report(answer))
     if answer["asked"].get("unavailable"):
         left = answer["left"]
@@ -275,6 +292,7 @@ def dedupe(context: typer.Context, owner: OneOwner = None, dry_run: DedupeDryRun
 
 def _dedupe_report(answer: Mapping[str, Any]) -> RenderableType:
     share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
+    skipped = [one for one in answer["runs"] if "skipped" in one]
     verb = "would be joined" if answer["dry_run"] else "joined"
     asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
     lines = [
@@ -289,9 +307,19 @@ def _dedupe_report(answer: Mapping[str, Any]) -> RenderableType:
         lines.append(shown(f"{'':>{len(one['decision']) + 10}}{one['newer_text']}", "dim"))
         if "composed" in one:
             lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['composed']}"))
+        elif "face" in one:
+            lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['face']}"))
     lines += [
         shown(f"  came to nothing: {one['a']} and {one['b']} ({one['reason']})")
         for one in answer["refused"]
+    ]
+    lines += [
+        shown(f"skipped: {visible(one['owner_id'])}: {one['skipped']['detail']}") for one in skipped
+    ]
+    lines += [
+        shown(f"warning: {visible(one['owner_id'])}: {warning}", "yellow")
+        for one in answer["runs"]
+        for warning in one.get("warnings", ())
     ]
     return Group(*lines)
 

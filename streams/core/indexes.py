@@ -87,7 +87,8 @@ def face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
 def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
     """Keep which texts have to be composed anew in the memories that an event changed.
 
-    Other sources that are left make another question of it.
+    Other sources that are left make another question of it. Nobody is asked about a concatenated
+    text: the rule that made it makes it anew.
     """
     changed = [memory for memory in touched.memories.values() if memory is not None]
     lacking = [memory.face.lacking for memory in changed if memory.texted]
@@ -102,7 +103,7 @@ def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
         known = ledger.composing.get(edge_id)
         if known is None or known.sources != left:
             ledger.composing[edge_id] = Lost(left, event_id)
-            touched.texts[edge_id] = True
+            touched.texts[edge_id] = ledger.edges[edge_id].decision != "concatenated"
 
 
 def _is_in(edge: Edge, memories: Sequence[Memory]) -> bool:

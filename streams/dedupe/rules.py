@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from palimpsest.contracts.policy import ClusterDedupe, Policy, TokenDedupe
+from palimpsest.contracts.policy import ClusterDedupe, PairsDedupe, Policy, TokenDedupe
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.by_clusters import by_clusters
 from palimpsest.streams.dedupe.by_tokens import by_tokens
@@ -17,7 +17,8 @@ def proposals(
 ) -> AsyncIterator[list[Proposal]]:
     """The proposals of the policy's batch rule for an owner's memories, part by part.
 
-    Each part is carried out before the next. Raises ValueError for a policy without batch rules.
+    Each part is carried out before the next. Raises ValueError for a policy without batch rules,
+    and for a rule that asks no judge: the writer carries it out (`streams.write.runs`).
     """
     rule = policy.dedupe
     if rule is None:
@@ -27,3 +28,5 @@ def proposals(
             return by_tokens(ledger, policy, rule, judge, run)
         case ClusterDedupe():
             return by_clusters(ledger, policy, judge, run)
+        case PairsDedupe():
+            raise ValueError(f"the rule {rule.rule} asks no judge")

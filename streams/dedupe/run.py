@@ -26,7 +26,7 @@ CHECK = "dedupe"
 class Pairing(TypedDict):
     """A proposed join as it is shown to a person; `older` and `newer` are candidates.
 
-    `composed` is the resulting face, if the judge composed one.
+    `composed` is the resulting face, if the judge composed one; `face`, if a rule said who stays.
     """
 
     owner_id: str
@@ -38,6 +38,7 @@ class Pairing(TypedDict):
     newer_text: str
     reasoning: str | None
     composed: NotRequired[str]
+    face: NotRequired[str]
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from palimpsest.contracts.policy import (
     Dedupe,
     Fallback,
     Judge,
+    PairsDedupe,
     Policy,
     Question,
     Recall,
@@ -62,6 +63,7 @@ def _sentences(policy: Policy) -> Iterator[str]:
         yield f"Of the categories {named}, only exact repeats and a person join anything."
     yield from _judge(policy.judge)
     yield _dedupe(policy.dedupe)
+    yield from _conditions(policy.dedupe)
     yield from _worth(policy)
     yield from _recall(policy.recall)
 
@@ -149,8 +151,25 @@ def _dedupe(rule: Dedupe | None) -> str:
                 "dedupe: memories that are near each other, or through others, become one; where"
                 " every pair is in a joining zone the newest speaks, else one text is composed."
             )
+        case PairsDedupe():
+            most = rule.top - rule.counts_itself
+            kept = {
+                "importance": "the more important of the two speaks; of equal ones both texts do,"
+                " one after the other (concatenated)"
+            }[rule.keep]
+            return (
+                f"dedupe: memories of which one is among the other's {most} nearest join, where"
+                f" their cosine is over {_number(rule.above)}: {kept}. No judge is asked."
+            )
         case _:
             assert_never(rule)
+
+
+def _conditions(rule: Dedupe | None) -> Iterator[str]:
+    if rule is not None and rule.more_than:
+        yield f"A run needs more than {rule.more_than} memories of the owner."
+    if rule is not None and rule.hours:
+        yield f"A run needs {rule.hours:.12g} h since the owner's last one was due."
 
 
 def _worth(policy: Policy) -> Iterator[str]:

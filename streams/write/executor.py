@@ -15,7 +15,6 @@ from palimpsest.contracts.events import AnyEvent, Content, Refused
 from palimpsest.contracts.identity import decision_id_of, event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest, CheckRequest, PolicyRequest
-from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.text import NORMALISER, text_hash
@@ -23,6 +22,7 @@ from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import fold_owner
+from palimpsest.streams.write.recompose import execute_whole
 from palimpsest.streams.write.writer import Writer
 
 
@@ -46,6 +46,9 @@ class Executor(Protocol):
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Record that a command could not be, where a dry run refused it."""
+
+    def now(self) -> datetime:
+        """The time, by the clock of whoever carries it out."""
 
     def checkpoint(self) -> None:
         """Make what was done so far last."""
@@ -88,14 +91,17 @@ class WriterExecutor:
         """As `run`, of a command that a dry run refused."""
         self.writer.refuse(command, refusal)
 
+    def now(self) -> datetime:
+        """The writer's clock."""
+        return self.writer.clock()
+
     def checkpoint(self) -> None:
         """Commit."""
         self.writer.commit()
 
     def content(self, text: str) -> Content:
         """Embedded with the writer's model."""
-        vector = self.writer.embed(text)
-        return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
+        return self.writer.content(text)
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """As the writer would decide now; nothing is changed."""
@@ -156,11 +162,16 @@ class DryRun:
 
     def run(self, command: Operation) -> list[AnyEvent]:
         """Decide and fold, here only."""
-        done = execute(command, self.ledger(command.owner_id), self.policy, self._clock())
+        ledger = self.ledger(command.owner_id)
+        done = execute_whole(command, ledger, self.policy, self._clock(), self.content)
         return [event for event, _ in done]
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Nothing is recorded here."""
+
+    def now(self) -> datetime:
+        """The clock that it was given."""
+        return self._clock()
 
     def checkpoint(self) -> None:
         """Nothing lasts here; what was shown may go, but for the owner of whom more comes."""

@@ -52,6 +52,7 @@ from palimpsest.contracts.requests import (
     RestoreRequest,
     RetractRequest,
     ReverseRequest,
+    RunRequest,
     Selection,
     SeparateRequest,
     SessionRequest,
@@ -79,6 +80,7 @@ from palimpsest.streams.write.executor import (
     run_once,
     run_or_refuse,
 )
+from palimpsest.streams.write.runs import ran
 from palimpsest.streams.write.unmerging import refusals, reinstated, unmerged
 from palimpsest.streams.write.writer import Writer
 
@@ -235,6 +237,8 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
             return _settled(executor, request)
         case ComposeRequest():
             return _composed(executor, request)
+        case RunRequest():
+            return ran(executor, request)
         case AccessRequest():
             return _accessed(executor, request)
         case SessionRequest():

@@ -31,7 +31,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.text import NORMALISER
+from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedder import Embedder, Embedding
@@ -42,6 +42,7 @@ from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
 from palimpsest.streams.write.inputs import CONFLICT, Input, Outcome, rejected, why_invalid
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
+from palimpsest.streams.write.recompose import execute_whole
 from palimpsest.streams.write.windows import PendingTexts, Window
 
 _log = logging.getLogger(__name__)
@@ -314,7 +315,7 @@ class Writer:
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
         ledger = self.owners.get(owner_id).ledger
         self.pending.owners.add(owner_id)
-        done = execute(command, ledger, self.policy, self.clock())
+        done = execute_whole(command, ledger, self.policy, self.clock(), self.content)
         self.pending.events.extend(done)
         return [event for event, _ in done]
 
@@ -324,6 +325,11 @@ class Writer:
         self.pending.owners.add(command.owner_id)
         event = refused(command, refusal, ledger.at(self.clock()))
         self.pending.events.append((event, evolve(ledger, event)))
+
+    def content(self, text: str) -> Content:
+        """A composed text with its hash, and its vector, made at once."""
+        vector = self.embed(text)
+        return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
 
     def embed(self, text: str) -> Vector:
         """The vector of a text, at once."""

@@ -63,7 +63,7 @@ def test_a_dry_run_writes_nothing_and_the_real_one_does_just_that(
     assert server.calls == calls
     plain = [{**one, "decision_id": None} for one in done["joined"]]
     assert plain == planned["joined"]
-    left_out: dict[str, Any] = {"joined": [], "cost": None, "dry_run": None}
+    left_out: dict[str, Any] = {"joined": [], "cost": None, "dry_run": None, "runs": []}
     assert {**done, **left_out} == {**planned, **left_out}
 
 

@@ -37,7 +37,7 @@ DESIGNED = (
     " dead-letters list,"
     " dead-letters show, dead-letters retry, doctor, topics create, topics check, worker,"
     " project, verifier,"
-    " demo-judge, dedupe, review run, review next, review same, review different,"
+    " demo-judge, dedupe, schedule, review run, review next, review same, review different,"
     " extract, prompt extract,"
     " session id, session end, session compacted"
 ).split(", ")

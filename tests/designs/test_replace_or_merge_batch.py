@@ -108,7 +108,7 @@ def test_dry_run_reports_without_modifying_and_the_real_run_does_just_that(
     done = run(ada, asking)
     assert server.calls == calls, "what was composed for the dry run is used"
     assert [{**one, "decision_id": None} for one in done["joined"]] == planned["joined"]
-    left_out: dict[str, Any] = {"joined": [], "cost": None, "dry_run": None}
+    left_out: dict[str, Any] = {"joined": [], "cost": None, "dry_run": None, "runs": []}
     assert {**done, **left_out} == {**planned, **left_out}
     assert run(ada, asking)["joined"] == []
 

@@ -134,6 +134,7 @@ def write_inputs() -> None:
 @pytest.mark.parametrize("line", LINES)
 def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Output, "asks", True)
+    monkeypatch.setenv("PALIMPSEST_SCHEDULE_REVIEW", "03:00")
     shutil.rmtree(prepared.folder)
     shutil.copytree(prepared.whole, prepared.folder)
     write_inputs()

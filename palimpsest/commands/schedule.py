@@ -1,0 +1,101 @@
+"""`palimpsest schedule`: batch runs and reviews at the clock times of the settings."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palimpsest.commands.invocation import invocation
+from palimpsest.commands.rendering import shown
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import BatchStep
+from palimpsest.interrupts import SIGNALS
+from palimpsest.streams.ending import end_in_time
+
+if TYPE_CHECKING:
+    from palimpsest.commands.invocation import Invocation
+    from palimpsest.scheduling import StepDone
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: palimpsest schedule --once")
+def schedule(
+    context: typer.Context,
+    once: Annotated[
+        bool, typer.Option("--once", help="Carry out what is due and not done yet, and end.")
+    ] = False,
+) -> None:
+    """Carry out the batch rules and reviews at the clock times of the settings, `[schedule]`.
+
+    Runs beside whoever is writing, until SIGTERM or Ctrl-C, and ends with 0 then. A time that was
+    missed is caught up with, once. With --once, the exit status is 1 where a step failed.
+    """
+    call = invocation(context)
+    from palimpsest.logs import log_to_standard_error
+    from palimpsest.scheduling import STEPS
+
+    log_to_standard_error(logging.WARNING if once else logging.INFO)
+    if not any(call.settings.schedule.times(step) for step in STEPS):
+        raise UsageError('nothing is scheduled: say [schedule] dedupe = "03:00" in palimpsest.toml')
+    if not _carried_out(call, once=once):
+        raise typer.Exit(1)
+
+
+def _carried_out(call: Invocation, *, once: bool) -> bool:
+    """Look once, or until a signal; whether the last look succeeded."""
+    from palimpsest.scheduling import Scheduler
+
+    def dedupe(due: datetime) -> Mapping[str, Any]:
+        with call.store() as store:
+            return store.dedupe(due=due, judge=call.settings.judge)
+
+    def review(due: datetime) -> Mapping[str, Any]:
+        with call.store() as store:
+            return store.review(due=due, judge=call.settings.judge)
+
+    def report(done: StepDone) -> None:
+        call.output.answer(done, lambda: shown(_line(done)))
+
+    scheduler = Scheduler(
+        call.settings.schedule,
+        {"review": review, "dedupe": dedupe},
+        lambda: datetime.now(UTC),
+        report,
+    )
+    if once:
+        return scheduler.look()
+    scheduler.run(_stop_event())
+    return True
+
+
+def _line(done: StepDone) -> str:
+    """What became of a step, in a line."""
+    step: BatchStep = done["step"]
+    answer = done["answer"]
+    when = f"{step}, due at {done['due']}: "
+    if answer is None:
+        return f"{when}failed: {done['failed']}"
+    if step == "review":
+        return f"{when}{answer['exact'] + answer['confirmed']} confirmed"
+    skipped = sum("skipped" in one for one in answer["runs"])
+    return f"{when}{answer['owners'] - skipped} owners, {len(answer['joined'])} joined"
+
+
+def _stop_event() -> threading.Event:
+    """Set by SIGTERM and Ctrl-C; a step in progress then has seconds to finish."""
+    stop = threading.Event()
+
+    def end(_number: int, _frame: object) -> None:
+        end_in_time(0)
+        stop.set()
+
+    for number in SIGNALS:
+        signal.signal(number, end)
+    return stop

@@ -1,0 +1,176 @@
+"""The schedule: steps that are due at clock times of a zone, each done once (docs/policies.md).
+
+Two schedulers, one that was down, and one that is started again come to the same: a run is named by
+its owner, its step and the time it was due, and the owner's writer records it once. Of several
+times that were missed the latest counts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+from typing import Annotated, Any, Protocol, TypedDict
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+
+from palimpsest.contracts.errors import PalimpsestError, RefusedError
+from palimpsest.contracts.events import BatchStep
+
+_log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 60.0
+"""Pause before a step that failed is tried again; also the longest between two looks."""
+STEPS: tuple[BatchStep, ...] = ("review", "dedupe")
+"""The steps that have clock times, in the order in which they are carried out."""
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"there is no time zone {name!r}; it is named like Europe/Oslo") from None
+    return name
+
+
+def _clock_times(said: object) -> object:
+    """`03:00` or `03:00, 15:30`, or a list of such."""
+    if isinstance(said, str):
+        said = [part.strip() for part in said.split(",") if part.strip()]
+    if not isinstance(said, list | tuple):
+        raise ValueError("should be clock times such as 03:00, or 03:00, 15:30")
+    return tuple(sorted({one if isinstance(one, time) else _clock_time(one) for one in said}))
+
+
+def _clock_time(said: object) -> time:
+    try:
+        found = time.fromisoformat(str(said))
+    except ValueError:
+        raise ValueError(f"{said} is no clock time such as 03:00") from None
+    if found.tzinfo is not None:
+        raise ValueError(f"{said} names a zone: say it once, as `zone`")
+    return found
+
+
+ClockTimes = Annotated[
+    tuple[time, ...] | str,
+    BeforeValidator(_clock_times),
+    PlainSerializer(lambda times: ", ".join(f"{one:%H:%M}" for one in times)),
+]
+"""Clock times of a day, sorted; a text with commas between them will do."""
+
+
+class Schedule(BaseModel):
+    """The settings `[schedule]`: at which clock times of `zone` each step is due; none: never."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
+    dedupe: ClockTimes = ()
+    review: ClockTimes = ()
+
+    def times(self, step: BatchStep) -> Sequence[time]:
+        """The clock times of a step."""
+        found: Sequence[time] = getattr(self, step)
+        return found
+
+    def latest(self, step: BatchStep, now: datetime) -> datetime | None:
+        """When a step was last due, in UTC; None for a step without a time."""
+        return max((one for one in self._around(step, now) if one <= now), default=None)
+
+    def upcoming(self, now: datetime) -> datetime | None:
+        """When any step is due next, in UTC."""
+        coming = (one for step in STEPS for one in self._around(step, now) if one > now)
+        return min(coming, default=None)
+
+    def _around(self, step: BatchStep, now: datetime) -> Iterator[datetime]:
+        """The times of the days about `now`: one that a clock change skips is an hour later."""
+        zone = ZoneInfo(self.zone)
+        today = now.astimezone(zone).date()
+        for days in (-1, 0, 1):
+            for clock in self.times(step):
+                day = today + timedelta(days=days)
+                yield datetime.combine(day, clock, tzinfo=zone).astimezone(UTC)
+
+
+class StepDone(TypedDict):
+    """What became of a step that was due: its answer, or why it failed."""
+
+    step: BatchStep
+    due: str
+    answer: Mapping[str, Any] | None
+    failed: str | None
+
+
+class Stop(Protocol):
+    """Says that the schedule is to end: a `threading.Event`, or a test's clock."""
+
+    def is_set(self) -> bool:
+        """Whether it is to end."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait so many seconds at most, or until it is to end."""
+
+
+@dataclass(slots=True)
+class Scheduler:
+    """Carries out what is due. `steps` does a step that was due at a moment, for every owner.
+
+    `done` is the latest time of each step that was carried out here.
+    """
+
+    schedule: Schedule
+    steps: Mapping[BatchStep, Callable[[datetime], Mapping[str, Any]]]
+    clock: Callable[[], datetime]
+    report: Callable[[StepDone], None]
+    done: dict[BatchStep, datetime] = field(default_factory=dict)
+
+    def run(self, stop: Stop) -> None:
+        """Carry out each step when it is due, until `stop`; one that was missed at once."""
+        while not stop.is_set():
+            self.look()
+            stop.wait(self._pause())
+
+    def look(self) -> bool:
+        """Carry out what is due and not done; whether all of it succeeded.
+
+        A step that fails does not keep the next from running; it is tried again at the next look,
+        and one that is refused at its next time.
+        """
+        succeeded = True
+        for step, carry_out in self.steps.items():
+            due = self.schedule.latest(step, self.clock())
+            if due is None or self.done.get(step) == due:
+                continue
+            told = self._carried_out(step, due, carry_out)
+            succeeded = succeeded and told["failed"] is None
+            self.report(told)
+        return succeeded
+
+    def _carried_out(
+        self, step: BatchStep, due: datetime, carry_out: Callable[[datetime], Mapping[str, Any]]
+    ) -> StepDone:
+        said = due.isoformat()
+        try:
+            answer = carry_out(due)
+        except RefusedError as error:
+            self.done[step] = due
+            _log.warning("%s, due at %s, was refused: %s", step, said, error)
+            return {"step": step, "due": said, "answer": None, "failed": str(error)}
+        except PalimpsestError as error:
+            _log.warning("%s, due at %s, failed and is tried again: %s", step, said, error)
+            return {"step": step, "due": said, "answer": None, "failed": str(error)}
+        except Exception as error:  # noqa: BLE001 - a bug in one step is no reason to miss the others
+            _log.exception("%s, due at %s, met a bug and is tried again", step, said)
+            return {"step": step, "due": said, "answer": None, "failed": type(error).__name__}
+        self.done[step] = due
+        return {"step": step, "due": said, "answer": answer, "failed": None}
+
+    def _pause(self) -> float:
+        now = self.clock()
+        coming = self.schedule.upcoming(now)
+        if coming is None:
+            return RETRY_SECONDS
+        return min(RETRY_SECONDS, max(0.0, (coming - now).total_seconds()))

@@ -1,0 +1,56 @@
+"""Texts put one after the other, and put together anew where one of them leaves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
+from palimpsest.contracts.events import Composition, Content
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.moment import by_moment
+from palimpsest.streams.core.settle import usable
+from palimpsest.streams.core.text import NORMALISER, text_hash
+
+ENDS = (".", "!", "?", "…", "。", "！", "？")
+"""What a sentence ends with, so that no full stop is put behind it."""
+
+
+class Recomposition(NamedTuple):
+    """A text to be put together anew: for which join, and of which candidates, oldest first."""
+
+    decision_id: str
+    text: str
+    sources: tuple[str, ...]
+
+
+def one_after_the_other(texts: Sequence[str]) -> str:
+    """Several texts as one, "A. B": with a full stop between them, unless there is one already."""
+    *before, last = (text.strip() for text in texts)
+    return " ".join([*(text if text.endswith(ENDS) else f"{text}." for text in before), last])
+
+
+def concatenated(
+    ledger: Ledger, namespace: str, text: str, sources: tuple[str, ...]
+) -> Composition | None:
+    """The text with its sources; None where it is too long, or somebody else's already."""
+    content = Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
+    made = Composition(content=content, sources=sources)
+    fits = len(text.encode()) <= MAX_TEXT_BYTES
+    return made if fits and usable(ledger, made, namespace) else None
+
+
+def recompositions(ledger: Ledger) -> Iterator[Recomposition]:
+    """The concatenated texts that lost a source, of those that are left, where they can be kept.
+
+    No judge is asked: the rule that made them makes them anew.
+    """
+    for decision_id, lost in list(ledger.composing.items()):
+        edge = ledger.edges[decision_id]
+        if edge.decision != "concatenated":
+            continue
+        left = sorted((ledger.entries[one] for one in lost.sources), key=by_moment)
+        text = one_after_the_other([entry.text for entry in left])
+        sources = tuple(entry.id for entry in left)
+        if concatenated(ledger, edge.newer.fields.namespace, text, sources):
+            yield Recomposition(decision_id, text, sources)

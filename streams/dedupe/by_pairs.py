@@ -1,0 +1,138 @@
+"""The rule `pairs`: near pairs by the importance of their memories, of the design `importance`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from palimpsest.contracts.events import BatchJoin
+from palimpsest.contracts.evidence import BLIND, Neighbour
+from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.streams.core.combine import hindrance_of
+from palimpsest.streams.core.concatenate import concatenated, one_after_the_other
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.moment import by_moment
+from palimpsest.streams.core.worth import recorded_worth
+from palimpsest.streams.dedupe.near import comparable, compared
+from palimpsest.streams.dedupe.run import Near, Run
+from palimpsest.streams.retrieval import vector_of
+from palimpsest.streams.search import VectorIndex
+from palimpsest.streams.search.hits import DECIMALS
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJoin:
+    """A join that a rule makes without the judge: who speaks, and the text where one is made."""
+
+    near: Near
+    decision: BatchJoin
+    face: Literal["keep", "take", "text"]
+    text: str | None = None
+    sources: tuple[str, ...] = ()
+
+
+def by_pairs(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> Iterator[PlannedJoin]:
+    """The joins for one owner's memories, to be made one after the other.
+
+    The pairs of the most important memories come first. What was absorbed in this run absorbs
+    nothing, and is absorbed by nothing else. A pair that the model cannot tell apart is left out.
+    """
+    for near in _by_importance(_near(ledger, policy, rule, run), policy):
+        entries = {near.older.id, near.newer.id}
+        if entries & run.merged or hindrance_of(ledger, near.older, near.newer) is not None:
+            continue
+        seen = compared(near.older, near.newer, near.score)
+        planned = _planned(ledger, policy, Near(near.older, near.newer, seen))
+        if planned is None or not BLIND.isdisjoint(seen.cues):
+            run.left += 1
+            continue
+        run.merged.add(_absorbed(planned).id)
+        yield planned
+
+
+def importance(memory: Memory, policy: Policy) -> float:
+    """The highest that a memory's living members say, as recorded: decayed, no two would be equal.
+
+    0 where nobody says anything and the policy has nothing for it (`absent`).
+    """
+    return recorded_worth(memory, "importance", policy) or 0.0
+
+
+# -- pairs ---------------------------------------------------------------------------------------
+
+
+def _near(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> list[Near]:
+    """The pairs of which one is among the other's nearest, in whatever namespace."""
+    found: list[Near] = []
+    for namespace in ledger.scopes:
+        memories = comparable(ledger, policy, namespace, 0)
+        run.memories += len(memories)
+        run.all_pairs += len(memories) * (len(memories) - 1) // 2
+        run.pairs += len(memories) * (len(memories) - 1) // 2
+        if len(memories) > 1:
+            found += _in_scope(memories, rule)
+    return found
+
+
+def _in_scope(memories: list[Memory], rule: PairsDedupe) -> Iterator[Near]:
+    speakers = sorted((memory.face.speaker for memory in memories), key=lambda one: one.place)
+    faces = [entry.memory.face.vector for entry in speakers]
+    vectors = np.stack([vector_of(vector) for vector in faces if vector is not None])
+    index = VectorIndex(vectors.shape[1])
+    for vector in vectors:
+        index.append(vector)
+    floor = round(rule.above + 10**-DECIMALS, DECIMALS)
+    found: dict[tuple[int, int], float] = {}
+    for row, hits in enumerate(index.above(vectors, floor, limit=rule.top + 1)):
+        others = [hit for hit in hits if hit.row != row]
+        for hit in others[: rule.top - rule.counts_itself]:
+            found[min(row, hit.row), max(row, hit.row)] = hit.score
+    for (older, newer), score in found.items():
+        seen = Neighbour(candidate_id=speakers[older].id, cosine=score)
+        yield Near(speakers[older], speakers[newer], seen)
+
+
+def _by_importance(pairs: list[Near], policy: Policy) -> list[Near]:
+    """By the mean importance of both, the highest first; then the nearest, then the earlier."""
+
+    def order(near: Near) -> tuple[float, float, int, int]:
+        both = sum(importance(memory, policy) for memory in near.memories)
+        return -both, -near.score, near.older.place, near.newer.place
+
+    return sorted(pairs, key=order)
+
+
+# -- who stays -----------------------------------------------------------------------------------
+
+
+def _planned(ledger: Ledger, policy: Policy, near: Near) -> PlannedJoin | None:
+    """A face that a person chose stays; else that of the more important memory, else both texts.
+
+    None where both texts together are no text that could be kept.
+    """
+    older, newer = near.memories
+    chosen = older.face.chosen - newer.face.chosen
+    weight = chosen or importance(older, policy) - importance(newer, policy)
+    if weight or (older.face.chosen and newer.face.chosen):
+        return PlannedJoin(near, "superseded", "take" if weight < 0 else "keep")
+    first, second = (entry.memory.face for entry in near.in_time)
+    text = one_after_the_other([first.text, second.text])
+    both = {*first.sources, *second.sources}
+    sources = tuple(sorted(both, key=lambda one: by_moment(ledger.entries[one])))
+    if not concatenated(ledger, near.older.fields.namespace, text, sources):
+        return None
+    return PlannedJoin(near, "concatenated", "text", text, sources)
+
+
+def _absorbed(planned: PlannedJoin) -> Entry:
+    """Who does not speak any more; of two equal ones the later, whose text comes second."""
+    match planned.face:
+        case "keep":
+            return planned.near.newer
+        case "take":
+            return planned.near.older
+        case "text":
+            return planned.near.in_time[1]

@@ -1,0 +1,42 @@
+"""When a batch run of an owner is due: the conditions of the policy's rule. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from palimpsest.contracts.events import BatchStep
+from palimpsest.contracts.policy import Dedupe
+from palimpsest.streams.core.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why an owner's run is not due: a stable word, and a sentence."""
+
+    reason: Literal["too_few_memories", "too_soon"]
+    detail: str
+
+
+def living(ledger: Ledger) -> int:
+    """How many living memories the owner has, in all namespaces."""
+    return sum(memory.living for memory in ledger.memories())
+
+
+def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Skipped | None:
+    """Why a run is not due, if it is not.
+
+    The hours are counted from when the last run was due, not from when it was done: a nightly run
+    that took its time, or was caught up with, does not put off the next.
+    """
+    count = living(ledger)
+    if count <= rule.more_than:
+        few = f"{count} memories, and the policy wants more than {rule.more_than}"
+        return Skipped("too_few_memories", few)
+    last = ledger.runs.get(step)
+    if last is not None and due - last.due < timedelta(hours=rule.hours):
+        said = last.due.isoformat(timespec="seconds")
+        soon = f"the last run was due at {said}, and the policy wants {rule.hours:g} h between"
+        return Skipped("too_soon", soon)
+    return None

@@ -1,0 +1,40 @@
+"""Concatenated texts that lost a source are put together anew at once, in the same commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from palimpsest.contracts.commands import Admit, Compose, Operation
+from palimpsest.contracts.events import Composition, Content
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.concatenate import recompositions
+from palimpsest.streams.core.decide import Done, execute
+from palimpsest.streams.core.ledger import Ledger
+
+
+def execute_whole(
+    command: Admit | Operation,
+    ledger: Ledger,
+    policy: Policy,
+    now: datetime,
+    content: Callable[[str], Content],
+) -> Done:
+    """As `execute`, and the texts that a rule made and that lost a source by it are made anew.
+
+    `content` gives a text its hash, and its vector where one may be made. Of a request of many
+    commands, the last sees to it.
+    """
+    done = execute(command, ledger, policy, now)
+    if not ledger.composing or isinstance(command, Admit) or command.more_follow:
+        return done
+    for decision_id, text, sources in recompositions(ledger):
+        compose = Compose(
+            command_id=event_id(command.command_id, f"compose:{decision_id}"),
+            owner_id=ledger.owner_id,
+            decision_id=decision_id,
+            composition=Composition(content=content(text), sources=sources),
+        )
+        done += execute(compose, ledger, policy, now)
+    return done

@@ -1,0 +1,195 @@
+"""When steps are due, and that each is done once; the clock is driven."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from palimpsest.contracts.errors import RefusedError, TransientError
+from palimpsest.scheduling import RETRY_SECONDS, Schedule, Scheduler, StepDone
+from palimpsest.settings import read_settings
+
+OSLO = Schedule(zone="Europe/Oslo", dedupe="03:00")
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def at(day: int, hour: int, minute: int = 0, month: int = 3) -> datetime:
+    return datetime(2026, month, day, hour, minute, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        (at(1, 12), at(1, 2)),
+        (at(1, 2), at(1, 2)),
+        (at(1, 1, 59), at(28, 2, month=2)),
+        (at(29, 12), at(29, 1)),
+        (at(30, 12), at(30, 1)),
+    ],
+)
+def test_the_latest_time_is_of_the_zone_also_when_its_clocks_change(
+    now: datetime, due: datetime
+) -> None:
+    """In Oslo it is 03:00 at two o'clock in winter, and at one in summer, from the 29th on."""
+    assert OSLO.latest("dedupe", now) == due
+
+
+def test_a_time_that_a_clock_change_skips_is_due_an_hour_later_and_one_that_it_repeats_once() -> (
+    None
+):
+    skipped = Schedule(zone="Europe/Oslo", dedupe="02:30")
+    assert skipped.latest("dedupe", at(29, 12)) == at(29, 1, 30)
+    assert skipped.latest("dedupe", at(25, 12, month=10)) == at(25, 0, 30, month=10)
+
+
+def test_of_several_times_the_latest_counts_and_the_next_is_waited_for() -> None:
+    schedule = Schedule(dedupe="15:30, 03:00", review="16:00")
+    assert schedule.latest("dedupe", at(1, 16)) == at(1, 15, 30)
+    assert schedule.latest("dedupe", at(1, 15)) == at(1, 3)
+    assert schedule.upcoming(at(1, 15, 45)) == at(1, 16)
+    assert schedule.upcoming(at(1, 16)) == at(2, 3)
+    assert Schedule().latest("dedupe", NOON) is None
+    assert Schedule().upcoming(NOON) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ({"zone": "Oslo"}, "no time zone 'Oslo'"),
+        ({"zone": "../etc"}, "no time zone"),
+        ({"dedupe": "three"}, "three is no clock time"),
+        ({"dedupe": "25:00"}, "25:00 is no clock time"),
+        ({"dedupe": "03:00+01:00"}, "say it once, as `zone`"),
+        ({"dedupe": 3}, "should be clock times"),
+        ({"janitor": "03:00"}, "Extra inputs"),
+    ],
+)
+def test_what_is_no_schedule_is_told(said: dict[str, Any], wrong: str) -> None:
+    with pytest.raises(ValidationError, match=wrong):
+        Schedule.model_validate(said)
+
+
+def test_a_schedule_is_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PALIMPSEST_SCHEDULE_DEDUPE", "03:00")
+    (tmp_path / "palimpsest.toml").write_text(
+        '[schedule]\nzone = "Europe/Oslo"\nreview = ["02:00", "04:30"]\n'
+    )
+    found = read_settings().schedule
+    assert [f"{one:%H:%M}" for one in found.times("review")] == ["02:00", "04:30"]
+    assert found.latest("dedupe", at(1, 12)) == at(1, 2)
+
+
+# -- carrying out ----------------------------------------------------------------------------------
+
+
+@dataclass
+class Clock:
+    """A clock that goes on when somebody waits, until a moment."""
+
+    now: datetime
+    until: datetime
+    waited: list[float] = field(default_factory=list)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def is_set(self) -> bool:
+        return self.now >= self.until
+
+    def wait(self, timeout: float) -> bool:
+        self.waited.append(timeout)
+        self.now += timedelta(seconds=timeout)
+        return self.is_set()
+
+
+@dataclass
+class Steps:
+    """Steps that note when they were due, and fail as often as they are told to."""
+
+    failures: int = 0
+    error: Callable[[], Exception] = lambda: TransientError("away")
+    done: list[tuple[str, datetime]] = field(default_factory=list)
+
+    def review(self, due: datetime) -> Mapping[str, Any]:
+        if self.failures:
+            self.failures -= 1
+            raise self.error()
+        self.done.append(("review", due))
+        return {"exact": 0}
+
+    def dedupe(self, due: datetime) -> Mapping[str, Any]:
+        self.done.append(("dedupe", due))
+        return {"joined": []}
+
+
+def scheduler(schedule: Schedule, clock: Clock, steps: Steps) -> tuple[Scheduler, list[StepDone]]:
+    told: list[StepDone] = []
+    both = {"review": steps.review, "dedupe": steps.dedupe}
+    return Scheduler(schedule, both, clock, told.append), told  # type: ignore[arg-type]
+
+
+NIGHTLY = Schedule(review="03:00", dedupe="03:00")
+
+
+def test_each_step_is_done_once_a_night_the_review_first() -> None:
+    clock, steps = Clock(at(1, 12), at(3, 12)), Steps()
+    scheduler(NIGHTLY, clock, steps)[0].run(clock)
+    nights = [at(1, 3), at(2, 3), at(3, 3)]
+    assert steps.done == [(step, night) for night in nights for step in ("review", "dedupe")]
+    assert max(clock.waited) <= RETRY_SECONDS
+    assert min(clock.waited) > 0
+
+
+def test_of_missed_nights_the_latest_is_caught_up_with() -> None:
+    clock, steps = Clock(at(5, 12), at(5, 13)), Steps()
+    scheduler(NIGHTLY, clock, steps)[0].run(clock)
+    assert steps.done == [("review", at(5, 3)), ("dedupe", at(5, 3))]
+
+
+@pytest.mark.parametrize("error", [lambda: TransientError("away"), lambda: KeyError("a bug")])
+def test_a_step_that_fails_does_not_keep_the_next_from_running_and_is_tried_again(
+    error: Callable[[], Exception],
+) -> None:
+    clock, steps = Clock(at(1, 12), at(1, 13)), Steps(failures=2, error=error)
+    running, told = scheduler(NIGHTLY, clock, steps)
+    running.run(clock)
+    assert steps.done == [("dedupe", at(1, 3)), ("review", at(1, 3))]
+    assert [(one["step"], one["failed"] is None) for one in told] == [
+        ("review", False),
+        ("dedupe", True),
+        ("review", False),
+        ("review", True),
+    ]
+
+
+def test_a_step_that_is_refused_waits_for_its_next_time() -> None:
+    clock, steps = Clock(at(1, 12), at(2, 12)), Steps(failures=1, error=refused)
+    running, told = scheduler(Schedule(review="03:00"), clock, steps)
+    running.run(clock)
+    assert steps.done == [("review", at(2, 3))]
+    assert [one["failed"] is None for one in told] == [False, True]
+
+
+def refused() -> Exception:
+    return RefusedError("no_batch_rules", "there are none")
+
+
+def test_a_look_says_whether_all_succeeded() -> None:
+    clock, steps = Clock(at(1, 12), at(1, 13)), Steps(failures=1)
+    running, _ = scheduler(NIGHTLY, clock, steps)
+    assert not running.look()
+    assert running.look()
+    assert running.look(), "nothing is due any more"
+    assert len(steps.done) == 2
+
+
+def test_when_it_is_to_end_it_begins_nothing() -> None:
+    clock, steps = Clock(at(1, 12), at(1, 12)), Steps()
+    scheduler(NIGHTLY, clock, steps)[0].run(clock)
+    assert steps.done == []

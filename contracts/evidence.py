@@ -72,7 +72,8 @@ class Evidence(Model):
     """Why a decision was made: enough to explain it and to make it again without a model.
 
     `asked` are the neighbours handed to the judge, best first; `down` what could not be done, such
-    as `search`, where the policy goes on without it.
+    as `search`, where the policy goes on without it; `similar` the neighbours that a newcomer which
+    joined nothing was told of, most similar first.
     """
 
     policy: str
@@ -81,3 +82,4 @@ class Evidence(Model):
     asked: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     down: tuple[str, ...] | None = None
+    similar: tuple[str, ...] | None = None

@@ -15,6 +15,7 @@ from palimpsest.contracts.model import Model
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
 Action = Literal["auto_reject", "superseded", "pending"]
 Fallback = Literal["keep", "reject", "supersede"]
+Tokenizer = Literal["words", "content"]
 Question = Literal["same", "relation", "compose"]
 """What the judge is asked about a pair of the gray zone.
 
@@ -47,21 +48,33 @@ class RecentCheck(_Strict):
 
 
 class TokenCheck(_Strict):
-    """Token Jaccard of at least `threshold` among the `top` nearest → `token_reject`."""
+    """Token Jaccard of at least `threshold` among the `top` nearest → `token_reject`.
+
+    With `exclusive`, of more than that. What tokens are says `tokenizer`: `words` are those of the
+    guard, `content` words between white space without stopwords. `among` says whom the Jaccard is
+    computed with: all of the `scope`, or the `top` of a `full_text` search.
+    """
 
     check: Literal["tokens"]
     threshold: Score
     top: Annotated[int, Field(ge=1, le=100)] = 5
     guard: bool = True
+    exclusive: Annotated[bool, ADDED] = False
+    tokenizer: Annotated[Tokenizer, ADDED] = "words"
+    among: Annotated[Literal["scope", "full_text"], ADDED] = "scope"
 
 
 class SessionCheck(_Strict):
-    """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`."""
+    """Cosine of at least `threshold` with one of the session's `last` texts → `session_reject`.
+
+    With `nearest`, instead with those of the session among the so many nearest of the scope.
+    """
 
     check: Literal["session"]
     threshold: Score
     last: Annotated[int, Field(ge=1, le=1000)] = 20
     guard: bool = True
+    nearest: Annotated[int | None, Field(ge=1, le=1000), ADDED] = None
 
 
 class Zone(_Strict):
@@ -208,6 +221,16 @@ class Decay(_Strict):
     since: Literal["access", "creation"]
 
 
+class Similar(_Strict):
+    """What a newcomer that joins nothing is told of: the `most` nearest, from `at_least` on.
+
+    By cosine or token Jaccard, among those that the checks look at. It blocks nothing.
+    """
+
+    at_least: Score
+    most: Annotated[int, Field(ge=1, le=100)] = 5
+
+
 class Recall(_Strict):
     """What `recall` leaves out, and whether it records what it found.
 
@@ -240,6 +263,7 @@ class Policy(_Strict):
     absent: Annotated[Absent, ADDED] = Absent()
     decay: Annotated[Decay | None, ADDED] = None
     recall: Annotated[Recall, ADDED] = Recall()
+    similar: Annotated[Similar | None, ADDED] = None
 
     @property
     def active(self) -> tuple[Check, ...]:

@@ -22,10 +22,11 @@ from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.ahead import Ahead
-from palimpsest.streams.core.checks import session_texts
+from palimpsest.streams.core.checks import said_in, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
 from palimpsest.streams.guard import tokens
-from palimpsest.streams.search import Hit, TokenIndex, VectorIndex, peers
+from palimpsest.streams.search import FullTextIndex, Hit, TokenIndex, VectorIndex, peers
+from palimpsest.streams.search.content import content_tokens, terms
 
 Float16 = NDArray[np.float16]
 
@@ -50,8 +51,8 @@ class Reach:
 
     cosine: float
     cosine_top: int
-    jaccard: float | None
-    jaccard_top: int
+    jaccard: float
+    tokens: TokenCheck | None
     session: SessionCheck | None
 
     @property
@@ -59,34 +60,43 @@ class Reach:
         """The lowest cosine that a check of the scope or of the session looks at."""
         return min(self.cosine, self.session.threshold) if self.session else self.cosine
 
+    @property
+    def near_top(self) -> int:
+        """How many of the best these checks look at."""
+        nearest = self.session.nearest if self.session else None
+        return max(self.cosine_top, nearest or 0)
+
     @classmethod
     def of(cls, policy: Policy, namespace: str) -> Reach:
         """What the checks of a policy need to see."""
         by_name = {check.check: check for check in policy.active}
         near, words, session = (by_name.get(name) for name in ("cosine", "tokens", "session"))
         zones = near.zones_of(namespace) if isinstance(near, CosineCheck) else ()
+        told = policy.similar.at_least if policy.similar else 1.0
         return cls(
-            cosine=zones[-1].at_least if zones else 2.0,
+            cosine=min(zones[-1].at_least, told) if zones else 2.0,
             cosine_top=near.top if isinstance(near, CosineCheck) else 0,
-            jaccard=words.threshold if isinstance(words, TokenCheck) else None,
-            jaccard_top=words.top if isinstance(words, TokenCheck) else 0,
+            jaccard=min(words.threshold, told) if isinstance(words, TokenCheck) else 2.0,
+            tokens=words if isinstance(words, TokenCheck) else None,
             session=session if isinstance(session, SessionCheck) else None,
         )
 
 
 @dataclass(slots=True)
 class _Rows:
-    """One index row for each thing searched: whom it stands for, and both kinds of index."""
+    """One index row for each thing searched: whom it stands for, and each kind of index."""
 
     dimension: int
-    with_tokens: bool
+    check: TokenCheck | None
     entries: list[Entry | None] = field(default_factory=list)
     vectors: VectorIndex = field(init=False)
     tokens: TokenIndex = field(init=False)
+    full_text: FullTextIndex = field(init=False)
 
     def __post_init__(self) -> None:
         self.vectors = VectorIndex(self.dimension)
         self.tokens = TokenIndex()
+        self.full_text = FullTextIndex()
 
     def put(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
         """Set a row, or take it out of the search where nobody living speaks for it."""
@@ -99,15 +109,38 @@ class _Rows:
         if entry is None or vector is None:
             self.vectors.remove(row)
             self.tokens.remove(row)
+            self.full_text.remove(row)
         elif not new:
             self.vectors.replace(row, vector_of(vector))
-            if self.with_tokens:
-                self.tokens.replace(row, _tokens(text))
+            if self.check is not None:
+                self.tokens.replace(row, self.tokens_of(text))
+                self.full_text.replace(row, self.terms_of(text))
 
     def _append(self, text: str, vector: Vector | None) -> None:
         numbers = vector_of(vector) if vector else _unit(self.dimension)
         self.vectors.append(numbers)
-        self.tokens.append(_tokens(text) if self.with_tokens else frozenset())
+        self.tokens.append(self.tokens_of(text))
+        self.full_text.append(self.terms_of(text))
+
+    def tokens_of(self, text: str) -> frozenset[str]:
+        """The tokens of a text, as the check reads them; none where there is no check."""
+        if self.check is None:
+            return frozenset()
+        return content_tokens(text) if self.check.tokenizer == "content" else _tokens(text)
+
+    def terms_of(self, text: str) -> tuple[str, ...]:
+        """What the full-text search has of a text, where there is one."""
+        return terms(text) if self.check is not None and self.check.among == "full_text" else ()
+
+    def by_tokens(self, text: str, floor: float) -> list[Hit]:
+        """The rows whose Jaccard the check looks at, from a floor on."""
+        if self.check is None:
+            return []
+        words = self.tokens_of(text)
+        if self.check.among == "scope":
+            return self.tokens.above(words, floor, limit=self.check.top)
+        rows = self.full_text.best(terms(text), self.check.top)
+        return self.tokens.among(words, rows, floor)
 
 
 def _numbers(admit: Admit) -> Float16:
@@ -129,7 +162,7 @@ class ScopeIndex:
         self._scope = scope
         self._reach = Reach.of(policy, scope.namespace)
         self._faces = policy.search == "memories"
-        self._rows = _Rows(dimension, self._reach.jaccard is not None)
+        self._rows = _Rows(dimension, self._reach.tokens)
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
         self._ahead: Ahead | None = None
@@ -141,7 +174,7 @@ class ScopeIndex:
         """
         self._ahead = None
         self.follow()
-        top, floor = self._reach.cosine_top, self._reach.near
+        top, floor = self._reach.near_top, self._reach.near
         if self._faces or not top:
             return
         vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
@@ -155,7 +188,9 @@ class ScopeIndex:
             return ()
         near = self._near(admit)
         scored: dict[int, tuple[float, float | None]] = {
-            hit.row: (hit.score, None) for hit in near if hit.score >= self._reach.cosine
+            hit.row: (hit.score, None)
+            for hit in near[: self._reach.cosine_top]
+            if hit.score >= self._reach.cosine
         }
         scored.update((hit.row, (hit.score, None)) for hit in self._by_session(ledger, admit, near))
         scored.update(self._by_tokens(admit))
@@ -168,7 +203,7 @@ class ScopeIndex:
 
     def _near(self, admit: Admit) -> list[Hit]:
         """The rows that the checks of the scope and of the session look at, the best of them."""
-        top = self._reach.cosine_top
+        top = self._reach.near_top
         if not top:
             return []
         hits = self._ahead.hits(admit.candidate_id) if self._ahead else None
@@ -180,6 +215,8 @@ class ScopeIndex:
     def _by_session(self, ledger: Ledger, admit: Admit, near: list[Hit]) -> list[Hit]:
         """The session's rows over its threshold; unless there are many near, they are in `near`."""
         check = self._reach.session
+        if check is not None and check.nearest is not None:
+            return self._of_session(check, admit, near[: check.nearest])
         all_near = len(near) < self._reach.cosine_top
         if check is None or (all_near and not near):
             return []
@@ -189,12 +226,19 @@ class ScopeIndex:
             return [hit for hit in near if hit.score >= check.threshold and hit.row in rows]
         return self._rows.vectors.among(_numbers(admit), rows, check.threshold)
 
+    def _of_session(self, check: SessionCheck, admit: Admit, near: list[Hit]) -> list[Hit]:
+        """Of the nearest, those over the threshold that were said in the newcomer's session."""
+        said, entries = admit.candidate.session_id, self._rows.entries
+        return [
+            hit
+            for hit in near
+            if hit.score >= check.threshold
+            and (entry := entries[hit.row]) is not None
+            and said_in(entry.distinct, said)
+        ]
+
     def _by_tokens(self, admit: Admit) -> dict[int, tuple[float, float | None]]:
-        floor = self._reach.jaccard
-        if floor is None:
-            return {}
-        words = _tokens(admit.content.text)
-        hits = self._rows.tokens.above(words, floor, limit=self._reach.jaccard_top)
+        hits = self._rows.by_tokens(admit.content.text, self._reach.jaccard)
         if not hits:
             return {}
         cosines = self._rows.vectors.cosines(_numbers(admit), [hit.row for hit in hits])

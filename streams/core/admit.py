@@ -84,6 +84,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         neighbours=looking.evidence(),
         asked=asked,
         down=command.down,
+        similar=None if choice else looking.similar(policy.similar),
     )
     if choice is None:
         decision: FirstDecision = "pending" if asked else "stored"

@@ -17,7 +17,7 @@ from palimpsest.contracts.policy import (
     TokenCheck,
     Zone,
 )
-from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
 from palimpsest.streams.core.looking import Looking
 
 
@@ -73,7 +73,7 @@ def _stopped(guarded: bool, neighbour: Neighbour, looking: Looking, gray: list[N
 def _by_tokens(check: TokenCheck, looking: Looking, gray: list[Neighbour]) -> Choice | None:
     for neighbour in looking.by_jaccard(check.top):
         score = neighbour.jaccard or 0.0
-        if score < check.threshold:
+        if score < check.threshold or (check.exclusive and score == check.threshold):
             break
         if not _stopped(check.guard, neighbour, looking, gray):
             return Choice("token_reject", neighbour, "keep", score, "tokens")
@@ -83,16 +83,30 @@ def _by_tokens(check: TokenCheck, looking: Looking, gray: list[Neighbour]) -> Ch
 def _by_session(
     check: SessionCheck, ledger: Ledger, admit: Admit, looking: Looking, gray: list[Neighbour]
 ) -> Choice | None:
+    """The best of the session that may be joined; never one that the model cannot tell apart."""
     recent = {entry.distinct.hash for entry in session_texts(ledger, admit, check.last)}
-    for neighbour in looking.by_cosine(len(admit.neighbours)):
+    for neighbour in looking.by_cosine(check.nearest or len(admit.neighbours)):
         score = neighbour.cosine or 0.0
         if score < check.threshold:
             break
-        if looking.entry(neighbour).distinct.hash not in recent:
+        distinct = looking.entry(neighbour).distinct
+        if check.nearest is None:
+            said = distinct.hash in recent
+        else:
+            said = said_in(distinct, admit.candidate.session_id)
+        if not said:
             continue
-        if not _stopped(check.guard, neighbour, looking, gray):
+        if not check.guard and looking.blind(neighbour):
+            gray.append(neighbour)
+        elif not _stopped(check.guard, neighbour, looking, gray):
             return Choice("session_reject", neighbour, "keep", score, "session")
     return None
+
+
+def said_in(distinct: Distinct, session: str | None) -> bool:
+    """Whether anybody living said this text in a session; None is no session."""
+    spoken = (entry.fields.session_id for entry in distinct.members if entry.living)
+    return session is not None and session in spoken
 
 
 def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import BLIND, Neighbour
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, Similar
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.guard import Comparison, Reading, compare, read
 
@@ -80,6 +80,15 @@ class Looking:
         best = sorted(unique.values(), key=lambda n: (-(n.cosine or 0.0), self.entry(n).place))
         return tuple(n.candidate_id for n in best[:most])
 
+    def similar(self, rule: Similar | None) -> tuple[str, ...] | None:
+        """The ids that a newcomer is told of, most similar first; None where there are none."""
+        if rule is None:
+            return None
+        scored = [(n, similarity(n)) for n in self._known.values() if self.entry(n).living]
+        near = [(n, score) for n, score in scored if score >= rule.at_least]
+        near.sort(key=lambda one: (-one[1], self.entry(one[0]).place))
+        return tuple(n.candidate_id for n, _ in near[: rule.most]) or None
+
     def evidence(self) -> tuple[Neighbour, ...]:
         """Every neighbour that was looked at, nearest first, with what the guard saw."""
         seen = sorted(
@@ -99,6 +108,11 @@ class Looking:
             near_identical=found.near_identical,
             cues=found.cues,
         )
+
+
+def similarity(neighbour: Neighbour) -> float:
+    """The higher one of its scores."""
+    return max(neighbour.cosine or 0.0, neighbour.jaccard or 0.0)
 
 
 def _one_in(categories: tuple[str, ...], entry: Entry) -> bool:

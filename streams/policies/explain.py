@@ -21,6 +21,7 @@ from palimpsest.contracts.policy import (
     SessionCheck,
     TokenCheck,
     TokenDedupe,
+    Tokenizer,
     Worth,
 )
 
@@ -39,6 +40,11 @@ QUESTIONS: dict[Question, str] = {
     "relation": "whether they say the same, differ, each add something, or one is an update",
     "compose": "for one text composed of both",
 }
+TOKENS: dict[Tokenizer, str] = {
+    "words": "words",
+    "content": "words between white space, stopwords left out,",
+}
+AMONG = {"scope": "nearest", "full_text": "that a full-text search ranks first"}
 GUARDED = (
     "if the guard sees them near-identical in order and without a cue; else the judge is asked"
 )
@@ -58,6 +64,12 @@ def _sentences(policy: Policy) -> Iterator[str]:
     for check in policy.checks:
         yield _check(check)
     yield "What no check joins or leaves to the judge is stored as a memory of its own (stored)."
+    similar = policy.similar
+    if similar is not None:
+        yield (
+            f"It is told of the {similar.most} most similar that have a cosine or a Jaccard of"
+            f" {_number(similar.at_least)} or more (similar_facts); that blocks nothing."
+        )
     if policy.protected_categories:
         named = ", ".join(policy.protected_categories)
         yield f"Of the categories {named}, only exact repeats and a person join anything."
@@ -88,21 +100,29 @@ def _check(check: Check) -> str:
                 within += f", while that is among the owner's last {check.capacity} texts"
             return f"recent: an exact repeat {within}, is called recent_capture."
         case TokenCheck():
-            likeness = f"shares a Jaccard of {_number(check.threshold)} or more of its words"
             return (
-                f"tokens: a newcomer that {likeness} with one of the {check.top} nearest joins"
+                f"tokens: a newcomer that shares a Jaccard of {_over(check)} of its"
+                f" {TOKENS[check.tokenizer]} with one of the {check.top} {AMONG[check.among]} joins"
                 f" it (token_reject){_guarded(check.guard)}."
             )
         case SessionCheck():
             likeness = f"has a cosine of {_number(check.threshold)} or more"
+            with_whom = f"one of the last {check.last} texts of its session"
+            if check.nearest is not None:
+                with_whom = f"one of its session among the {check.nearest} nearest by meaning"
             return (
-                f"session: a newcomer that {likeness} with one of the last {check.last} texts of"
-                f" its session joins it (session_reject){_guarded(check.guard)}."
+                f"session: a newcomer that {likeness} with {with_whom} joins it"
+                f" (session_reject){_guarded(check.guard)}."
             )
         case CosineCheck():
             return _cosine(check)
         case _:
             assert_never(check)
+
+
+def _over(check: TokenCheck) -> str:
+    threshold = _number(check.threshold)
+    return f"more than {threshold}" if check.exclusive else f"{threshold} or more"
 
 
 def _guarded(guard: bool) -> str:

@@ -1,9 +1,10 @@
-"""Exact search over the distinct candidates of one scope: cosine and Jaccard."""
+"""Exact search over the distinct candidates of one scope: cosine, Jaccard, full text."""
 
 from palimpsest.streams.search.exact import cosine
+from palimpsest.streams.search.full_text import FullTextIndex
 from palimpsest.streams.search.hits import Hit
 from palimpsest.streams.search.peers import peers
 from palimpsest.streams.search.tokens import TokenIndex
 from palimpsest.streams.search.vectors import VectorIndex
 
-__all__ = ["Hit", "TokenIndex", "VectorIndex", "cosine", "peers"]
+__all__ = ["FullTextIndex", "Hit", "TokenIndex", "VectorIndex", "cosine", "peers"]

@@ -7,6 +7,7 @@ shares at least t (n + m) / (1 + t). What passes these bounds is scored on the s
 """
 
 from array import array
+from collections.abc import Sequence
 from math import ceil
 from sys import intern
 from typing import Final
@@ -81,6 +82,12 @@ class TokenIndex:
             if score >= floor:
                 hits.append(Hit(row, score))
         return ranked(hits, limit)
+
+    def among(self, tokens: frozenset[str], rows: Sequence[int], floor: float) -> list[Hit]:
+        """Those of some rows whose rounded Jaccard is at least `floor`, in the order of `rows`."""
+        known = frozenset(self._ids[token] for token in tokens if token in self._ids)
+        scored = (Hit(row, self._score(known, len(tokens), self._existing(row))) for row in rows)
+        return [hit for hit in scored if hit.score >= floor]
 
     def _existing(self, row: int) -> int:
         if not 0 <= row < len(self._rows):

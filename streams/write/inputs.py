@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.streams.core.ledger import Entry
+from palimpsest.streams.core.looking import similarity
 from palimpsest.streams.intake import Meaning, RawRow, Word
 
 
@@ -16,6 +20,14 @@ class Input:
 
     row: RawRow
     meaning: Meaning
+
+
+class SimilarFact(TypedDict):
+    """A memory that a newcomer resembles, by its id and its face, and the higher of the scores."""
+
+    id: str
+    assertion: str
+    similarity: float
 
 
 CONFLICT = InvalidInputError("id_conflict", "its id is known with other content")
@@ -30,6 +42,7 @@ class Outcome:
     `decision` is the recorded one, also where the candidate was `known` from before; of a new one
     that was settled at once, because no judge is asked, it is the settlement. Of an invalid input
     `reason` and `detail` say why. `published` ones are decided on by a cluster, later.
+    `similar_facts` are memories that a newcomer resembles and did not join, where the policy asks.
     """
 
     result: Result
@@ -40,6 +53,17 @@ class Outcome:
     memory_id: str | None = None
     reason: str | None = None
     detail: str | None = None
+    similar_facts: list[SimilarFact] | None = None
+
+
+def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[SimilarFact] | None:
+    """What a candidate resembles by its evidence, each memory as it is now; None for nothing."""
+    scores = {neighbour.candidate_id: similarity(neighbour) for neighbour in evidence.neighbours}
+    found = [(entries[one].memory, scores[one]) for one in evidence.similar or ()]
+    return [
+        SimilarFact(id=memory.id, assertion=memory.face.text, similarity=score)
+        for memory, score in found
+    ] or None
 
 
 def rejected(one: Input, error: InvalidInputError) -> Outcome:

@@ -20,6 +20,7 @@ from palimpsest.contracts.events import (
     AnyEvent,
     Content,
     Decided,
+    DecidedData,
     Invalid,
     InvalidData,
     Settled,
@@ -40,7 +41,14 @@ from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
-from palimpsest.streams.write.inputs import CONFLICT, Input, Outcome, rejected, why_invalid
+from palimpsest.streams.write.inputs import (
+    CONFLICT,
+    Input,
+    Outcome,
+    rejected,
+    similar_facts,
+    why_invalid,
+)
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import execute_whole
 from palimpsest.streams.write.windows import PendingTexts, Window
@@ -259,9 +267,20 @@ class Writer:
         last = events[-1] if events else None
         if isinstance(last, Decided | Settled):
             data = last.data
-            entry = self.owners.get(last.owner_id).ledger.entries[last.subject]
+            entries = self.owners.get(last.owner_id).ledger.entries
+            entry, first = entries[last.subject], events[0].data
             joined_to = data.join.to if data.join else None
-            return Outcome("decided", entry.id, data.decision, last.id, joined_to, entry.memory.id)
+            return Outcome(
+                "decided",
+                entry.id,
+                data.decision,
+                last.id,
+                joined_to,
+                entry.memory.id,
+                similar_facts=similar_facts(first.evidence, entries)
+                if isinstance(first, DecidedData)
+                else None,
+            )
         event_id = invalid_id(digest(one.row.raw))
         if last is not None:
             self._bury(one, CONFLICT, event_id)

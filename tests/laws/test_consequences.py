@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -20,6 +21,7 @@ from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.replay import without
 from palimpsest.streams.replay.without import Without
+from tests.laws import checks as laws
 from tests.laws import consequences
 from tests.laws.histories import (
     COSINES,
@@ -78,11 +80,25 @@ def namespaced(work: float, default: float) -> Policy:
     return Policy.model_validate(published | {"model": "grid", "checks": [semantic, recent]})
 
 
+def layered(jaccard: float, near: float) -> Policy:
+    """`layered` as it is published, but for its thresholds, and fewer looked at."""
+    published = load_policy("layered").model_dump(mode="json") | {"name": "drawn"}
+    tokens, by_cosine, session = published["checks"]
+    checks = [
+        tokens | {"threshold": jaccard, "top": 2},
+        by_cosine | {"zones": [{"at_least": near, "action": "auto_reject"}], "top": 1},
+        session | {"threshold": near, "nearest": 3},
+    ]
+    return Policy.model_validate(published | {"model": "grid", "checks": checks})
+
+
 @st.composite
 def presets(draw: st.DrawFn) -> Policy:
     """The presets that compare newcomers with memories, with any thresholds."""
     lower, upper = sorted(draw(st.sets(st.sampled_from(COSINES), min_size=2, max_size=2)))
-    name = draw(st.sampled_from(["store-time", "replace-or-merge", "namespaced"]))
+    name = draw(st.sampled_from(["store-time", "replace-or-merge", "namespaced", "layered"]))
+    if name == "layered":
+        return layered(lower, upper)
     if name == "namespaced":
         return namespaced(lower, upper)
     return preset(name, lower, upper, draw(st.booleans()))
@@ -236,6 +252,20 @@ def test_so_does_reinstating_under_any_policy_that_searches_memories(
     policy: Policy, story: list[Act], which: int
 ) -> None:
     consequences.reinstating_restores(policy, story, which)
+
+
+@given(presets(), stories, st.integers(2, 7))
+def test_under_a_preset_neither_does_the_batch_size(
+    policy: Policy, story: list[Act], size: int
+) -> None:
+    laws.l15_batch_size(policy, story, size)
+
+
+@given(presets(), stories, st.randoms(use_true_random=False))
+def test_under_a_preset_the_order_of_neighbours_changes_no_decision(
+    policy: Policy, story: list[Act], chance: random.Random
+) -> None:
+    laws.l14_order_of_neighbours(policy, story, chance)
 
 
 # -- the law can fail ----------------------------------------------------------------------------

@@ -30,6 +30,10 @@ WORDS = {
     "importance",
     "access",
     "creation",
+    "words",
+    "content",
+    "scope",
+    "full_text",
 }
 """Values of the policy language; any other text is free."""
 
@@ -66,6 +70,15 @@ def changed(document: Any) -> Iterator[tuple[str, Any]]:
             yield from (("", other) for other in others(document))
 
 
+def said(policy: Policy) -> dict[str, Any]:
+    """A policy as plain values, without what another of its words takes the place of."""
+    document = policy.model_dump(mode="json")
+    for check in document["checks"]:
+        if check.get("nearest") is not None:
+            del check["last"]
+    return document
+
+
 FADING = load_policy("standard").model_copy(
     update={
         "absent": Absent(confidence=0.9, importance=0.5),
@@ -85,7 +98,7 @@ def test_another_value_of_any_key_gives_other_words(policy: Policy) -> None:
     name = policy.name
     words = explain(policy)
     leaves = tried = 0
-    for place, document in changed(policy.model_dump(mode="json")):
+    for place, document in changed(said(policy)):
         leaves += 1
         try:
             other = Policy.model_validate(document)

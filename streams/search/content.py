@@ -1,0 +1,74 @@
+"""The content words of a text, as the design `layered` compares them (docs/designs/layered.md).
+
+Lower-case words between white space, without closed-class words and names of categories. Chinese
+and Japanese, which have no white space, are segmented by BudouX: deterministic, its model is a file
+of the package.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from typing import Final
+
+STOPWORDS: Final = frozenset(
+    "的 了 在 是 把 被 给 和 与 从 到 也 都 就 对 又 所 而 且 但 或 "
+    "a an the is are was were be to of and in for on with "
+    "preference constraint decision observation code config pattern "
+    "architecture root_cause tradeoff revert".split()
+)
+"""As the document has them; the names of categories say nothing about what a memory is of."""
+
+_HAN = r"\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_KANA = r"\u3040-\u30ff\u31f0-\u31ff"
+_UNSPACED = re.compile(rf"([{_HAN}{_KANA}]+)")
+_HAS_KANA = re.compile(rf"[{_KANA}]")
+_TERM = re.compile(r"[^\W_]+")
+_REMEMBERED = 1024
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def content_tokens(text: str) -> frozenset[str]:
+    """The distinct content words; none of a text that has only others."""
+    return frozenset(_words(text)) - STOPWORDS
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def terms(text: str) -> tuple[str, ...]:
+    """What a full-text search has of a text: letters and digits of its content words, in order."""
+    content = (word for word in _words(text) if word not in STOPWORDS)
+    return tuple(term for word in content for term in _TERM.findall(word))
+
+
+def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
+    """The share of all words that two sets have in common; 0 where both are empty."""
+    union = len(a | b)
+    return len(a & b) / union if union else 0.0
+
+
+def _words(text: str) -> Iterator[str]:
+    lowered = text.lower()
+    for word in lowered.split():
+        if _UNSPACED.search(word) is None:
+            yield word
+        else:
+            yield from _segmented(word, _segmenter(_HAS_KANA.search(lowered) is not None))
+
+
+def _segmented(word: str, segment: Callable[[str], list[str]]) -> Iterator[str]:
+    """The words of a text without white space; punctuation between them is dropped."""
+    for part in _UNSPACED.split(word):
+        if _UNSPACED.fullmatch(part):
+            yield from segment(part)
+        elif _TERM.search(part):
+            yield part
+
+
+@cache
+def _segmenter(japanese: bool) -> Callable[[str], list[str]]:
+    import budoux
+
+    if japanese:
+        return budoux.load_default_japanese_parser().parse
+    return budoux.load_default_simplified_chinese_parser().parse

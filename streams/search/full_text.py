@@ -1,0 +1,88 @@
+"""Full-text search over the texts of one scope: BM25 as SQLite's FTS5 ranks.
+
+A row with any term of the query is a hit. A term that more than half of the rows have weighs next
+to nothing, as in FTS5. Scores are rounded before they are compared: logarithms differ in their last
+digit from machine to machine, and an order must not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+K1: Final = 1.2
+B: Final = 0.75
+LEAST_IDF: Final = 1e-6
+"""FTS5's weight of a term that half of the rows have, or more."""
+DECIMALS: Final = 9
+
+
+class FullTextIndex:
+    """Texts as their terms, in the order of arrival. Rows are 0..n-1."""
+
+    __slots__ = ("_length", "_living", "_postings", "_rows")
+
+    def __init__(self) -> None:
+        self._rows: list[Counter[str] | None] = []
+        self._postings: dict[str, dict[int, int]] = {}
+        self._living = 0
+        self._length = 0
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def append(self, terms: Sequence[str]) -> int:
+        """Add a text and return its row."""
+        row = len(self._rows)
+        self._rows.append(None)
+        self.replace(row, terms)
+        return row
+
+    def replace(self, row: int, terms: Sequence[str]) -> None:
+        """Give a row another text; a removed one is back with it. IndexError for none."""
+        self.remove(row)
+        counted = self._rows[row] = Counter(terms)
+        self._living += 1
+        self._length += counted.total()
+        for term, count in counted.items():
+            self._postings.setdefault(term, {})[row] = count
+
+    def remove(self, row: int) -> None:
+        """Never return `row` again, until it is replaced. IndexError where there is no such row."""
+        if row < 0:
+            raise IndexError(row)
+        before, self._rows[row] = self._rows[row], None
+        if before is None:
+            return
+        self._living -= 1
+        self._length -= before.total()
+        for term in before:
+            postings = self._postings[term]
+            del postings[row]
+            if not postings:
+                del self._postings[term]
+
+    def best(self, terms: Sequence[str], limit: int) -> list[int]:
+        """The best `limit` rows that have a term of the query; of equal ones the earlier first."""
+        scores: dict[int, float] = {}
+        for term in dict.fromkeys(terms):
+            postings = self._postings.get(term, {})
+            weight = self._idf(len(postings)) * (K1 + 1)
+            for row, count in postings.items():
+                scores[row] = scores.get(row, 0.0) + weight * count / (count + self._norm(row))
+        order = sorted(scores, key=lambda row: (-round(scores[row], DECIMALS), row))
+        return order[:limit]
+
+    def _idf(self, rows: int) -> float:
+        if 2 * rows >= self._living:
+            return LEAST_IDF
+        return math.log((self._living - rows + 0.5) / (rows + 0.5))
+
+    def _norm(self, row: int) -> float:
+        """How long a row is, beside the average, as BM25 counts it."""
+        counted = self._rows[row]
+        assert counted is not None, "postings name living rows"
+        average = self._length / self._living
+        return K1 * (1 - B + B * counted.total() / average)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from palimpsest.contracts.candidate import Kind
 from palimpsest.contracts.model import Model
 
 Score = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -221,6 +222,22 @@ class Decay(_Strict):
     since: Literal["access", "creation"]
 
 
+class Consolidate(_Strict):
+    """At the end of a session, memories of it that share most of their words become one.
+
+    Those of one category, where the Jaccard of every pair is `above` that. Left alone are memories
+    of the protected categories and kinds and those whose confidence is not below
+    `confidence_below`; and all of them in a namespace with fewer than `fewest` others.
+    """
+
+    above: Score
+    tokenizer: Tokenizer = "content"
+    fewest: Annotated[int, Field(ge=2)] = 2
+    confidence_below: Score | None = None
+    protected_categories: tuple[str, ...] = ()
+    protected_kinds: tuple[Kind, ...] = ()
+
+
 class Similar(_Strict):
     """What a newcomer that joins nothing is told of: the `most` nearest, from `at_least` on.
 
@@ -264,6 +281,7 @@ class Policy(_Strict):
     decay: Annotated[Decay | None, ADDED] = None
     recall: Annotated[Recall, ADDED] = Recall()
     similar: Annotated[Similar | None, ADDED] = None
+    consolidate: Annotated[Consolidate | None, ADDED] = None
 
     @property
     def active(self) -> tuple[Check, ...]:

@@ -273,7 +273,10 @@ def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
         return [answer["ran"]] if "ran" in answer else []
     targets = [*_targets(request), *(one for name in IN_BULK for one in answer.get(name, ()))]
     each_once = dict.fromkeys(targets)
-    events = [event_id(event_id(request.request_id, target), "0") for target in each_once]
+    causes = [event_id(request.request_id, target) for target in each_once]
+    if isinstance(request, SessionRequest) and "merged_groups" in answer:
+        causes += [event_id(cause, "consolidate") for cause in causes]
+    events = [event_id(cause, "0") for cause in causes]
     return [*events, *answer.get("carried_out", ())]
 
 

@@ -286,7 +286,7 @@ class Palimpsest:
         return self._gateway.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
     def end_session(self, owner_id: Name, session_id: Name) -> JsonObject:
-        """Note that a session ended."""
+        """Note that a session ended; the answer has the figures of its consolidation, if any."""
         return self._gateway.ask(
             SessionRequest(
                 request_id=fresh(),

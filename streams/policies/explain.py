@@ -9,6 +9,7 @@ from palimpsest.contracts.policy import (
     Action,
     Check,
     ClusterDedupe,
+    Consolidate,
     CosineCheck,
     Dedupe,
     Fallback,
@@ -76,6 +77,7 @@ def _sentences(policy: Policy) -> Iterator[str]:
     yield from _judge(policy.judge)
     yield _dedupe(policy.dedupe)
     yield from _conditions(policy.dedupe)
+    yield from _consolidate(policy.consolidate)
     yield from _worth(policy)
     yield from _recall(policy.recall)
 
@@ -190,6 +192,25 @@ def _conditions(rule: Dedupe | None) -> Iterator[str]:
         yield f"A run needs more than {rule.more_than} memories of the owner."
     if rule is not None and rule.hours:
         yield f"A run needs {rule.hours:.12g} h since the owner's last one was due."
+
+
+def _consolidate(rule: Consolidate | None) -> Iterator[str]:
+    if rule is None:
+        return
+    yield (
+        "When a session ends, its memories of one category become one where every pair shares a"
+        f" Jaccard over {_number(rule.above)} of its {TOKENS[rule.tokenizer]} if at least"
+        f" {rule.fewest} of a namespace may. The most confident speaks, then the most used, then"
+        " the newest (superseded)."
+    )
+    left = [
+        *(f"the category {name}" for name in rule.protected_categories),
+        *(f"the kind {kind}" for kind in rule.protected_kinds),
+    ]
+    if rule.confidence_below is not None:
+        left.append(f"a confidence of {_number(rule.confidence_below)} or more")
+    if left:
+        yield f"Memories with {' or '.join(left)} are left alone."
 
 
 def _worth(policy: Policy) -> Iterator[str]:

@@ -35,7 +35,8 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
-from palimpsest.contracts.events import Composition, Joined
+from palimpsest.contracts.events import AnyEvent, Composition, Figures, Joined, Ran
+from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
     REQUEST,
     AccessRequest,
@@ -81,6 +82,7 @@ from palimpsest.streams.write.executor import (
     run_or_refuse,
 )
 from palimpsest.streams.write.runs import ran
+from palimpsest.streams.write.session_end import run_of
 from palimpsest.streams.write.unmerging import refusals, reinstated, unmerged
 from palimpsest.streams.write.writer import Writer
 
@@ -399,10 +401,21 @@ def _accessed(executor: Executor, request: AccessRequest) -> JsonObject:
 
 
 def _in_session(executor: Executor, request: SessionRequest) -> JsonObject:
+    """The answer has the figures of what the end of a session led to, where the policy asks."""
     kind = EndSession if request.request == "end_session" else Compact
     fields = command_fields(request, request.owner_id, request.session_id)
-    run_or_refuse(executor, kind(**fields, session_id=request.session_id))
-    return {"session_id": request.session_id}
+    command = kind(**fields, session_id=request.session_id)
+    events = run_or_refuse(executor, command)
+    figures = _figures(executor, command, events) if isinstance(command, EndSession) else {}
+    return {"session_id": request.session_id, **figures}
+
+
+def _figures(executor: Executor, end: EndSession, events: Sequence[AnyEvent]) -> Figures:
+    """What the end of a session led to, now or when it was first asked for."""
+    ran = event_id(run_of(end), "0")
+    recorded = executor.log.find(ran)
+    found = [*events, *([recorded.event] if recorded else ())]
+    return next((one.data.figures for one in found if isinstance(one, Ran)), {})
 
 
 def _combined(executor: Executor, request: CombineRequest) -> JsonObject:

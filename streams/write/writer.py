@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from palimpsest.contracts.commands import Admit, Operation
+from palimpsest.contracts.commands import Admit, EndSession, Operation
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError, UsageError
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -51,6 +51,7 @@ from palimpsest.streams.write.inputs import (
 )
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import execute_whole
+from palimpsest.streams.write.session_end import consolidated
 from palimpsest.streams.write.windows import PendingTexts, Window
 
 _log = logging.getLogger(__name__)
@@ -330,13 +331,20 @@ class Writer:
     # -- commands ------------------------------------------------------------------------------
 
     def run(self, command: Admit | Operation) -> list[AnyEvent]:
-        """Decide on a command and fold its events; `commit` makes them last."""
+        """Decide on a command and fold its events; `commit` makes them last.
+
+        With the end of a session come the joins that it leads to.
+        """
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
         ledger = self.owners.get(owner_id).ledger
         self.pending.owners.add(owner_id)
         done = execute_whole(command, ledger, self.policy, self.clock(), self.content)
         self.pending.events.extend(done)
-        return [event for event, _ in done]
+        events = [event for event, _ in done]
+        if isinstance(command, EndSession) and events:
+            joins = consolidated(command, ledger, self.policy, ledger.at(self.clock()))
+            events += [event for join in joins for event in self.run(join)]
+        return events
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Record that a command could not be, where it was tried elsewhere."""

@@ -93,3 +93,10 @@ class Owner:
 def fresh() -> str:
     """The id of an invocation."""
     return str(uuid4())
+
+
+def session_ended(owner_id: str, session_id: str) -> bytes:
+    """What a producer sends when a session ends."""
+    data = {"owner_id": owner_id, "session_id": session_id}
+    event = {"specversion": "1.0", "type": "palimpsest.session_ended.v1", "source": "test"}
+    return orjson.dumps(event | {"id": fresh(), "data": data})

@@ -34,6 +34,8 @@ WORDS = {
     "content",
     "scope",
     "full_text",
+    "fact",
+    "perception",
 }
 """Values of the policy language; any other text is free."""
 

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 from bench import (
     calling,
     clustered,
+    consolidating,
     deciding,
     dividing,
     embedding,
@@ -40,6 +41,7 @@ FIGURES: dict[str, Measure] = {
     "judge": judge.calls,
     "judge-stream": waiting.stream,
     "janitor": janitor.janitor,
+    "session-end": consolidating.session_end,
 }
 
 

@@ -27,7 +27,7 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     JsonValue: _JSON,
     Any: _JSON,
 }
-_NAMED = {"request_id": st.uuids().map(str)}
+_NAMED = {"request_id": st.uuids().map(str), "count": st.integers(1, 10**6)}
 """What an annotation alone does not say."""
 _TIMES = st.datetimes(timezones=st.just(UTC))
 

@@ -1,0 +1,60 @@
+"""How long the end of a session takes that has a thousand memories to consolidate."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+from bench.figure import Measured, Scale
+from bench.sentences import sentences
+from palimpsest import Palimpsest
+from palimpsest.streams.policies import load_policy
+
+LAYERED = load_policy("layered")
+UNSEEING = LAYERED.model_copy(update={"checks": (), "name": "unseeing"})
+"""Everything is stored: the pipeline would have joined much of it."""
+OWNER, SESSION = "one", "session"
+RUNS = 5
+
+
+def session_end(scale: Scale) -> list[Measured]:
+    """Seconds from the call to the durable end of a session, with every join that it leads to."""
+    texts = _texts(scale.of(100, 1_000, 1_000))
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
+        filled = Path(folder) / "filled"
+        with Palimpsest.open(filled, policy=UNSEEING) as store:
+            rows = [{"owner_id": OWNER, "session_id": SESSION, "text": text} for text in texts]
+            store.submit(rows)
+            store.set_policy(LAYERED)
+        runs = [_run(filled, Path(folder) / str(number)) for number in range(RUNS)]
+    figures = runs[0][1]
+    return [
+        Measured(
+            "the end of a session",
+            "ms",
+            [milliseconds for milliseconds, _ in runs],
+            300,
+            at_most=True,
+            note=f"{len(texts)} memories of one session, one category, embedded before",
+            beside=figures,
+        )
+    ]
+
+
+def _texts(count: int) -> list[str]:
+    """Half of them made up, the other half those with another word at the end."""
+    half = [*islice(sentences(), count // 2)]
+    return [*half, *(f"{text.rstrip('.')} indeed." for text in half)]
+
+
+def _run(filled: Path, folder: Path) -> tuple[float, dict[str, float]]:
+    shutil.copytree(filled, folder)
+    with Palimpsest.open(folder) as store:
+        store.recall(OWNER, "warm")  # the owner is in memory, as after the session itself
+        began = time.perf_counter()
+        answer = store.end_session(OWNER, SESSION)
+        took = (time.perf_counter() - began) * 1000
+        return took, {name: float(value) for name, value in answer.items() if name != "session_id"}

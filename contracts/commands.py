@@ -23,6 +23,7 @@ from palimpsest.contracts.events import (
     Rank,
     Settlement,
     Use,
+    Vector,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.model import Model, Timestamp
@@ -34,7 +35,7 @@ class Admit:
 
     `content.vector` is None for an exact repeat, which is never embedded; `digest` is that of the
     producer's bytes, under which they are found among the dead letters if need be. `down` names
-    what could not be done for it, such as `search`.
+    what could not be done for it: `search`, or `embedder`, which has no vector of it either.
     """
 
     candidate_id: str
@@ -202,6 +203,14 @@ class Access(OwnerCommand):
     uses: tuple[Use, ...] | None = None
 
 
+class Embed(OwnerCommand):
+    """The vector of a text that was stored while the model was down, by its first candidate."""
+
+    command: Literal["embed"] = "embed"
+    candidate_id: str
+    vector: Vector
+
+
 class EndSession(OwnerCommand):
     """A producer's session ended."""
 
@@ -240,6 +249,7 @@ Operation = Annotated[
     | Settle
     | Compose
     | Access
+    | Embed
     | EndSession
     | Compact
     | RecordRun,

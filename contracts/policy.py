@@ -264,7 +264,8 @@ class Policy(_Strict):
 
     With `enabled` false no check runs: exact repeats are joined, as always, and all else is stored.
     `search_fails`: whether a scope that cannot be searched stops the stream or has its newcomers
-    stored uncompared (fail open).
+    stored uncompared (fail open). `embedder_fails`: the same where the model is down; vectors
+    follow when it is back.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=64)]
@@ -282,6 +283,7 @@ class Policy(_Strict):
     recall: Annotated[Recall, ADDED] = Recall()
     similar: Annotated[Similar | None, ADDED] = None
     consolidate: Annotated[Consolidate | None, ADDED] = None
+    embedder_fails: Annotated[Literal["stop", "store"], ADDED] = "stop"
 
     @property
     def active(self) -> tuple[Check, ...]:

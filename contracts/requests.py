@@ -243,6 +243,16 @@ class SessionRequest(Request):
     session_id: Name
 
 
+class EmbedRequest(Request):
+    """`palimpsest embed`: vectors for texts of an owner that were stored while the model was down.
+
+    A part of them; the answer says how many are `left`.
+    """
+
+    request: Literal["embed"] = "embed"
+    owner_id: Name
+
+
 class CheckRequest(Request):
     """`palimpsest check`: what would become of a candidate; nothing is written.
 
@@ -279,6 +289,7 @@ AnyRequest = Annotated[
     | RunRequest
     | AccessRequest
     | SessionRequest
+    | EmbedRequest
     | CheckRequest
     | PolicyRequest,
     Field(discriminator="request"),

@@ -35,6 +35,7 @@ class Counts:
     joins: int = 0
     pending: int = 0
     waiting: int = 0
+    unembedded: int = 0
 
 
 def counts_as_of(
@@ -51,6 +52,7 @@ def counts_as_of(
             counts.memories += sum(memory.living for memory in ledger.memories())
             counts.joins += sum(edge.standing for edge in ledger.edges.values())
             counts.pending += len(pending)
+            counts.unembedded += len(ledger.unembedded)
             counts.waiting += sum(one is not None for one in asked) + len(ledger.composing)
     return counts, {row["decision"]: row["n"] for row in by_kind}, judged
 

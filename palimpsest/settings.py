@@ -51,7 +51,7 @@ class Settings(BaseSettings):
 
     store: Annotated[Path, BeforeValidator(_no_blank)] = DEFAULT_STORE
     policy: str | None = None
-    engine: Literal["onnx", "sentence-transformers"] | None = None
+    engine: Literal["onnx", "sentence-transformers", "none"] | None = None
     model: str | None = None
     actor: str | None = None
     instance: str | None = None

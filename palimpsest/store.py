@@ -41,6 +41,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.deduping import Wanted, dedupe
+from palimpsest.embedding import embed_late
 from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
@@ -121,7 +122,7 @@ Candidates = Annotated[Mapping[str, Any] | Iterable[Mapping[str, Any]], BeforeVa
 Candidate = Annotated[Mapping[str, Any], BeforeValidator(_no_text)]
 """One candidate, as Python values."""
 
-EngineName = Literal["onnx", "sentence-transformers"]
+EngineName = Literal["onnx", "sentence-transformers", "none"]
 
 
 @checked
@@ -520,6 +521,19 @@ class Palimpsest:
     def _judge(self, settings: JudgeSettings | None, *, recorded: bool = True) -> JudgeOnDemand:
         rules = self._gateway.policy_in_force().judge
         return JudgeOnDemand(self.folder, rules, settings or JudgeSettings(), recorded=recorded)
+
+    def embed(
+        self,
+        *,
+        owner_id: Name | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, int]:
+        """Embed texts that were stored while the model was down: everybody's, or one owner's.
+
+        Returns how many were `embedded`, and are `left`; `progress` is told both meanwhile. They
+        are not decided on anew. RefusedError where the model is down still.
+        """
+        return embed_late(self._gateway, owner_id, progress)
 
     def settle(self, requests: Sequence[SettleRequest]) -> list[JsonObject | RefusedError]:
         """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
@@ -19,8 +20,9 @@ from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
-from palimpsest.projections.recall import Recalled, Weighing, recall_as_of
+from palimpsest.projections.recall import Query, Recalled, Weighing, recall_as_of
 from palimpsest.projections.recall import recall as recall_now
+from palimpsest.projections.recall_words import recall_by_words
 from palimpsest.projections.sessions import own_memories
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
@@ -28,6 +30,9 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.worth import worth
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
+from palimpsest.streams.write.owners import fold_owner
+
+_log = logging.getLogger(__name__)
 
 
 def recall(
@@ -45,17 +50,48 @@ def recall(
 
     They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and
     whose memories need no weighing. Those that only the session said since its last compaction are
-    left out.
+    left out. While the model is down, they are found by words; so are, at any time, texts that have
+    no vector yet.
     """
     position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
-    embedding = gateway.embedder().embed_now(question)
-    vector = embedding.vector.astype(np.float32)
     weighing = _weighing(gateway, as_of, min_confidence)
+    asked = Asked(owner_id, question, k, namespace, session_id, position, weighing)
+    vector = _vector_of(gateway, question)
+    near = [] if vector is None else _by_meaning(gateway, vector, asked)
+    if vector is None or gateway.log.verifications.unembedded(owner_id):
+        near = _best(near, _by_words(gateway, asked, unembedded=vector is not None), k)
+    return _with_urns(owner_id, near)
+
+
+class Asked(NamedTuple):
+    """A question to an owner's memories; a `position` says as of when."""
+
+    owner_id: str
+    question: str
+    k: int
+    namespace: str | None
+    session_id: str | None
+    position: int | None
+    weighing: Weighing | None
+
+
+def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
+    """None where the model is down, and the policy goes on without one."""
+    try:
+        return gateway.embedder().embed_now(question).vector.astype(np.float32)
+    except Exception as error:
+        if gateway.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
+            raise
+        _log.warning("the embedder is down, memories are recalled by words: %s", error)
+        return None
+
+
+def _by_meaning(gateway: LocalGateway, vector: Query, asked: Asked) -> list[Recalled]:
+    owner_id, _, k, namespace, session_id, position, weighing = asked
     if position is not None:
-        then = recall_as_of(
+        return recall_as_of(
             gateway.log, owner_id, vector, k, namespace, position, session_id, weighing
         )
-        return _with_urns(owner_id, then)
     weighed = weighing is not None
     ledger = gateway.ledger(owner_id, however_large=weighed)
     kept = (
@@ -64,14 +100,31 @@ def recall(
         else None
     )
     if kept is not None:
-        return _with_urns(owner_id, kept.recall(vector, k, namespace, session_id, weighing))
+        return kept.recall(vector, k, namespace, session_id, weighing)
     gateway.refresh()
     own: list[str] = []
     if session_id is not None:
         compacted = gateway.log.compacted_at(owner_id, session_id)
         own = own_memories(gateway.projections, owner_id, session_id, compacted)
-    now = recall_now(gateway.projections, owner_id, vector, k, namespace, without=own)
-    return _with_urns(owner_id, now)
+    return recall_now(gateway.projections, owner_id, vector, k, namespace, without=own)
+
+
+def _by_words(gateway: LocalGateway, asked: Asked, *, unembedded: bool) -> list[Recalled]:
+    ledger = fold_owner(gateway.log, asked.owner_id, asked.position)
+    _, question, k, namespace, session_id, _, weighing = asked
+    return recall_by_words(
+        ledger, question, k, namespace, session_id, weighing, unembedded=unembedded
+    )
+
+
+def _best(near: list[Recalled], by_words: list[Recalled], k: int) -> list[Recalled]:
+    """Both in one list, each memory once, with its better score."""
+    best: dict[str, Recalled] = {}
+    for one in (*near, *by_words):
+        known = best.get(one["memory_id"])
+        if known is None or one["score"] > known["score"]:
+            best[one["memory_id"]] = one
+    return sorted(best.values(), key=lambda one: -one["score"])[:k]
 
 
 def _with_urns(owner_id: str, found: Iterable[Recalled]) -> list[dict[str, Any]]:
@@ -145,6 +198,7 @@ def status(gateway: LocalGateway, as_of: AsOf | None = None) -> dict[str, Any]:
     return {
         **counts,
         "pending": pending["n"],
+        "unembedded": gateway.log.verifications.unembedded(),
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
         "judge": {"waiting": gateway.log.verifications.count(), **_rounded(judged)},
@@ -164,6 +218,7 @@ def status_as_of(gateway: LocalGateway, position: int) -> dict[str, Any]:
         "memories": counts.memories,
         "joins": counts.joins,
         "pending": counts.pending,
+        "unembedded": counts.unembedded,
         "invalid": kinds.get("invalid", 0),
         "decisions": kinds,
         "judge": {"waiting": counts.waiting, **_rounded(judged)},

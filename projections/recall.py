@@ -289,7 +289,7 @@ class Recollection:
                     scores[number] = _LEFT_OUT
         found = self._best(scores, k) if weighing is None else self._kept(scores, k, weighing)
         found.sort(key=lambda one: (-one[1], one[0].members[0].decided_at, one[0].id))
-        return [_shown(memory, score, weighing) for memory, score in found[:k]]
+        return [shown_memory(memory, score, weighing) for memory, score in found[:k]]
 
     def _best(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
         """The best `k`, with all that tie with the last."""
@@ -367,7 +367,8 @@ def _stands(entry: Entry) -> bool:
     return entry.distinct.representative is entry
 
 
-def _shown(memory: Memory, score: float, weighing: Weighing | None) -> Recalled:
+def shown_memory(memory: Memory, score: float, weighing: Weighing | None) -> Recalled:
+    """A memory as recall returns it."""
     total = Total.of(memory)
     texts = [
         Wording(candidate_id=entry.id, text=entry.text)

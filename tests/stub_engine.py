@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding
+from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding, ModelUnusable
 
 DIMENSION = 384
 NO_TOKEN = ("🍕", "🍣")
 """Words that the engine cannot read, as the real model cannot."""
+UNPLUGGED = "unplugged"
+"""The first time that a process embeds a text with this word, the engine is down."""
+_plugged: set[str] = set()
 
 
 class StubEngine:
@@ -32,6 +35,9 @@ class StubEngine:
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts; what was asked for is kept in `embedded`."""
+        if down := {text for text in texts if UNPLUGGED in text} - _plugged:
+            _plugged.update(down)
+            raise ModelUnusable("the stub engine is unplugged")
         self.embedded += texts
         return [_embedding(text) for text in texts]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -151,7 +152,10 @@ def worker(
 
 
 def _run_worker(
-    settings: Settings, connection: Connection, topics: Topics, embedder: Embedder
+    settings: Settings,
+    connection: Connection,
+    topics: Topics,
+    embedder: Callable[[], Embedder],
 ) -> None:
     """Run the worker of a folder until it is stopped."""
     from palimpsest.streams.cluster.metrics import LETTERS_PER_MINUTE
@@ -167,7 +171,7 @@ def _run_worker(
                 topics,
                 folder,
                 load_policy(settings.policy or "standard"),
-                lambda: embedder,
+                embedder,
                 instance=settings.instance,
                 web_port=settings.web_port,
                 letters_per_minute=LETTERS_PER_MINUTE if letters is None else letters,
@@ -219,16 +223,20 @@ def worker_folder(prefix: str, instance: str | None) -> Path:
     return Path("-".join(filter(None, (str(WORKER_FOLDER), prefix, instance))))
 
 
-def _embedder(call: Invocation) -> Embedder:
-    """Load the embedder before partitions are assigned, so that they need not wait for it."""
+def _embedder(call: Invocation) -> Callable[[], Embedder]:
+    """Load the embedder before partitions are assigned, so that they need not wait for it.
+
+    With the engine `none` there is nothing to load, and the policy says what becomes of it.
+    """
     from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, load_engine
 
     settings = call.settings
+    load = partial(load_engine, settings.model or DEFAULT_MODEL, settings.engine or "onnx")
+    if settings.engine == "none":
+        return lambda: Embedder(load())
     with call.output.progress() as report:
-        engine = load_engine(
-            settings.model or DEFAULT_MODEL, settings.engine or "onnx", progress=report
-        )
-    return Embedder(engine)
+        embedder = Embedder(load(progress=report))
+    return lambda: embedder
 
 
 @app.command(epilog="Example: palimpsest --store memories project --bootstrap 127.0.0.1:9092")

@@ -16,7 +16,7 @@ from rich.console import Group
 from rich.text import Text
 
 from palimpsest.commands import rendering
-from palimpsest.commands.invocation import invocation
+from palimpsest.commands.invocation import OneOwner, invocation
 from palimpsest.commands.rendering import shown
 from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import ModelError, PalimpsestError, StoreError
@@ -83,6 +83,23 @@ def schemas(
         names.append(name)
     answer = {"folder": str(folder), "files": names}
     call.output.answer(answer, lambda: rendering.listed(f"{len(names)} files in {folder}", names))
+
+
+@app.command(epilog="Example: palimpsest embed")
+def embed(context: typer.Context, owner: OneOwner = None) -> None:
+    """Embed texts that were stored while the model was down, as the policy allows.
+
+    It is done by itself with an owner's next new text. Exit status 3
+    where the model is down still.
+    """
+    call = invocation(context)
+    with call.store() as store, call.output.progress() as report:
+        call.require_owner(store, owner)
+        answer = store.embed(
+            owner_id=owner,
+            progress=lambda done, left: report(f"{done:,} embedded", done / (done + left)),
+        )
+    call.output.answer(answer, lambda: rendering.fields(answer))
 
 
 # -- doctor --------------------------------------------------------------------------------------

@@ -97,6 +97,8 @@ def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, then the decisions by kind, then where the log and the projections are."""
     shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position")
     counts = [(name, status[name]) for name in status if name not in shown_apart]
+    if not status["unembedded"]:
+        counts.remove(("unembedded", 0))
     kinds = [(f"  {kind}", count) for kind, count in status["decisions"].items()]
     policy = status.get("policy", {})
     lag = ", ".join(f"{name} {events} behind" for name, events in status["lag"].items())

@@ -238,7 +238,10 @@ class AssignedPartition:
         return True
 
     async def _is_embedded(self, opened: Opened) -> bool:
-        """Wait for a batch's texts; False where the partition is given up before they come."""
+        """Wait for a batch's texts; False where the partition is given up before they come.
+
+        What went wrong with them is raised to whoever decides.
+        """
         if opened.window.embeddings is None:
             return True
         embedded = asyncio.wrap_future(opened.window.embeddings)
@@ -248,7 +251,9 @@ class AssignedPartition:
         if self._closing:
             embedded.cancel()
             return False
-        await embedded
+        if embedded.cancelled():
+            await embedded
+        embedded.exception()  # whoever decides raises it
         return True
 
     async def close(self) -> None:

@@ -242,6 +242,11 @@ class PartitionExecutor(WriterExecutor):
         self.step()
         return super().run(command)
 
+    def embed_late(self, owner_id: str) -> int:
+        """As `WriterExecutor.embed_late`; another partition's owner is refused."""
+        self._require_mine(owner_id)
+        return super().embed_late(owner_id)
+
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """As `WriterExecutor.foresee`; another partition's owner is refused."""
         self._require_mine(request.owner_id)

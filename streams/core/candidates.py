@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palimpsest.contracts.events import Accessed, Embedded, Erased, Use
-from palimpsest.streams.core.indexes import face_changed, row_changed
+from palimpsest.streams.core.indexes import face_changed, keep_unembedded, row_changed
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.touched import Touched
 
@@ -32,9 +32,10 @@ def accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
 
 
 def embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
-    """Take a vector of another model."""
+    """Take a vector that came later, or is of another model."""
     entry = ledger.entries[event.data.candidate_id]
     entry.distinct.vector = event.data.vector
+    keep_unembedded(ledger, entry.distinct, False, touched)
     row_changed(ledger, entry)
     touched.entries[entry.id] = entry
     face_changed(ledger, entry.memory, touched)
@@ -46,4 +47,5 @@ def erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
         entry = ledger.entries[candidate_id]
         entry.text = ""
         entry.distinct.vector = None
+        keep_unembedded(ledger, entry.distinct, False, touched)
         live(ledger, candidate_id, False, touched)

@@ -12,6 +12,7 @@ from palimpsest.contracts.commands import (
     Compact,
     Compose,
     Confirm,
+    Embed,
     EndSession,
     Merge,
     Operation,
@@ -86,6 +87,8 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
             return word.compose(command, ledger, policy, now)
         case Access():
             return word.access(command, ledger, now)
+        case Embed():
+            return word.embed(command, ledger, now)
         case EndSession() | Compact():
             return word.session_word(command, now)
         case RecordRun():

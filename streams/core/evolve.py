@@ -49,6 +49,7 @@ from palimpsest.streams.core.indexes import (
     keep_lost_texts,
     keep_recomposed,
     keep_review,
+    keep_unembedded,
 )
 from palimpsest.streams.core.ledger import (
     Answered,
@@ -150,6 +151,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     ledger.decisions[event.id] = entry.id
     index_entry(ledger, entry, distinct, event)
     touched.entries[entry.id] = entry
+    keep_unembedded(ledger, distinct, "embedder" in (data.evidence.down or ()), touched)
     memory = begin(entry)
     if data.evidence.asked:
         _ask(ledger, entry, event.id, _asked(data.evidence), touched)

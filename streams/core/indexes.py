@@ -63,6 +63,19 @@ def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:
                 ledger.recomposed[former_id] = text_id
 
 
+def keep_unembedded(ledger: Ledger, distinct: Distinct, down: bool, touched: Touched) -> None:
+    """Keep whether a text waits for its vector: `down` says that the model was when it came."""
+    first, text = distinct.members[0].id, distinct.members[0].text
+    lacks = distinct.vector is None and text != "" and (down or first in ledger.unembedded)
+    if lacks == (first in ledger.unembedded):
+        return
+    touched.unembedded[first] = lacks
+    if lacks:
+        ledger.unembedded[first] = distinct
+    else:
+        del ledger.unembedded[first]
+
+
 def row_changed(ledger: Ledger, entry: Entry) -> None:
     """Have searches look at a candidate's row again."""
     if entry.distinct.row is not None:

@@ -336,6 +336,8 @@ class Ledger:
     session's conversation was last compacted, as places are counted. `texts` counts what the owner
     said that was not said in its scope before. `runs` are the latest batch runs, by step.
     `uses_recorded` is when gathered uses were last recorded.
+    `unembedded` are the texts that have no vector, because the model was down, by the first
+    candidate of each.
     """
 
     owner_id: str
@@ -358,6 +360,7 @@ class Ledger:
     events: set[str] = field(default_factory=set)
     seen: int = 0
     texts: int = 0
+    unembedded: dict[str, Distinct] = field(default_factory=dict)
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
 

@@ -28,7 +28,8 @@ class Touched:
     candidates about which the judge has something to be asked now, or (False) no more. `stirred`
     are those who moved or came to life, so that whoever asks about them looks again; `asking` those
     who look again at their own question alone. `compared` says whose text stood for a candidate
-    that was compared, where that was not its own; `stated` is what it says of pairs.
+    that was compared, where that was not its own; `stated` is what it says of pairs. `unembedded`
+    are candidates whose text has no vector because the model was down, or (False) has one now.
     """
 
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Touched:
     compared: Mapping[str, Spoke] = field(default_factory=dict)
     stated: list[Stated] = field(default_factory=list, compare=False)
     questions: dict[str, bool] = field(default_factory=dict)
+    unembedded: dict[str, bool] = field(default_factory=dict)
     stirred: list[Entry] = field(default_factory=list, compare=False, repr=False)
     asking: list[Entry] = field(default_factory=list, compare=False, repr=False)
 

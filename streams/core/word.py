@@ -9,6 +9,7 @@ from palimpsest.contracts.commands import (
     Compact,
     Compose,
     Confirm,
+    Embed,
     EndSession,
     RecordRun,
     Restore,
@@ -21,6 +22,8 @@ from palimpsest.contracts.events import (
     Composed,
     ComposedData,
     Confirmed,
+    Embedded,
+    EmbeddedData,
     OnCandidateData,
     OnDecisionData,
     OnSessionData,
@@ -112,6 +115,17 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
     evidence = Evidence(policy=policy.hash, check="judge", verdicts=command.verdicts)
     data = ComposedData(decision_id=edge.id, composition=command.composition, evidence=evidence)
     return [Composed(**head(command, edge.id, now), data=data)]
+
+
+def embed(command: Embed, ledger: Ledger, now: datetime) -> Result:
+    """`embedded`: a text has its vector now; nothing where it has one already, or no words."""
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None:
+        return unknown_candidate(command.candidate_id)
+    if entry.distinct.vector is not None or not entry.text:
+        return []
+    data = EmbeddedData(candidate_id=entry.id, vector=command.vector)
+    return [Embedded(**head(command, entry.id, now), data=data)]
 
 
 def access(command: Access, ledger: Ledger, now: datetime) -> Result:

@@ -6,7 +6,12 @@ import os
 from pathlib import Path
 
 from palimpsest.streams.embedder.batch_check import Measurable, refuse_if_batch_dependent
-from palimpsest.streams.embedder.contract import DEFAULT_MODEL, Engine, Progress
+from palimpsest.streams.embedder.contract import (
+    DEFAULT_MODEL,
+    Engine,
+    EngineMissing,
+    Progress,
+)
 from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.resolve import find_model
 
@@ -24,7 +29,8 @@ def load_engine(
     `threads` is how many batches `onnx` runs beside each other, by default one on each usable core.
     `cache_dir` keeps the graphs that it built, by default $XDG_CACHE_HOME/palimpsest. Raises
     ModelNotFound, ModelUnusable or EngineMissing, each with what to do, and ValueError for an
-    unknown engine.
+    unknown engine. The engine `none` is always missing: where the policy goes on without a model,
+    only exact repeats are found.
     """
     tell = progress or _silent
     loaded = _load(model, engine, cache_dir or default_cache_dir(), threads or usable_cores(), tell)
@@ -52,8 +58,10 @@ def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
             )
 
             return SentenceTransformersEngine(model, tell)
+        case "none":
+            raise EngineMissing("the engine `none` embeds nothing: set another one")
         case _:
-            raise ValueError(f"no engine {engine}: there are onnx and sentence-transformers")
+            raise ValueError(f"no engine {engine}: there are onnx, sentence-transformers and none")
 
 
 def _silent(_message: str, _share: float | None) -> None:

@@ -85,8 +85,8 @@ class Log(Database):
         ]
 
     def follow_touched(self, owner_id: str, touched: Touched, position: int) -> None:
-        """Have questions wait for the judge, or no more, as the fold of an event says."""
-        if touched.questions or touched.texts:
+        """Have questions wait for the judge and texts for vectors, or no more, as the fold says."""
+        if touched.questions or touched.texts or touched.unembedded:
             self.verifications.follow(touched, self._number_of(owner_id), position)
 
     def find_questions(self, owner_ids: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""What waits for the judge: a table beside the events, which it follows from (docs/design.md).
+"""What waits for a model, the judge or the embedder: a table that follows from the events.
 
 Who appends events keeps it, in their transaction, by what their fold touched; who asks the judge
 reads it, from any process.
@@ -17,7 +17,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.log.database import Database
 
-Kind = Literal["settle", "compose"]
+Kind = Literal["settle", "compose", "embed"]
 
 TOLD_OF = ('"asked":["', '"composition"')
 """What the line of an event contains that may have the judge asked; others contain it in a text."""
@@ -25,7 +25,10 @@ TOLD_OF = ('"asked":["', '"composition"')
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One thing that waits: a pending candidate, or a join whose text has to be composed anew."""
+    """One thing that waits: a pending candidate, or a join whose text has to be composed anew.
+
+    Or a candidate whose text has no vector yet.
+    """
 
     kind: Kind
     subject: str
@@ -44,6 +47,7 @@ class Verifications:
         changed: tuple[tuple[Kind, Mapping[str, bool]], ...] = (
             ("settle", touched.questions),
             ("compose", touched.texts),
+            ("embed", touched.unembedded),
         )
         for kind, subjects in changed:
             for subject, waits in subjects.items():
@@ -69,29 +73,52 @@ class Verifications:
         )
 
     def waiting(self, limit: int, after: Waiting | None = None) -> list[Waiting]:
-        """Up to `limit` that stand after another, or the first ones; the oldest first."""
+        """What waits for the judge: up to `limit` that stand after another, the oldest first."""
         last = (0, "", "") if after is None else (after.position, after.kind, after.subject)
         rows = self._database.rows(
             "SELECT kind, subject, owner_id, position FROM verifications JOIN owners"
-            " USING (owner_no) WHERE (position, kind, subject) > (?, ?, ?)"
+            " USING (owner_no) WHERE (position, kind, subject) > (?, ?, ?) AND kind != 'embed'"
             " ORDER BY position, kind, subject LIMIT ?",
             (*last, limit),
         )
         return [Waiting(*row) for row in rows]
 
     def count(self) -> int:
-        """How many wait; none is known of in a log of version 1 on a read-only disk."""
+        """How many wait for the judge; none in a log of version 1 on a read-only disk."""
+        return self._count("kind != 'embed'")
+
+    def unembedded(self, owner_id: str | None = None) -> int:
+        """How many texts, or an owner's, wait for their vector."""
+        if owner_id is None:
+            return self._count("kind = 'embed'")
+        return self.owners_unembedded().get(owner_id, 0) if self.unembedded() else 0
+
+    def _count(self, which: str) -> int:
         if self._database.row("SELECT 1 FROM sqlite_master WHERE name = 'verifications'") is None:
             return 0
-        row = self._database.row("SELECT count(*) FROM verifications")
+        row = self._database.row(f"SELECT count(*) FROM verifications WHERE {which}")  # noqa: S608
         return row[0] if row else 0
+
+    def owners_unembedded(self) -> dict[str, int]:
+        """How many texts of each owner wait for their vector."""
+        return dict(
+            self._database.rows(
+                "SELECT owner_id, count(*) FROM verifications JOIN owners USING (owner_no)"
+                " WHERE kind = 'embed' GROUP BY owner_id ORDER BY owner_id"
+            )
+        )
 
 
 def may_ask(event: AnyEvent) -> bool:
-    """Whether the judge may be asked because of an event: an owner without any has no questions."""
+    """Whether something may wait because of an event: an owner without any has no questions.
+
+    Nor a text without its vector.
+    """
     match event:
         case Decided() | Redecided():
-            return bool(event.data.evidence.asked) or event.data.composition is not None
+            evidence = event.data.evidence
+            waits = evidence.asked or "embedder" in (evidence.down or ())
+            return bool(waits) or event.data.composition is not None
         case Settled() | Joined():
             return event.data.composition is not None
         case Composed():

@@ -91,7 +91,14 @@ def _search(policy: Policy) -> str:
         "stop": "nothing is decided until it can be",
         "store": "newcomers are stored uncompared",
     }[policy.search_fails]
-    return f"A newcomer is compared {found}. Where a namespace cannot be searched, {then}."
+    down = {
+        "stop": "nothing is decided, either",
+        "store": "newcomers are stored uncompared, and their vectors follow",
+    }[policy.embedder_fails]
+    return (
+        f"A newcomer is compared {found}. Where a namespace cannot be searched, {then}."
+        f" While the model is down, {down}."
+    )
 
 
 def _check(check: Check) -> str:

@@ -56,6 +56,9 @@ class Executor(Protocol):
     def content(self, text: str) -> Content:
         """A composed text with its hash and vector."""
 
+    def embed_late(self, owner_id: str) -> int:
+        """Embed some of the texts that have no vector yet; how many."""
+
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """The events by which a candidate would be decided on, or its outcome without any."""
 
@@ -102,6 +105,10 @@ class WriterExecutor:
     def content(self, text: str) -> Content:
         """Embedded with the writer's model."""
         return self.writer.content(text)
+
+    def embed_late(self, owner_id: str) -> int:
+        """By the writer's model, which is tried again now if it was down."""
+        return self.writer.embed_late(self.ledger(owner_id), try_again=True)
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """As the writer would decide now; nothing is changed."""
@@ -181,6 +188,10 @@ class DryRun:
     def content(self, text: str) -> Content:
         """No model is asked in a dry run."""
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
+
+    def embed_late(self, owner_id: str) -> int:
+        """No model is asked in a dry run."""
+        raise UsageError(f"embed requests have no dry run (owner {owner_id})")
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """No model is asked in a dry run, and a check changes nothing anyway."""

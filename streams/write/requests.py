@@ -29,6 +29,7 @@ from palimpsest.contracts.commands import (
 )
 from palimpsest.contracts.errors import (
     InvalidInputError,
+    ModelError,
     PalimpsestError,
     RefusedError,
     StoreError,
@@ -45,6 +46,7 @@ from palimpsest.contracts.requests import (
     CombineRequest,
     ComposeRequest,
     ConfirmRequest,
+    EmbedRequest,
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -245,6 +247,8 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
             return _accessed(executor, request)
         case SessionRequest():
             return _in_session(executor, request)
+        case EmbedRequest():
+            return _embedded(executor, request)
         case CheckRequest():
             return check(executor, request)
         case PolicyRequest():
@@ -416,6 +420,18 @@ def _figures(executor: Executor, end: EndSession, events: Sequence[AnyEvent]) ->
     recorded = executor.log.find(ran)
     found = [*events, *([recorded.event] if recorded else ())]
     return next((one.data.figures for one in found if isinstance(one, Ran)), {})
+
+
+def _embedded(executor: Executor, request: EmbedRequest) -> JsonObject:
+    """Vectors that come late; refused where the model is down still."""
+    try:
+        done = executor.embed_late(request.owner_id)
+    except ModelError as error:
+        raise RefusedError("embedder_down", str(error)) from error
+    left = len(executor.ledger(request.owner_id).unembedded)
+    if left and not done:
+        raise RefusedError("embedder_down", "there is still no model: `palimpsest doctor` says why")
+    return {"embedded": done, "left": left}
 
 
 def _combined(executor: Executor, request: CombineRequest) -> JsonObject:

@@ -7,15 +7,15 @@ its `Append` makes all of it last, or nothing.
 
 from __future__ import annotations
 
-import base64
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 
-from palimpsest.contracts.commands import Admit, EndSession, Operation
-from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError, UsageError
+from palimpsest.contracts.commands import Admit, Embed, EndSession, Operation
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError
 from palimpsest.contracts.events import (
     AnyEvent,
     Content,
@@ -26,7 +26,7 @@ from palimpsest.contracts.events import (
     Settled,
     Vector,
 )
-from palimpsest.contracts.identity import digest, invalid_id, policy_id
+from palimpsest.contracts.identity import digest, event_id, invalid_id, policy_id
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.decide import decide, execute, refused
@@ -35,7 +35,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
-from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import Prepared, Word, said_before
 from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
@@ -52,6 +52,7 @@ from palimpsest.streams.write.inputs import (
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import execute_whole
 from palimpsest.streams.write.session_end import consolidated
+from palimpsest.streams.write.vectors import Vectors
 from palimpsest.streams.write.windows import PendingTexts, Window
 
 _log = logging.getLogger(__name__)
@@ -60,6 +61,8 @@ Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Append = Callable[[Commit], list[int]]
 """Makes a commit last and returns its events' positions; where it raises, nothing happened."""
 Effect = Callable[[str], None]
+LATE = 64
+"""Texts that are embedded after a newcomer, where the model had been down: about half a second."""
 
 
 def no_effect(_name: str) -> None:
@@ -87,7 +90,7 @@ class Writer:
         self.owners = Owners(log)
         self.policy = policy
         self.pending = Commit()
-        self._embedder = embedder
+        self._vectors = Vectors(embedder)
         self.clock = clock
         self._committed = committed
         self._append = append
@@ -100,8 +103,8 @@ class Writer:
     def open_window(self, inputs: Sequence[Input]) -> Window:
         """Look the inputs up and have the new texts embedded; nothing is decided yet."""
         texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))
-        future = self._embedder().submit(texts) if texts else None
-        return Window(inputs, texts, future)
+        future = self._vectors.submit(texts, self.policy)
+        return Window(inputs, texts if future else (), future)
 
     def close_window(self, window: Window, reply_to: Address | None = None) -> list[Outcome]:
         """Decide on a window's inputs in order, commit them, and return what became of each.
@@ -118,8 +121,7 @@ class Writer:
     def decide(self, window: Window) -> list[Outcome]:
         """Decide on a window's inputs in order; `commit` makes it last."""
         try:
-            embedded = window.embedded().items()
-            vectors = {text: self._vector(embedding) for text, embedding in embedded}
+            vectors = self._vectors.of(window, self.policy)
             self._look_ahead(window.inputs, vectors)
             return [self._decide_input(one, vectors) for one in window.inputs]
         finally:
@@ -196,7 +198,31 @@ class Writer:
         admit = self._admission(one, prepared, ledger, vectors)
         events = self.run(admit)
         self._follow(ledger.owner_id, admit)
+        if admit.content.vector is not None and ledger.unembedded:
+            self.embed_late(ledger)
         return self._outcome(one, events)
+
+    def embed_late(self, ledger: Ledger, *, try_again: bool = False) -> int:
+        """Embed texts of an owner that were stored while the model was down; how many now were.
+
+        At most `LATE` at once, the oldest first. They are not decided on anew. With `try_again` a
+        model that was down a moment ago is asked all the same.
+        """
+        if try_again:
+            self._vectors.try_again()
+        lacking = [*islice(ledger.unembedded.values(), LATE)]
+        found = self._vectors.all(self.policy, [distinct.members[0].text for distinct in lacking])
+        for distinct, vector in zip(lacking, found, strict=bool(found)):
+            first = distinct.members[0]
+            self.run(
+                Embed(
+                    command_id=event_id(first.id, f"embedded:{vector.model}"),
+                    owner_id=ledger.owner_id,
+                    candidate_id=first.id,
+                    vector=vector,
+                )
+            )
+        return len(found)
 
     def _admission(
         self, one: Input, prepared: Prepared, ledger: Ledger, vectors: dict[str, Vector]
@@ -205,8 +231,8 @@ class Writer:
         candidate = prepared.candidate
         known = prepared.candidate_id in ledger.entries
         distinct = ledger.distinct(candidate.namespace, prepared.hash)
-        repeats = distinct is not None and distinct.target is not None
-        vector = None if known or repeats else self._vector_for(candidate.text, vectors)
+        compared = not known and (distinct is None or distinct.target is None)
+        vector = self._vector_for(candidate.text, vectors) if compared else None
         admit = Admit(
             candidate_id=prepared.candidate_id,
             candidate=candidate,
@@ -219,14 +245,18 @@ class Writer:
                 vector=vector,
             ),
             digest=digest(one.row.raw),
+            down=("embedder",) if compared and vector is None else None,
         )
         return admit if vector is None else self._with_neighbours(admit, ledger, vector.dimension)
 
-    def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector:
-        """The window's vector, or one made now: the candidate that had this text was refused."""
-        found = vectors.get(text)
-        if found is None:
-            found = vectors[text] = self.embed(text)
+    def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector | None:
+        """The window's vector, or one made now: the candidate that had this text was refused.
+
+        None where the model is down, and the policy goes on without.
+        """
+        found = vectors.get(text) or self._vectors.now(text, self.policy)
+        if found is not None:
+            vectors[text] = found
         return found
 
     def _with_neighbours(self, admit: Admit, ledger: Ledger, dimension: int) -> Admit:
@@ -311,23 +341,6 @@ class Writer:
         trial.dissolve()
         return [event for event, _ in done]
 
-    def _vector(self, embedding: Embedding) -> Vector:
-        engine = self._embedder().engine
-        if engine.model != self.policy.model:
-            raise UsageError(
-                f"the policy {self.policy.name} has thresholds for {self.policy.model},"
-                f" not for {engine.model}: set a policy for that model in a new store"
-            )
-        return unchecked(
-            Vector,
-            model=engine.model,
-            engine=engine.name,
-            dimension=engine.dimension,
-            data=base64.b64encode(embedding.vector.astype("<f2").tobytes()).decode(),
-            truncated=embedding.truncated,
-            unknown=embedding.unknown,
-        )
-
     # -- commands ------------------------------------------------------------------------------
 
     def run(self, command: Admit | Operation) -> list[AnyEvent]:
@@ -359,8 +372,8 @@ class Writer:
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
 
     def embed(self, text: str) -> Vector:
-        """The vector of a text, at once."""
-        return self._vector(self._embedder().embed_now(text))
+        """The vector of a text, at once; raises what the model fails with."""
+        return self._vectors.required(text, self.policy)
 
     def set_policy(self, policy: Policy, event_id: str, actor: str | None) -> None:
         """Decide by this policy from now on."""

@@ -449,7 +449,8 @@ def state(ledger: Ledger) -> dict[str, object]:
             for name, scope in ledger.scopes.items()
             if scope.rows
         },
-        "seen": (ledger.seen, ledger.last_time),
+        "unembedded": {first: row.hash for first, row in ledger.unembedded.items()},
+        "seen": (ledger.seen, ledger.last_time, ledger.texts),
     }
 
 

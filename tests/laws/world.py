@@ -103,12 +103,14 @@ def by_brute_force(policy: Policy) -> Retrieve:
     """Everyone in the scope, exactly: distinct living candidates, or faces of living memories."""
 
     def retrieve(ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
+        if admit.content.vector is None:
+            return ()
         if policy.search == "memories":
             memories = (m for m in ledger.memories() if m.namespace == admit.candidate.namespace)
             faces = [(m.face.speaker, m.face.text, m.face.vector) for m in memories if m.living]
-            return tuple(_compared(admit, *face) for face in faces)
+            return tuple(_compared(admit, *face) for face in faces if face[2] is not None)
         rows = ledger.scope(admit.candidate.namespace).rows
-        living = ((d.representative, d.vector) for d in rows)
+        living = ((d.representative, d.vector) for d in rows if d.vector is not None)
         return tuple(_compared(admit, e, e.text, vector) for e, vector in living if e is not None)
 
     return retrieve

@@ -1,0 +1,104 @@
+"""The vectors of texts while a writer decides, and what it does where no model is there."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import Vector
+from palimpsest.contracts.model import unchecked
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.embedder import Embedder, Embedding
+from palimpsest.streams.write.windows import Window
+
+_log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 30.0
+"""A model that is down is not asked again before: to look for it may take seconds."""
+
+
+class Vectors:
+    """Embeds texts. Where the model is down, the policy says whether that stops the writer.
+
+    If it says `store`, there are no vectors for a while, and a warning tells so once.
+    """
+
+    def __init__(self, embedder: Callable[[], Embedder]) -> None:
+        self._embedder = embedder
+        self._down_until: float | None = None
+
+    @property
+    def down(self) -> bool:
+        """Whether the model was down a moment ago."""
+        return self._down_until is not None and time.monotonic() < self._down_until
+
+    def try_again(self) -> None:
+        """Ask the model next time, even if it was down a moment ago."""
+        self._down_until = None
+
+    def submit(self, texts: Sequence[str], policy: Policy) -> Future[list[Embedding]] | None:
+        """Have texts embedded on the embedder's thread; None where that cannot be."""
+        if not texts or self.down:
+            return None
+        try:
+            return self._embedder().submit(texts)
+        except Exception as error:  # noqa: BLE001 - whatever a model fails with
+            self._go_on_without(error, policy)
+            return None
+
+    def of(self, window: Window, policy: Policy) -> dict[str, Vector]:
+        """The vectors of a window's texts, once they are there; none where the model was down."""
+        try:
+            embedded = window.embedded()
+        except Exception as error:  # noqa: BLE001 - whatever a model fails with
+            self._go_on_without(error, policy)
+            return {}
+        if embedded:
+            self._down_until = None
+        return {text: self.vector(embedding, policy) for text, embedding in embedded.items()}
+
+    def now(self, text: str, policy: Policy) -> Vector | None:
+        """The vector of one text, on this thread; None where the model is down."""
+        found = self.all(policy, [text])
+        return found[0] if found else None
+
+    def all(self, policy: Policy, texts: Sequence[str]) -> list[Vector]:
+        """The vectors of some texts; none at all where the model is down."""
+        future = self.submit(texts, policy)
+        return list(self.of(Window((), texts, future), policy).values()) if future else []
+
+    def required(self, text: str, policy: Policy) -> Vector:
+        """The vector of a text that is of no use without; raises what the model fails with."""
+        return self.vector(self._embedder().embed_now(text), policy)
+
+    def vector(self, embedding: Embedding, policy: Policy) -> Vector:
+        """An embedding as it is recorded; UsageError for one of another model than the policy's."""
+        engine = self._embedder().engine
+        if engine.model != policy.model:
+            raise UsageError(
+                f"the policy {policy.name} has thresholds for {policy.model},"
+                f" not for {engine.model}: set a policy for that model in a new store"
+            )
+        return unchecked(
+            Vector,
+            model=engine.model,
+            engine=engine.name,
+            dimension=engine.dimension,
+            data=base64.b64encode(embedding.vector.astype("<f2").tobytes()).decode(),
+            truncated=embedding.truncated,
+            unknown=embedding.unknown,
+        )
+
+    def _go_on_without(self, error: Exception, policy: Policy) -> None:
+        """Fail open where the policy says so, else stop."""
+        if policy.embedder_fails == "stop" or isinstance(error, UsageError):
+            raise error
+        if self._down_until is None:
+            _log.warning(
+                "DEDUP_FAIL: the embedder is down, newcomers are stored uncompared: %s", error
+            )
+        self._down_until = time.monotonic() + RETRY_SECONDS

@@ -1,0 +1,185 @@
+"""A writer whose model is down: it stops, or stores texts whose vectors follow."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from palimpsest.contracts.answers import Done, Refused
+from palimpsest.contracts.errors import ModelError, UsageError
+from palimpsest.contracts.events import Decided, Embedded
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import EmbedRequest
+from palimpsest.streams.embedder import Embedding
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write import vectors, writer
+from palimpsest.streams.write.executor import WriterExecutor
+from palimpsest.streams.write.requests import PendingRequest, serve
+from tests.streams.write.runtime import Runtime
+from tests.stub_engine import StubEngine
+
+STORES = load_policy("namespaced")
+STOPS = STORES.model_copy(update={"embedder_fails": "stop"})
+LONG = "on sunday mornings nora rows her narrow green boat past the old mill to buy fresh bread"
+NEAR = LONG.replace("bread", "milk")
+
+
+class Plug(StubEngine):
+    """An engine that is down while it is unplugged."""
+
+    plugged = False
+    asked = 0
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        self.asked += 1
+        if not self.plugged:
+            raise ModelError("unplugged")
+        return super().embed(texts)
+
+
+@pytest.fixture
+def plug(monkeypatch: pytest.MonkeyPatch) -> Plug:
+    """One that is asked again at once."""
+    monkeypatch.setattr(vectors, "RETRY_SECONDS", 0.0)
+    return Plug()
+
+
+def runtime(path: Path, plug: Plug, policy: Policy = STORES) -> Runtime:
+    return Runtime(path / "log.sqlite", engine=plug, policy=policy)
+
+
+def said(*texts: str) -> list[dict[str, str]]:
+    return [{"owner_id": "ann", "text": text} for text in texts]
+
+
+def embed(one: Runtime) -> Done | Refused:
+    request = EmbedRequest(request_id=str(uuid4()), owner_id="ann")
+    [answer] = serve(WriterExecutor(one.writer), [PendingRequest(request)])
+    assert isinstance(answer, Done | Refused)
+    return answer
+
+
+def kinds(one: Runtime) -> list[str]:
+    return [event.type.split(".")[1] for _, event, _ in one.told[1:]]
+
+
+def test_a_policy_stops_unless_it_says_otherwise(tmp_path: Path, plug: Plug) -> None:
+    assert load_policy("standard").embedder_fails == "stop"
+    with runtime(tmp_path, plug, STOPS) as one:
+        with pytest.raises(ModelError, match="unplugged"):
+            one.submit(*said(LONG))
+        assert one.log.head() == 0
+        plug.plugged = True
+        [stored] = one.submit(*said(LONG))
+    assert stored.decision == "stored"
+
+
+def test_what_comes_while_the_model_is_down_is_stored_uncompared(
+    tmp_path: Path, plug: Plug
+) -> None:
+    with runtime(tmp_path, plug) as one:
+        told = one.submit(*said(LONG, NEAR, LONG.upper()))
+        decided = [event for _, event, _ in one.told if isinstance(event, Decided)]
+        assert [each.decision for each in told] == ["stored", "stored", "recent_capture"]
+        assert [event.data.evidence.down for event in decided] == [("embedder",)] * 2 + [None]
+        assert [event.data.content.vector for event in decided] == [None] * 3
+        assert one.log.verifications.owners_unembedded() == {"ann": 2}
+        assert one.log.verifications.count() == 0, "nothing of it is the judge's"
+
+
+def test_vectors_follow_with_the_next_new_text(tmp_path: Path, plug: Plug) -> None:
+    with runtime(tmp_path, plug) as one:
+        first, second = one.submit(*said(LONG, "tea"))
+        plug.plugged = True
+        one.submit(*said("TEA", "milk"))
+        assert kinds(one) == ["decided"] * 4 + ["embedded"] * 2
+        late = [event.subject for _, event, _ in one.told if isinstance(event, Embedded)]
+        assert late == [first.candidate_id, second.candidate_id]
+        assert one.log.verifications.unembedded() == 0
+        [joined] = one.submit(*said(NEAR))
+        assert (joined.decision, joined.joined_to) == ("auto_reject", first.candidate_id)
+
+
+def test_an_exact_repeat_asks_for_no_model(tmp_path: Path, plug: Plug) -> None:
+    with runtime(tmp_path, plug) as one:
+        one.submit(*said(LONG))
+        asked = plug.asked
+        one.submit(*said(LONG.upper()))
+        assert plug.asked == asked
+
+
+def test_a_model_that_is_down_is_left_alone_for_a_while(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The warning comes once, and says no text."""
+    plug = Plug()
+    with runtime(tmp_path, plug) as one, caplog.at_level(logging.WARNING):
+        one.submit(*said(LONG))
+        one.submit(*said(NEAR))
+        assert plug.asked == 1
+        [warning] = [r.getMessage() for r in caplog.records if "embedder" in r.getMessage()]
+        assert "nora" not in warning
+        plug.plugged = True
+        one.submit(*said("tea"))
+        assert one.log.verifications.unembedded() == 3
+        assert embed(one) == Done({"embedded": 3, "left": 0}), "a person need not wait"
+
+
+def test_so_many_follow_at_once(
+    tmp_path: Path, plug: Plug, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "LATE", 2)
+    with runtime(tmp_path, plug) as one:
+        one.submit(*said("one", "two", "three"))
+        plug.plugged = True
+        assert embed(one) == Done({"embedded": 2, "left": 1})
+        assert embed(one) == Done({"embedded": 1, "left": 0})
+        assert embed(one) == Done({"embedded": 0, "left": 0})
+
+
+@pytest.mark.parametrize("policy", [STORES, STOPS], ids=["store", "stop"])
+def test_asking_for_vectors_is_refused_while_the_model_is_down(
+    tmp_path: Path, plug: Plug, policy: Policy
+) -> None:
+    with runtime(tmp_path, plug) as one:
+        one.submit(*said(LONG))
+        one.writer.use_policy(policy)
+        answer = embed(one)
+    assert isinstance(answer, Refused)
+    assert answer.reason == "embedder_down"
+
+
+def test_a_model_of_another_name_is_no_model_that_is_down(tmp_path: Path, plug: Plug) -> None:
+    plug.plugged = True
+    plug.model = "another"
+    with runtime(tmp_path, plug) as one, pytest.raises(UsageError, match="thresholds for"):
+        one.submit(*said(LONG))
+
+
+def test_the_size_of_windows_changes_nothing(tmp_path: Path, plug: Plug) -> None:
+    """Vectors follow after the same newcomer, however many come at once."""
+    logs = []
+    for name, size in (("one", 1), ("five", 5)):
+        plug.plugged = False
+        (tmp_path / name).mkdir()
+        with runtime(tmp_path / name, plug) as each:
+            each.submit(*said(LONG, "tea"))
+            plug.plugged = True
+            rows = said("TEA", NEAR, "milk", LONG.replace("old", "new"), "Tea")
+            for start in range(0, len(rows), size):
+                each.submit(*rows[start : start + size])
+            logs.append(each.lines())
+    assert logs[0] == logs[1]
+
+
+def test_the_table_follows_from_the_log(tmp_path: Path, plug: Plug) -> None:
+    with runtime(tmp_path, plug) as one:
+        one.submit(*said(LONG, "tea"))
+        with one.log.transaction():
+            one.log.execute("DELETE FROM verifications")
+            one.log.find_questions(["ann"])
+        assert one.log.verifications.unembedded() == 2

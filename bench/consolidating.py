@@ -53,6 +53,7 @@ def _texts(count: int) -> list[str]:
 def _run(filled: Path, folder: Path) -> tuple[float, dict[str, float]]:
     shutil.copytree(filled, folder)
     with Palimpsest.open(folder) as store:
+        store.status()
         store.recall(OWNER, "warm")  # the owner is in memory, as after the session itself
         began = time.perf_counter()
         answer = store.end_session(OWNER, SESSION)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
@@ -99,4 +100,15 @@ def session_ended(owner_id: str, session_id: str) -> bytes:
     """What a producer sends when a session ends."""
     data = {"owner_id": owner_id, "session_id": session_id}
     event = {"specversion": "1.0", "type": "palimpsest.session_ended.v1", "source": "test"}
+    return orjson.dumps(event | {"id": fresh(), "data": data})
+
+
+def accessed(owner_id: str, uses: Mapping[str, tuple[int, datetime]]) -> bytes:
+    """What is published of memories that were recalled: how often each, and when last."""
+    told = [
+        {"candidate_id": one, "count": count, "at": at.isoformat()}
+        for one, (count, at) in uses.items()
+    ]
+    data = {"owner_id": owner_id, "candidate_id": next(iter(uses)), "uses": told}
+    event = {"specversion": "1.0", "type": "palimpsest.accessed.v1", "source": "test"}
     return orjson.dumps(event | {"id": fresh(), "data": data})

@@ -1,0 +1,133 @@
+"""The end of a session and what it leads to are one commit: all of it, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from palimpsest.contracts.answers import Done
+from palimpsest.contracts.events import Joined, Ran, SessionEnded
+from palimpsest.contracts.requests import MergeRequest, SessionRequest
+from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.executor import WriterExecutor
+from palimpsest.streams.write.requests import PendingRequest, serve
+from tests.streams.write.runtime import Runtime
+from tests.stub_engine import UNPLUGGED
+
+RULES = load_policy("layered")
+TEXTS = ("arm wheel", "pump crane", "plate belt")
+
+
+class StoppedError(RuntimeError):
+    """What the disk says."""
+
+
+def said(runtime: Runtime) -> None:
+    runtime.submit(
+        *(
+            {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {text}"}
+            for text in TEXTS
+        )
+    )
+
+
+def end() -> PendingRequest:
+    request = SessionRequest(
+        request_id=str(uuid4()), request="end_session", owner_id="ann", session_id="s"
+    )
+    return PendingRequest(request)
+
+
+def kinds(runtime: Runtime) -> Sequence[type[object]]:
+    return [type(one.event) for one in runtime.log.of_owner("ann")][3:]
+
+
+class Disk:
+    """Fails an append when it is told to."""
+
+    full = False
+
+    def __call__(self, effect: str) -> None:
+        if self.full and effect == "log:append":
+            raise StoppedError
+
+
+def test_nothing_of_it_happened_where_the_commit_failed(tmp_path: Path) -> None:
+    disk = Disk()
+    with Runtime(tmp_path / "log.sqlite", policy=RULES, effect=disk) as runtime:
+        said(runtime)
+        asked, disk.full = end(), True
+        with pytest.raises(StoppedError):
+            serve(WriterExecutor(runtime.writer), [asked])
+        assert kinds(runtime) == []
+        assert runtime.ledger_matches_log()
+        disk.full = False
+        [answer] = serve(WriterExecutor(runtime.writer), [asked])
+        assert isinstance(answer, Done)
+        assert answer.result["superseded_count"] == 2
+        assert kinds(runtime) == [SessionEnded, Joined, Joined, Ran]
+        assert runtime.ledger_matches_log()
+
+
+def test_redelivered_it_is_answered_as_it_was_and_nothing_happens(tmp_path: Path) -> None:
+    with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
+        said(runtime)
+        asked = end()
+        answers = [serve(WriterExecutor(runtime.writer), [asked])[0] for _ in range(2)]
+        assert answers[0] == answers[1]
+        assert kinds(runtime) == [SessionEnded, Joined, Joined, Ran]
+
+
+def test_a_policy_that_is_switched_off_consolidates_nothing(tmp_path: Path) -> None:
+    off = RULES.model_copy(update={"enabled": False})
+    with Runtime(tmp_path / "log.sqlite", policy=off) as runtime:
+        said(runtime)
+        [answer] = serve(WriterExecutor(runtime.writer), [end()])
+        assert isinstance(answer, Done)
+        assert answer.result == {"session_id": "s"}
+        assert kinds(runtime) == [SessionEnded]
+
+
+def test_where_two_faces_that_persons_chose_meet_review_decides(tmp_path: Path) -> None:
+    with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
+        said(runtime)
+        others = runtime.submit(
+            *(
+                {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {text}"}
+                for text in ("shaft rotor", "axle frame")
+            )
+        )
+        entries = [*runtime.writer.owners.get("ann").ledger.entries.values()]
+        for older, newer in zip(entries[:2], others, strict=True):
+            chosen = MergeRequest(
+                request_id=str(uuid4()),
+                a=older.id,
+                b=str(newer.candidate_id),
+                face=newer.candidate_id,
+            )
+            serve(WriterExecutor(runtime.writer), [PendingRequest(chosen)])
+        serve(WriterExecutor(runtime.writer), [end()])
+        [memory] = runtime.writer.owners.get("ann").ledger.memories()
+        assert memory.face.chosen
+        assert len(memory.face.contradicts) == 1
+
+
+def test_without_an_embedder_exact_repeats_join_and_the_session_is_consolidated(
+    tmp_path: Path,
+) -> None:
+    """The document's layer 3 "only runs if embedder is available"; words need none at the end."""
+    with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
+        rows = [
+            {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {word}"}
+            for word in (UNPLUGGED, "unheard", "unread")
+        ]
+        told = runtime.submit(*rows, rows[0] | {"id": "again"})
+        assert [one.decision for one in told] == ["stored", "stored", "stored", "hash_exact"]
+        rows_of = runtime.writer.owners.get("ann").ledger.scope("default").rows
+        assert [distinct.vector for distinct in rows_of] == [None] * 3
+        [answer] = serve(WriterExecutor(runtime.writer), [end()])
+        assert isinstance(answer, Done)
+        assert answer.result["superseded_count"] == 2

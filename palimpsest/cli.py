@@ -11,6 +11,7 @@ from palimpsest.collector import rest_collector
 from palimpsest.commands import (
     cluster,
     dead_letters,
+    hook,
     ingestion,
     judge,
     logs,
@@ -46,6 +47,7 @@ app.add_typer(judge.dedupe_app)
 app.add_typer(judge.review_app, name="review")
 app.add_typer(schedule.app)
 app.add_typer(ingestion.session_app, name="session")
+app.add_typer(hook.app, name="hook")
 app.add_typer(logs.app, name="log")
 app.add_typer(policies.app, name="policy")
 app.add_typer(dead_letters.app, name="dead-letters")

@@ -14,6 +14,7 @@ from pydantic_settings import (
 )
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.dedup_settings import DedupSettings
 from palimpsest.scheduling import Schedule
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.judge.settings import JudgeSettings
@@ -36,7 +37,8 @@ class Settings(BaseSettings):
     worker's, `data` is the folder of a worker or a verifier, and `web_port` where a worker or a
     projector has pages. `kafka` is a cluster, each part of it a variable of its own
     (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
-    service is asked; and `schedule`: when batch runs and reviews are due.
+    service is asked; and `schedule`: when batch runs and reviews are due. `dedup` are numbers
+    of the preset `namespaced`, for when it is put in force.
     """
 
     model_config = SettingsConfigDict(
@@ -61,6 +63,7 @@ class Settings(BaseSettings):
     letters_per_minute: Annotated[int, Field(ge=0)] | None = None
     kafka: Connection | None = None
     judge: JudgeSettings = JudgeSettings()
+    dedup: DedupSettings = DedupSettings()
     schedule: Schedule = Schedule()
 
     @classmethod
@@ -81,7 +84,8 @@ class Settings(BaseSettings):
 
     def opening(self) -> dict[str, Any]:
         """What is set of how a store is opened, as keyword arguments."""
-        return self.model_dump(include={"policy", "engine", "model"}, exclude_none=True)
+        said = self.model_dump(include={"engine", "model"}, exclude_none=True)
+        return said if self.policy is None else said | {"policy": self.dedup.load(self.policy)}
 
 
 def read_settings(**said: Any) -> Settings:

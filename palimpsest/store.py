@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from palimpsest import exchange, review_queue, viewing
 from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
 from palimpsest.contracts.answers import Checked, JsonObject
-from palimpsest.contracts.candidate import Name, Text
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Decision
 from palimpsest.contracts.policy import Policy
@@ -41,6 +41,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.deduping import Wanted, dedupe
+from palimpsest.duplicates import DuplicateCheck, duplicate_check
 from palimpsest.embedding import embed_late
 from palimpsest.ingesting import (
     IngestProgress,
@@ -254,6 +255,16 @@ class Palimpsest:
             source=source,
         )
         return cast("Checked", self._gateway.ask(request))
+
+    def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
+        """Whether a candidate would be a duplicate, and of what, in the shape of `namespaced`.
+
+        It is `check` in other words; nothing is written.
+        """
+        answer = self.check(candidate, source=source)
+        owner_id = str(candidate.get("owner_id"))
+        namespace = str(candidate.get("namespace") or DEFAULT_NAMESPACE)
+        return duplicate_check(answer, owner_id, namespace)
 
     def ingest(
         self,

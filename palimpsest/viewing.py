@@ -16,6 +16,7 @@ from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.urn import Urn
+from palimpsest.duplicates import hash_tag
 from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from palimpsest.local_gateway import LocalGateway
@@ -383,6 +384,7 @@ def show_candidate(
         **entry.fields.model_dump(mode="json"),
         "candidate_id": entry.id,
         "urn": str(Urn(entry.fields.owner_id, entry.fields.namespace, entry.id)),
+        "hash_tag": hash_tag(entry.distinct.hash),
         "text": entry.text,
         "memory_id": entry.memory.id,
         "face": entry.memory.face.text,

@@ -160,7 +160,6 @@ def _run_worker(
     """Run the worker of a folder until it is stopped."""
     from palimpsest.streams.cluster.metrics import LETTERS_PER_MINUTE
     from palimpsest.streams.cluster.worker import WorkerSettings, run
-    from palimpsest.streams.policies import load_policy
 
     folder = settings.data or worker_folder(topics.prefix, settings.instance)
     letters = settings.letters_per_minute
@@ -170,7 +169,7 @@ def _run_worker(
                 connection,
                 topics,
                 folder,
-                load_policy(settings.policy or "standard"),
+                settings.dedup.load(settings.policy or "standard"),
                 embedder,
                 instance=settings.instance,
                 web_port=settings.web_port,

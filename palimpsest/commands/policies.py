@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from palimpsest.commands import rendering
-from palimpsest.commands.invocation import Invocation, complete_presets, invocation
+from palimpsest.commands.invocation import DryRun, Invocation, complete_presets, invocation
 
 if TYPE_CHECKING:
     from palimpsest.contracts.policy import Policy
@@ -101,15 +101,29 @@ def check(context: typer.Context, which: Which) -> None:
 
 
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
-def set_policy(context: typer.Context, which: Which) -> None:
-    """Put a policy in force from here on; what was decided stays."""
-    from palimpsest.streams.policies import load_policy
+def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) -> None:
+    """Put a policy in force from here on; what was decided stays.
+
+    For namespaced, PALIMPSEST_DEDUP_... and the table [dedup] of the settings
+    are read now, and recorded with it.
+    """
+    from palimpsest.dedup_settings import PRESET
 
     call = invocation(context)
-    policy = load_policy(which)
-    with call.store(create=True) as store:
-        answer = store.set_policy(policy, actor=call.settings.actor)
-    call.output.answer(answer, lambda: rendering.fields(_summary(policy)))
+    settings = call.settings.dedup
+    policy = settings.load(which)
+    said = settings.said if which == PRESET else {}
+    summary = _summary(policy) | {f"dedup.{name}": value for name, value in said.items()}
+    if dry_run:
+        answer = {
+            "policy": policy.name,
+            "hash": policy.hash,
+            "rules": policy.model_dump(mode="json"),
+        }
+    else:
+        with call.store(create=True) as store:
+            answer = store.set_policy(policy, actor=call.settings.actor)
+    call.output.answer(answer, lambda: rendering.fields(summary))
 
 
 def _summary(policy: Policy) -> dict[str, Any]:

@@ -87,6 +87,10 @@ def check(
     source: Annotated[
         str, typer.Option(metavar="NAME", help="Whence the candidate would come.")
     ] = "check",
+    duplicate: Annotated[
+        bool,
+        typer.Option("--duplicate", help="Say only whether it is one, as `namespaced` does."),
+    ] = False,
 ) -> None:
     """Say what would become of a candidate: the decision, the neighbour and the score.
 
@@ -95,6 +99,10 @@ def check(
     call = invocation(context)
     candidate = {**_values("--field", fields), "owner_id": owner, "text": text}
     with call.store() as store:
+        if duplicate:
+            found = store.check_duplicate(candidate, source=source)
+            call.output.answer(found, lambda: rendering.fields(found))
+            return
         answer = store.check(candidate, source=source)
     call.output.answer(answer, lambda: rendering.checked(answer))
     if answer["result"] == "invalid":

@@ -39,6 +39,7 @@ DESIGNED = (
     " project, verifier,"
     " demo-judge, dedupe, schedule, review run, review next, review same, review different,"
     " extract, prompt extract,"
+    " hook pre-compact,"
     " session id, session end, session compacted"
 ).split(", ")
 

@@ -1,0 +1,94 @@
+"""`hook`: what agents call by themselves. It never stands in an agent's way."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from queue import Empty, Queue
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import get_binary_stream
+
+from palimpsest.commands.invocation import Invocation, invocation
+from palimpsest.contracts.errors import PalimpsestError
+
+if TYPE_CHECKING:
+    from palimpsest.hook import Report
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What agents call by themselves; it never stops them.",
+    epilog="Example: palimpsest hook pre-compact --owner ada",
+)
+
+OWNER = "global"
+TIMEOUT = 10.0
+
+
+@app.command("pre-compact", epilog="Example: palimpsest hook pre-compact --owner ada")
+def pre_compact(
+    context: typer.Context,
+    owner: Annotated[
+        str,
+        typer.Option(
+            metavar="OWNER",
+            envvar="PALIMPSEST_OWNER",
+            help="Whose; else PALIMPSEST_OWNER.",
+        ),
+    ] = OWNER,
+    timeout: Annotated[
+        float, typer.Option(min=0.0, metavar="S", help="Seconds that the agent waits at most.")
+    ] = TIMEOUT,
+) -> None:
+    """Capture memories before an agent's context is compacted; say what was a duplicate.
+
+    Reads a JSON list of objects with content and namespace, and prints the
+    hook's JSON. Whatever fails, that is valid and the exit status 0;
+    the failure is told on standard error.
+    """
+    from palimpsest.hook import FAILED, output
+
+    call, until = invocation(context), time.monotonic() + timeout
+    raw = get_binary_stream("stdin").read()
+    told: Queue[Report | str] = Queue()
+    captures = threading.Thread(target=_capture, args=(call, owner, raw, told), daemon=True)
+    captures.start()
+    try:
+        report = told.get(timeout=timeout)
+    except Empty:
+        report = f"the store did not answer within {timeout:g} s; what it was given may come later"
+    problems = [report] if isinstance(report, str) else report.problems
+    for problem in problems:
+        call.output.problem(f"palimpsest hook: {problem}")
+    typer.echo(output(FAILED if isinstance(report, str) else report.context))
+    captures.join(max(0.0, until - time.monotonic()))
+    if captures.is_alive():
+        _leave()
+
+
+def _capture(call: Invocation, owner: str, raw: bytes, told: Queue[Report | str]) -> None:
+    """Put a report, or what went wrong, without any text."""
+    try:
+        from palimpsest.hook import pre_compact, read
+        from palimpsest.store import Palimpsest
+
+        given, settings = read(raw), call.settings
+        with Palimpsest.open(
+            settings.store, create=False, cluster=settings.kafka, **settings.opening()
+        ) as store:
+            told.put(pre_compact(store.gateway, owner, given, datetime.now(UTC)))
+    except PalimpsestError as error:
+        told.put(str(error))
+    except Exception as error:  # noqa: BLE001 - whatever fails, the agent goes on
+        told.put(f"a bug, or a broken installation: {type(error).__name__}")
+
+
+def _leave() -> None:
+    """End the process although a thread of it still waits for the store."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

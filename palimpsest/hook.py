@@ -1,0 +1,168 @@
+"""The hook before an agent's context is compacted: captures, and what it tells the agent.
+
+The shape and the words are those of designs/namespaced.md. Texts are shown as previews: one line,
+with control characters escaped, and nothing of them is markup.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.events import Decided
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.urn import Urn
+from palimpsest.duplicates import reason_of
+from palimpsest.ingesting import to_inputs
+from palimpsest.local_gateway import LocalGateway
+from palimpsest.output import visible
+from palimpsest.streams.write.inputs import Outcome
+
+EVENT = "PreCompact"
+SOURCE = "hook:pre-compact"
+PREVIEW = 40
+"""Characters of a text that are shown."""
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+!|~\"&])")
+NOTHING_CAPTURED = "No memories were captured before compaction."
+FAILED = "Memories could not be captured before compaction; the hook's errors say why."
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A candidate of the hook's input, and what became of it."""
+
+    content: str
+    namespace: str
+    outcome: Outcome
+
+
+@dataclass(slots=True)
+class Report:
+    """What the hook tells the agent (`context`), and what it tells the person (`problems`)."""
+
+    captured: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def context(self) -> str:
+        """The text for the agent."""
+        parts = [_captured(self.captured)]
+        if self.skipped:
+            duplicates = "duplicate" if len(self.skipped) == 1 else "duplicates"
+            listed = "\n".join(f"- {line}" for line in self.skipped)
+            parts.append(f"Skipped {len(self.skipped)} {duplicates}:\n{listed}")
+        return "\n\n".join(parts)
+
+
+def output(context: str) -> str:
+    """The hook's document, one line of JSON."""
+    document = {"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": context}}
+    return orjson.dumps(document).decode()
+
+
+def read(raw: bytes) -> list[Any]:
+    """The hook's input, a JSON list; UsageError, without quoting it, for anything else."""
+    try:
+        found = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        raise UsageError("the hook reads a JSON list, and this is no JSON") from None
+    if not isinstance(found, list):
+        raise UsageError("the hook reads a JSON list of objects with `content` and `namespace`")
+    return found
+
+
+def pre_compact(
+    gateway: LocalGateway, owner_id: str, given: Sequence[Any], now: datetime
+) -> Report:
+    """Capture what the hook was given, and report on it.
+
+    What has no `content` is left out, and told of by its number; `namespace` may be missing.
+    """
+    report = Report()
+    rows = [_row(owner_id, one) for one in given]
+    for number, row in enumerate(rows, 1):
+        if row is None:
+            report.problems.append(f"candidate {number} has no text as its `content`")
+    wanted = [row for row in rows if row is not None]
+    outcomes = gateway.submit(to_inputs(wanted, SOURCE)) if wanted else []
+    for row, outcome in zip(wanted, outcomes, strict=True):
+        _tell(gateway, owner_id, Said(row["text"], row["namespace"], outcome), now, report)
+    return report
+
+
+def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
+    if not isinstance(one, Mapping) or not isinstance(one.get("content"), str):
+        return None
+    namespace = one.get("namespace") or DEFAULT_NAMESPACE
+    return {"owner_id": owner_id, "text": one["content"], "namespace": namespace}
+
+
+def _tell(gateway: LocalGateway, owner_id: str, said: Said, now: datetime, report: Report) -> None:
+    outcome, shown = said.outcome, preview(said.content)
+    if outcome.result == "invalid":
+        report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")
+        return
+    if outcome.result == "published":
+        report.captured.append(f"**{escaped(said.namespace)}**: {shown}\n   sent to the cluster")
+        return
+    assert outcome.memory_id is not None
+    urn = str(Urn(owner_id, said.namespace, outcome.memory_id))
+    match reason_of(outcome.decision or ""):
+        case None:
+            report.captured.append(f"**{escaped(said.namespace)}**: {shown}\n   URN: {urn}")
+        case "RecentCapture":
+            ago = _ago(now - _captured_at(gateway, outcome, now))
+            report.skipped.append(f'Recent capture: "{shown}" (captured {ago}, {urn})')
+        case "ExactMatch":
+            report.skipped.append(f'Exact match: "{shown}" (matches {urn})')
+        case "SemanticSimilar":
+            percent = _percent(gateway, outcome)
+            report.skipped.append(f'Semantic {percent}: "{shown}" (similar to {urn})')
+
+
+def _captured(lines: Sequence[str]) -> str:
+    if not lines:
+        return NOTHING_CAPTURED
+    memories = "memory" if len(lines) == 1 else "memories"
+    numbered = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+    return f"Auto-captured {len(lines)} {memories} before compaction:\n\n{numbered}"
+
+
+def _captured_at(gateway: LocalGateway, outcome: Outcome, now: datetime) -> datetime:
+    recorded = gateway.log.find(decision_id_of(outcome.joined_to or ""))
+    return recorded.event.time if recorded else now
+
+
+def _percent(gateway: LocalGateway, outcome: Outcome) -> str:
+    recorded = gateway.log.find(outcome.decision_id or "")
+    event = recorded.event if recorded else None
+    join = event.data.join if isinstance(event, Decided) else None
+    return "?" if join is None or join.similarity is None else f"{join.similarity:.0%}"
+
+
+def _ago(waited: timedelta) -> str:
+    minutes = int(waited.total_seconds() // 60)
+    return f"{minutes} min ago" if minutes else "less than a minute ago"
+
+
+# -- texts as they are shown ---------------------------------------------------------------------
+
+
+def preview(text: str) -> str:
+    """The beginning of a text, on one line, with nothing that could be markup."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= PREVIEW else f"{line[:PREVIEW].rstrip()}..."
+    return escaped(cut)
+
+
+def escaped(text: str) -> str:
+    """A text on one line, whose markup and control characters are shown and not obeyed."""
+    return visible(_MARKUP.sub(r"\\\1", " ".join(text.splitlines())))

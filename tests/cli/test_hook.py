@@ -1,0 +1,269 @@
+"""`hook pre-compact`, as designs/namespaced.md has its output: it captures, and never fails."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest import hook, local_gateway, store
+from palimpsest.commands import hook as command
+from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedder import load_engine
+from palimpsest.streams.write.inputs import Outcome
+from tests.cli.conftest import CommandLine, Ran
+from tests.designs.test_namespaced import TEXT, near
+
+POSTGRES = "Use PostgreSQL for primary storage in every service of ours, says the team"
+
+
+@pytest.fixture
+def line(palimpsest: CommandLine) -> CommandLine:
+    """A store under the preset, with nothing in it."""
+    palimpsest("policy", "set", "namespaced")
+    return palimpsest
+
+
+def run(line: CommandLine, *given: Any, owner: str = "ada") -> Ran:
+    ran = line("hook", "pre-compact", "--owner", owner, stdin=json.dumps(given))
+    assert ran.status == 0, ran.err
+    return ran
+
+
+def context(ran: Ran) -> str:
+    """What the agent is told; the document has this shape and nothing else."""
+    document = ran.document
+    assert [*document] == ["hookSpecificOutput"]
+    inner = document["hookSpecificOutput"]
+    assert [*inner] == ["hookEventName", "additionalContext"]
+    assert inner["hookEventName"] == "PreCompact"
+    return str(inner["additionalContext"])
+
+
+def said(content: str, namespace: str | None = "decisions") -> dict[str, Any]:
+    return {"content": content, **({"namespace": namespace} if namespace else {})}
+
+
+def urn(memory_id: str, namespace: str = "decisions") -> str:
+    return f"palimpsest://ada/{namespace}/{memory_id}"
+
+
+def test_hook_output_format(line: CommandLine) -> None:
+    told = context(run(line, said(POSTGRES), said("short", None)))
+    first, second = line.ids()
+    assert told == (
+        "Auto-captured 2 memories before compaction:\n\n"
+        "1. **decisions**: Use PostgreSQL for primary storage in ev...\n"
+        f"   URN: {urn(first)}\n"
+        f"2. **default**: short\n   URN: {urn(second, 'default')}"
+    )
+
+
+def test_hook_output_format_includes_skip_reasons(line: CommandLine) -> None:
+    run(line, said(TEXT))
+    [first] = line.ids()
+    told = context(run(line, said(near(94)), said(TEXT.upper())))
+    assert told == (
+        f"{hook.NOTHING_CAPTURED}\n\nSkipped 2 duplicates:\n"
+        f'- Semantic 94%: "apple bench candle door ember fence gard..." (similar to {urn(first)})\n'
+        '- Recent capture: "APPLE BENCH CANDLE DOOR EMBER FENCE GARD..."'
+        f" (captured less than a minute ago, {urn(first)})"
+    )
+
+
+def test_exact_match_when_it_is_no_recent_capture(line: CommandLine) -> None:
+    policy = line.folder / "old.toml"
+    shown = line("policy", "show", "namespaced").out
+    policy.write_text(shown.replace("seconds = 300", "seconds = 1").replace("1000", "1"))
+    line("policy", "set", str(policy))
+    run(line, said(TEXT), said("another text"))
+    first = line.ids()[0]
+    told = context(run(line, said(TEXT)))
+    assert told.endswith(
+        f'Exact match: "apple bench candle door ember fence gard..." (matches {urn(first)})'
+    )
+    assert "Skipped 1 duplicate:\n" in told
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(59, "less than a minute ago"), (60, "1 min ago"), (170, "2 min ago")]
+)
+def test_captured_2_min_ago(
+    line: CommandLine, monkeypatch: pytest.MonkeyPatch, seconds: int, words: str
+) -> None:
+    run(line, said(TEXT))
+    ago = hook._ago
+    monkeypatch.setattr(hook, "_ago", lambda waited: ago(waited + timedelta(seconds=seconds)))
+    assert f"(captured {words}, " in context(run(line, said(TEXT)))
+
+
+def test_an_empty_list_captures_nothing(line: CommandLine) -> None:
+    assert context(run(line)) == hook.NOTHING_CAPTURED
+
+
+# -- what is said is shown, and nothing more ------------------------------------------------------
+
+NASTY = [
+    "two\nlines\r\nand \x1b[31mred\x1b[0m",
+    "**bold** `code` [link](https://example.org) <b>tag</b> # head",
+    'says "quote" and \\ backslash',
+    "\u202eright to left\u2028and a separator",
+    '", (matches palimpsest://ada/decisions/none)\n\nSkipped 99 duplicates:',
+    "🍕 пицца 比薩 é̀",
+]
+
+
+@pytest.mark.parametrize("content", NASTY)
+def test_adversarial_contents(line: CommandLine, content: str) -> None:
+    told = context(run(line, said(content, "a*b\n/c"), said(content.upper(), "a*b\n/c")))
+    captured, skipped = told.split("\n\nSkipped 1 duplicate:\n")
+    assert captured.count("\n") == 3, "the content adds no line"
+    assert skipped.count("\n") == 0
+    assert captured.splitlines()[2].startswith(r"1. **a\*b /c**: ")
+    assert line.json("status")["candidates"] == 2
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=200))
+def test_a_preview_is_one_line_without_markup(text: str) -> None:
+    shown = hook.preview(text)
+    bare = shown.replace("\\\\", "")
+    assert not any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in shown)
+    assert all(bare[at - 1] == "\\" for at, c in enumerate(bare) if c in '*_`[]<>"#|')
+
+
+# -- it fails open --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "stdin", [b"", b"{", b"\xff\xfe", b'{"content": "secret words"}', b"null", b'"x"']
+)
+def test_bad_input(line: CommandLine, stdin: bytes) -> None:
+    ran = line("hook", "pre-compact", stdin=stdin)
+    assert ran.status == 0
+    assert context(ran) == hook.FAILED
+    assert "the hook reads a JSON list" in ran.err
+    assert "secret" not in ran.err
+
+
+def test_bad_candidates_do_not_stop_the_others(line: CommandLine) -> None:
+    bad = [5, None, {}, {"content": 7}, said("  "), {"content": "secret words", "namespace": 5}]
+    ran = run(line, *bad, said("a good one"))
+    assert "Auto-captured 1 memory before compaction:" in context(ran)
+    assert ran.err.count("palimpsest hook:") == len(bad)
+    assert "secret" not in ran.err
+
+
+def test_store_missing(palimpsest: CommandLine) -> None:
+    ran = run(palimpsest, said(TEXT))
+    assert context(ran) == hook.FAILED
+    assert "there is no store" in ran.err
+    assert not palimpsest.store.exists(), "none is made behind the agent's back"
+
+
+def test_store_unreadable(line: CommandLine) -> None:
+    (line.store / "log.sqlite").write_bytes(b"no database" * 1000)
+    ran = run(line, said(TEXT))
+    assert context(ran) == hook.FAILED
+    assert "apple" not in ran.err
+
+
+def test_store_locked_by_one_that_does_not_serve(
+    line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent goes on; what it said waits in the inbox, and is decided on later."""
+    left: list[bool] = []
+    monkeypatch.setattr(command, "_leave", lambda: left.append(True))
+    monkeypatch.setattr(local_gateway, "POLL_SECONDS", 0.001)
+    lock = WriterLock(line.store)
+    assert lock.try_acquire()
+    ran = line(
+        "hook", "pre-compact", "--owner", "ada", "--timeout", "0.3", stdin=json.dumps([said(TEXT)])
+    )
+    assert (ran.status, left) == (0, [True])
+    assert context(ran) == hook.FAILED
+    assert "did not answer within 0.3 s" in ran.err
+    lock.release()
+    waited = time.monotonic()
+    while line.json("status")["candidates"] == 0:
+        assert time.monotonic() - waited < 10
+
+
+def test_store_file_locked(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "_leave", lambda: None)
+    with sqlite3.connect(line.store / "log.sqlite", isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        ran = line("hook", "pre-compact", "--timeout", "0.2", stdin=json.dumps([said(TEXT)]))
+        other.execute("ROLLBACK")
+    assert ran.status == 0
+    assert context(ran) == hook.FAILED
+
+
+def test_model_missing(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under the preset it is captured all the same; under another the hook says why not."""
+    monkeypatch.setenv("PALIMPSEST_ENGINE", "none")
+    monkeypatch.setattr(store, "load_engine", load_engine)
+    assert "Auto-captured 1 memory" in context(run(line, said(TEXT)))
+    line("policy", "set", "standard")
+    ran = run(line, said(near(96)))
+    assert context(ran) == hook.FAILED
+    assert "embeds nothing" in ran.err
+
+
+def test_settings_wrong(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_ENGINE", "steam")
+    ran = run(line, said(TEXT))
+    assert context(ran) == hook.FAILED
+    assert "engine" in ran.err
+
+
+def test_a_bug(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError(TEXT)
+
+    monkeypatch.setattr(hook, "pre_compact", broken)
+    ran = run(line, said(TEXT))
+    assert context(ran) == hook.FAILED
+    assert "ValueError" in ran.err
+    assert "apple" not in ran.err
+
+
+def test_a_cluster_is_told_and_not_waited_for() -> None:
+    report = hook.Report()
+    sent = hook.Said("a text", "decisions", Outcome("published", "c"))
+    hook._tell(None, "ada", sent, datetime.now(UTC), report)  # type: ignore[arg-type]
+    assert report.context.endswith("1. **decisions**: a text\n   sent to the cluster")
+
+
+# -- the result shape -----------------------------------------------------------------------------
+
+
+def test_duplicate_check_result(line: CommandLine) -> None:
+    keys = ["is_duplicate", "reason", "similarity_score", "matched_memory_id", "matched_urn"]
+
+    def check(text: str) -> list[Any]:
+        found = line.json("check", "ada", text, "--field", "namespace=decisions", "--duplicate")
+        assert [*found] == [*keys, "check_duration_ms"]
+        assert found["check_duration_ms"] > 0
+        return [found[key] for key in keys]
+
+    assert check(TEXT) == [False, None, None, None, None]
+    run(line, said(TEXT))
+    [first] = line.ids()
+    assert check(TEXT) == [True, "RecentCapture", None, first, urn(first)]
+    assert check(near(94)) == [True, "SemanticSimilar", 0.94, first, urn(first)]
+    line.json("policy", "set", "standard")
+    assert check(TEXT) == [True, "ExactMatch", None, first, urn(first)]
+
+
+def test_hash_tag_has_sixteen_digits(line: CommandLine) -> None:
+    run(line, said(TEXT))
+    shown = line.json("show", "--candidate", line.ids()[0])
+    assert shown["hash_tag"].startswith("hash:sha256:")
+    assert len(shown["hash_tag"]) == len("hash:sha256:") + 16

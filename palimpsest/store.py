@@ -595,6 +595,10 @@ class Palimpsest:
         """
         return viewing.status(self._gateway, as_of)
 
+    def metrics(self) -> str:
+        """The figures of duplicates on arrival, in Prometheus' text form, counted from the log."""
+        return viewing.metrics(self._gateway)
+
     def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """A memory with every member, its join and its evidence; any member's id will do.
 

@@ -21,6 +21,7 @@ from palimpsest.explaining import explained
 from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
+from palimpsest.projections.dedup_metrics import dedup_metrics
 from palimpsest.projections.recall import Query, Recalled, Weighing, recall_as_of
 from palimpsest.projections.recall import recall as recall_now
 from palimpsest.projections.recall_words import recall_by_words
@@ -29,6 +30,7 @@ from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.skips import named_namespaces
 from palimpsest.streams.core.worth import worth
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
 from palimpsest.streams.write.owners import fold_owner
@@ -158,6 +160,12 @@ def owners_of_session(gateway: LocalGateway, session_id: str) -> list[str]:
     gateway.refresh()
     text = "SELECT DISTINCT owner_id FROM candidates WHERE session_id = ? ORDER BY 1"
     return [row["owner_id"] for row in query(gateway.projections, text, [session_id])]
+
+
+def metrics(gateway: LocalGateway) -> str:
+    """The figures of duplicates on arrival, as Prometheus reads them."""
+    gateway.refresh()
+    return dedup_metrics(gateway.projections, named_namespaces(gateway.policy_in_force()))
 
 
 def sql_file(gateway: LocalGateway) -> Path:

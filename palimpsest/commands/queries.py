@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
+from rich.text import Text
 
 from palimpsest.commands import rendering
 from palimpsest.commands.invocation import (
@@ -27,6 +29,30 @@ Since = Annotated[
     datetime | None,
     typer.Option(parser=moment, metavar="TIME", help="Decided at this time (ISO 8601) or later."),
 ]
+
+
+@app.command(epilog="Example: palimpsest metrics --to palimpsest.prom")
+def metrics(
+    context: typer.Context,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write it there, whole or not at all; else print it."),
+    ] = None,
+) -> None:
+    """Tell the figures of duplicates on arrival in Prometheus' text form.
+
+    They are counted from the log; a worker has them on its page, too.
+    """
+    call = invocation(context)
+    with call.store() as store:
+        text = store.metrics()
+    if to is None:
+        call.output.answer({"text": text}, lambda: Text(text.rstrip()))
+        return
+    beside = to.with_name(f"{to.name}.new")
+    beside.write_text(text)
+    beside.replace(to)
+    call.output.answer({"file": str(to)}, lambda: rendering.shown(str(to)))
 
 
 @app.command(epilog="Example: palimpsest --json status")

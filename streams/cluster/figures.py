@@ -25,19 +25,27 @@ Name = Literal[
     "palimpsest_embedder_queue",
     "palimpsest_progress_timestamp_seconds",
     "palimpsest_followed",
+    "palimpsest_dedup_checks",
+    "palimpsest_dedup_skipped",
+    "palimpsest_dedup_check_duration_ms",
+    "palimpsest_dedup_similarity_score",
 ]
 SECONDS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: its name (counters get `_total`), what it says, and what to do about it."""
+    """A figure: its name (counters get `_total`), what it says, and what to do about it.
+
+    `buckets` are those of a histogram, upper ends.
+    """
 
     name: Name
     kind: Kind
     says: str
     advice: str
     labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = SECONDS
 
 
 class Board:
@@ -59,7 +67,7 @@ class Board:
             case "gauge":
                 self._gauges[figure.name] = Gauge(*words, registry=self.registry)
             case "histogram":
-                made = Histogram(*words, registry=self.registry, buckets=SECONDS)
+                made = Histogram(*words, registry=self.registry, buckets=figure.buckets)
                 self._histograms[figure.name] = made
 
     def count(self, name: Name, more: float = 1.0, *labels: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Literal
@@ -24,19 +24,22 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.cluster.figures import Board, Figure
 from palimpsest.streams.cluster.publishing import Publish
 from palimpsest.streams.cluster.records import Outgoing, rejected_for
+from palimpsest.streams.core.skips import OTHER, SCORES, label_of, skipped_for
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.embedder.contract import Engine
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import InputOffset
+from palimpsest.streams.write.writer import CheckType
 
 Stage = Literal["catch_up", "read", "embed", "decide", "publish"]
 LETTERS_PER_MINUTE = 100
 MOST_NAMESPACES = 100
 """Namespaces that are told apart: producers choose them, and each costs series for ever."""
-OTHER = "other"
 MINUTE = 60.0
 
+
+MILLISECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
 
 FIGURES = (
     Figure(
@@ -138,6 +141,41 @@ FIGURES = (
     ),
 )
 
+DEDUP_FIGURES = (
+    Figure(
+        "palimpsest_dedup_checks",
+        "counter",
+        "New candidates that were compared on arrival, by result: `duplicate` or `unique`.",
+        "Watch the share of `duplicate` after a threshold changed. Namespaces that the policy does"
+        " not name are `other`.",
+        ("namespace", "result"),
+    ),
+    Figure(
+        "palimpsest_dedup_skipped",
+        "counter",
+        "Duplicates on arrival, by reason: `exact`, `semantic` or `recent`.",
+        "Many `recent` ones: a producer says the same again and again.",
+        ("namespace", "reason"),
+    ),
+    Figure(
+        "palimpsest_dedup_check_duration_ms",
+        "histogram",
+        "Milliseconds of a check, embedding apart: `exact` (`recent` is a part of it), `semantic`,"
+        " or `total`, all that becomes of one candidate.",
+        "Long `semantic`: a scope is large.",
+        ("check_type",),
+        MILLISECONDS,
+    ),
+    Figure(
+        "palimpsest_dedup_similarity_score",
+        "histogram",
+        "The scores of `semantic` duplicates.",
+        "Many just above a threshold: review them before you lower it.",
+        ("namespace",),
+        SCORES,
+    ),
+)
+
 
 class Flood:
     """Whether more than `most` things came within the last minute by a clock in seconds."""
@@ -160,7 +198,7 @@ class Metrics(Board):
     """The figures of one worker; dead letters above a number a minute are a flood."""
 
     def __init__(self, letters_per_minute: int = LETTERS_PER_MINUTE) -> None:
-        super().__init__(FIGURES)
+        super().__init__((*FIGURES, *DEDUP_FIGURES))
         self.flood = Flood(letters_per_minute)
         self._namespaces: set[str] = set()
         self.steps = 0
@@ -171,12 +209,18 @@ class Metrics(Board):
         self.steps += 1
         self.set("palimpsest_progress_timestamp_seconds", time.time())
 
-    def decided(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
-        """Count events that the brokers have, with their positions and what each changed."""
+    def decided(
+        self, done: Sequence[tuple[int, AnyEvent, Touched]], named: Container[str] = ()
+    ) -> None:
+        """Count events that the brokers have, with their positions and what each changed.
+
+        `named` are the namespaces that the policy names.
+        """
         for _, event, touched in done:
             match event:
                 case Decided():
                     self.count("palimpsest_candidates")
+                    self._checked(event, named)
                     self._decision(event.data.decision, touched)
                 case Settled():
                     self._decision(event.data.decision, touched)
@@ -203,6 +247,20 @@ class Metrics(Board):
 
     def _decision(self, decision: str, touched: Touched) -> None:
         self.count("palimpsest_decisions", 1.0, decision, self._namespace(touched))
+
+    def _checked(self, event: Decided, named: Container[str]) -> None:
+        reason, join = skipped_for(event.data.decision), event.data.join
+        namespace = label_of(event.data.candidate.namespace, named)
+        result = "duplicate" if reason else "unique"
+        self.count("palimpsest_dedup_checks", 1.0, namespace, result)
+        if reason is not None:
+            self.count("palimpsest_dedup_skipped", 1.0, namespace, reason)
+        if reason == "semantic" and join is not None and join.similarity is not None:
+            self.observe("palimpsest_dedup_similarity_score", join.similarity, namespace)
+
+    def checked(self, check: CheckType, milliseconds: float) -> None:
+        """A check took so long."""
+        self.observe("palimpsest_dedup_check_duration_ms", milliseconds, check)
 
     def _namespace(self, touched: Touched) -> str:
         """That of whatever was changed: owners apart, an event is of one namespace."""

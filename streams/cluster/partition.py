@@ -33,6 +33,8 @@ from palimpsest.streams.cluster.replica import Followed, PartitionReplica
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.questions import compose_question, settle_question
+from palimpsest.streams.core.skips import named_namespaces
+from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow
 from palimpsest.streams.log.log import Lines
@@ -85,13 +87,18 @@ class PartitionWriter:
         self._decisions = decisions
         self.in_doubt = False
         # A worker has no projections, which would be told too: those who follow the topic have.
-        self.writer = Writer(log, self._append, wanted, embedder, clock, metrics.decided, effect)
         self._metrics = metrics
+        self.writer = Writer(
+            log, self._append, wanted, embedder, clock, self._decided, effect, metrics.checked
+        )
         self.ending = False
         self.partition = decisions.partition
         self._topics = topics
         self._inputs = inputs
         self._clock = clock
+
+    def _decided(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
+        self._metrics.decided(done, named_namespaces(self.writer.policy))
 
     def is_mine(self, owner_id: str) -> bool:
         """Whether the owner belongs to this partition."""

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
+from time import perf_counter
+from typing import Literal
 
 from palimpsest.contracts.commands import Admit, Embed, EndSession, Operation
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError
@@ -65,8 +67,21 @@ LATE = 64
 """Texts that are embedded after a newcomer, where the model had been down: about half a second."""
 
 
+CheckType = Literal["exact", "semantic", "total"]
+Checked = Callable[[CheckType, float], None]
+"""Told how many milliseconds a check took, embedding apart."""
+
+
 def no_effect(_name: str) -> None:
     """Called before each effect; tests stop the process there."""
+
+
+def not_told(_check: CheckType, _milliseconds: float) -> None:
+    """Nobody wants to know how long checks take."""
+
+
+def _since(begun: float) -> float:
+    return (perf_counter() - begun) * 1000.0
 
 
 class Writer:
@@ -85,7 +100,9 @@ class Writer:
         clock: Callable[[], datetime],
         committed: Committed,
         effect: Effect = no_effect,
+        checked: Checked = not_told,
     ) -> None:
+        self._checked = checked
         self.log = log
         self.owners = Owners(log)
         self.policy = policy
@@ -188,6 +205,7 @@ class Writer:
         return Outcome("heard")
 
     def _admit(self, one: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
+        begun = perf_counter()
         candidate = prepared.candidate
         ledger = self.owners.get(candidate.owner_id).ledger
         known = ledger.entries.get(prepared.candidate_id)
@@ -198,6 +216,7 @@ class Writer:
         admit = self._admission(one, prepared, ledger, vectors)
         events = self.run(admit)
         self._follow(ledger.owner_id, admit)
+        self._checked("total", _since(begun))
         if admit.content.vector is not None and ledger.unembedded:
             self.embed_late(ledger)
         return self._outcome(one, events)
@@ -229,9 +248,11 @@ class Writer:
     ) -> Admit:
         """The command that admits a candidate, with its vector and its neighbours if it is new."""
         candidate = prepared.candidate
+        begun = perf_counter()
         known = prepared.candidate_id in ledger.entries
         distinct = ledger.distinct(candidate.namespace, prepared.hash)
         compared = not known and (distinct is None or distinct.target is None)
+        self._checked("exact", _since(begun))
         vector = self._vector_for(candidate.text, vectors) if compared else None
         admit = Admit(
             candidate_id=prepared.candidate_id,
@@ -247,7 +268,12 @@ class Writer:
             digest=digest(one.row.raw),
             down=("embedder",) if compared and vector is None else None,
         )
-        return admit if vector is None else self._with_neighbours(admit, ledger, vector.dimension)
+        if vector is None:
+            return admit
+        begun = perf_counter()
+        admit = self._with_neighbours(admit, ledger, vector.dimension)
+        self._checked("semantic", _since(begun))
+        return admit
 
     def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector | None:
         """The window's vector, or one made now: the candidate that had this text was refused.

@@ -267,3 +267,13 @@ def test_hash_tag_has_sixteen_digits(line: CommandLine) -> None:
     shown = line.json("show", "--candidate", line.ids()[0])
     assert shown["hash_tag"].startswith("hash:sha256:")
     assert len(shown["hash_tag"]) == len("hash:sha256:") + 16
+
+
+def test_metrics_are_printed_or_written_whole(line: CommandLine) -> None:
+    run(line, said(TEXT), said(TEXT))
+    counted = 'palimpsest_dedup_skipped_total{namespace="decisions",reason="recent"} 1'
+    assert counted in line("metrics").out.splitlines()
+    file = line.folder / "palimpsest.prom"
+    assert line.json("metrics", "--to", str(file)) == {"file": str(file)}
+    assert counted in file.read_text().splitlines()
+    assert [*line.folder.glob("*.new")] == []

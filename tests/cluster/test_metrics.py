@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.streams.cluster import metrics as metrics_module
 from palimpsest.streams.cluster.figures import Figure, Name
-from palimpsest.streams.cluster.metrics import FIGURES, CountedEmbedder, Metrics
+from palimpsest.streams.cluster.metrics import DEDUP_FIGURES, FIGURES, CountedEmbedder, Metrics
 from palimpsest.streams.cluster.pages import FOLLOWED
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
@@ -23,13 +23,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="u
 
 
 def test_the_lists_have_every_name_once() -> None:
-    for figures in (FIGURES, FOLLOWED):
+    for figures in (FIGURES, DEDUP_FIGURES, FOLLOWED):
         names = [figure.name for figure in figures]
         assert len(names) == len(set(names))
-    assert {figure.name for figure in (*FIGURES, *FOLLOWED)} == {*get_args(Name)}
+    assert {figure.name for figure in (*FIGURES, *DEDUP_FIGURES, *FOLLOWED)} == {*get_args(Name)}
 
 
-@pytest.mark.parametrize("figure", [*FIGURES, *FOLLOWED], ids=lambda figure: figure.name)
+@pytest.mark.parametrize(
+    "figure", [*FIGURES, *DEDUP_FIGURES, *FOLLOWED], ids=lambda figure: figure.name
+)
 def test_each_figure_is_told_with_its_advice(figure: Figure) -> None:
     lines = [line for line in PAGE.splitlines() if line.startswith(f"| `{figure.name}")]
     assert any(f"| {figure.says} | {figure.advice} |" in line for line in lines)

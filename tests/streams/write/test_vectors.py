@@ -183,3 +183,17 @@ def test_the_table_follows_from_the_log(tmp_path: Path, plug: Plug) -> None:
             one.log.execute("DELETE FROM verifications")
             one.log.find_questions(["ann"])
         assert one.log.verifications.unembedded() == 2
+
+
+def test_how_long_checks_take_is_told(tmp_path: Path, plug: Plug) -> None:
+    """An exact repeat is not searched for, nor is anything without a model."""
+    told: list[str] = []
+    plug.plugged = True
+    with runtime(tmp_path, plug) as one:
+        one.writer._checked = lambda check, _milliseconds: told.append(check)
+        one.submit(*said(LONG))
+        assert told == ["exact", "semantic", "total"]
+        one.submit(*said(LONG.upper()))
+        plug.plugged = False
+        one.submit(*said("tea"))
+    assert told[3:] == ["exact", "total"] * 2

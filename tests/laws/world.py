@@ -17,7 +17,7 @@ from uuid import uuid5
 import numpy as np
 
 from palimpsest.contracts.candidate import Candidate
-from palimpsest.contracts.commands import Admit, Operation
+from palimpsest.contracts.commands import Admit, EndSession, Operation
 from palimpsest.contracts.events import AnyEvent, Content, Vector
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import NAMESPACE, candidate_id, digest
@@ -29,6 +29,7 @@ from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import cosine
+from palimpsest.streams.write.session_end import consolidated
 
 POINTS = 12
 WIDTH = 16
@@ -156,10 +157,13 @@ class World:
         return str(uuid5(NAMESPACE, f"{self.ledger.owner_id}:{len(self.log)}:{self._given_out}"))
 
     def run(self, command: Command, seconds: int = 1) -> list[AnyEvent]:
-        """Carry a command out after some seconds."""
+        """Carry a command out after some seconds; the end of a session with its joins."""
         self.advance(seconds)
         events = [event for event, _ in execute(self.ready(command), *self.at_present())]
         self.log += events
+        if isinstance(command, EndSession) and events:
+            for join in consolidated(command, *self.at_present()):
+                events += self.run(join, 0)
         return events
 
     def advance(self, seconds: int) -> None:

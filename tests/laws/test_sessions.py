@@ -1,0 +1,181 @@
+"""The laws hold under a policy that consolidates a session's memories when it ends."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.contracts.events import Joined, Ran
+from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core import combine
+from palimpsest.streams.dedupe import consolidate
+from palimpsest.streams.write import session_end
+from tests.laws import checks
+from tests.laws.histories import (
+    AGAINS,
+    ON_CANDIDATES,
+    ON_JOINS,
+    PAIRS,
+    SAYS,
+    TAKE_BACKS,
+    WHOLES,
+    Act,
+    Kind,
+    OnCandidate,
+    Say,
+    among,
+    tell,
+)
+from tests.laws.test_breaks import search
+from tests.laws.test_consequences import layered
+
+IN_SESSION = Kind(Say, point=range(12), session=("s",))
+ENDS = Kind(OnCandidate, word=("end",), which=(0,))
+OTHERS = (PAIRS, ON_JOINS, ON_CANDIDATES, WHOLES, TAKE_BACKS, AGAINS)
+stories = st.lists(among(*[IN_SESSION] * 6, SAYS, *[ENDS] * 2, *OTHERS), min_size=8, max_size=24)
+policies = st.sampled_from([layered(0.6, 1.0), layered(0.75, 0.9375), layered(1.0, 1.0)])
+numbers = st.integers(0, 15)
+chances = st.randoms(use_true_random=False)
+
+
+@given(policies, stories)
+def test_l1_unmerging_restores_what_was_before(policy: Policy, story: list[Act]) -> None:
+    checks.l1_unmerge_restores(policy, story)
+
+
+@given(policies, stories)
+def test_l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
+    checks.l3_twice_is_once(policy, story)
+
+
+@given(policies, stories)
+def test_l4_nothing_outside_its_memory(policy: Policy, story: list[Act]) -> None:
+    checks.l4_nothing_outside(policy, story)
+
+
+@given(policies, stories)
+def test_l5_memories_partition_the_candidates(policy: Policy, story: list[Act]) -> None:
+    checks.l5_partition(policy, story)
+
+
+@given(policies, stories)
+def test_l6_one_memory_per_text(policy: Policy, story: list[Act]) -> None:
+    checks.l6_one_memory_per_text(policy, story)
+
+
+@given(policies, stories, chances)
+def test_l7_the_fold_is_the_live_ledger(
+    policy: Policy, story: list[Act], chance: random.Random
+) -> None:
+    checks.l7_fold_is_live(policy, story, chance)
+
+
+@given(policies, stories, numbers)
+def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
+    checks.l8_redo_restores(policy, story, which)
+
+
+@given(policies, stories)
+def test_l9_separations_bind(policy: Policy, story: list[Act]) -> None:
+    checks.l9_separations_bind(policy, story)
+
+
+@given(policies, stories)
+def test_l10_no_way_back(policy: Policy, story: list[Act]) -> None:
+    checks.l10_no_way_back(policy, story)
+
+
+@given(policies, stories)
+def test_l12_as_of_answers_never_change(policy: Policy, story: list[Act]) -> None:
+    checks.l12_as_of(policy, story)
+
+
+@given(policies, stories)
+def test_l13_replay_and_unmerge_ask_no_model(policy: Policy, story: list[Act]) -> None:
+    checks.l13_no_model(policy, story)
+
+
+def clusters_are_cliques(policy: Policy, story: list[Act]) -> None:
+    """Every two of a cluster are alike by more than the threshold, and a memory is in one."""
+    ledger = tell(policy, story).world.ledger
+    rule = policy.consolidate
+    assert rule is not None
+    planned = consolidate.plan(ledger, policy, rule, "s")
+    seen: Counter[str] = Counter()
+    for cluster in planned.clusters:
+        everyone = {cluster.speaker.id, *(entry.id for entry in cluster.others)}
+        seen.update(everyone)
+        assert len(cluster.scores) == len(everyone) * (len(everyone) - 1) // 2
+        assert min(cluster.scores.values()) > rule.above
+    assert set(seen.values()) <= {1}
+
+
+@given(policies, stories)
+def test_all_pairs_of_a_cluster_are_alike_and_a_memory_is_in_one(
+    policy: Policy, story: list[Act]
+) -> None:
+    clusters_are_cliques(policy, story)
+
+
+@given(policies, stories)
+def test_a_run_counts_its_joins(policy: Policy, story: list[Act]) -> None:
+    log = tell(policy, story).world.log
+    joins = Counter(e.data.cause for e in log if isinstance(e, Joined) and e.data.cause)
+    made = {event_id(cause, "0"): count for cause, count in joins.items()}
+    runs = [e for e in log if isinstance(e, Ran) and e.data.session_id == "s"]
+    counted = {run.id: run.data.figures.get("superseded_count", 0) for run in runs}
+    assert {run: count for run, count in counted.items() if count} == made
+
+
+def test_the_histories_consolidate() -> None:
+    """What is drawn has runs that join, and joins that are taken back and brought back."""
+    seen: Counter[str] = Counter()
+
+    def count(policy: Policy, story: list[Act]) -> None:
+        log = tell(policy, story).world.log
+        made = {e.id for e in log if isinstance(e, Joined) and e.data.cause}
+        seen["joins"] += bool(made)
+        seen["reversed"] += any(
+            getattr(e.data, "decision_id", None) in made for e in log if not isinstance(e, Joined)
+        )
+
+    search(count, policies, stories)
+    assert seen["joins"] > 200
+    assert seen["reversed"] > 30
+
+
+# -- the laws can fail -----------------------------------------------------------------------------
+
+
+def it_joins_what_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (combine, consolidate, session_end):
+        monkeypatch.setattr(module, "hindrance_of", lambda *_: None)
+
+
+def every_pair_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Single linkage: who is near the first is in."""
+    monkeypatch.setattr(consolidate, "all", lambda _pairs: True, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("broken", "law"),
+    [
+        (it_joins_what_is_apart, checks.l9_separations_bind),
+        (every_pair_is_alike, clusters_are_cliques),
+    ],
+    ids=lambda one: one.__name__,
+)
+def test_a_break_is_found(
+    broken: Callable[[pytest.MonkeyPatch], None],
+    law: Callable[[Policy, list[Act]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken(monkeypatch)
+    with pytest.raises((AssertionError, KeyError)):
+        search(law, policies, stories)

@@ -15,7 +15,9 @@ import pytest
 from infra.broker import free_port
 from palimpsest import Palimpsest, kafka_gateway, store
 from palimpsest.contracts.answers import Answer, Done, Refused
+from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
+from palimpsest.contracts.events import Ran, SessionEnded
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.requests import (
@@ -45,7 +47,7 @@ from palimpsest.kafka_gateway import KafkaGateway, events_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster import client
-from palimpsest.streams.cluster.client import Addressed
+from palimpsest.streams.cluster.client import Addressed, as_record
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.log.log import Log
@@ -184,6 +186,50 @@ def test_a_reinstatement_is_shown_with_the_consequences_that_it_took_back() -> N
     each = ("the join", "another", "a consequence")
     wanted = [event_id(event_id(request.request_id, one), "0") for one in each]
     assert events_of(request, answer) == wanted
+
+
+GRIPS = [
+    {"owner_id": "ada", "session_id": "s", "text": f"grip force cup table winch {other}"}
+    for other in ("arm wheel", "pump crane", "plate belt")
+]
+"""Each two share five of nine words."""
+
+
+def test_the_end_of_a_session_is_shown_with_all_that_it_led_to(
+    opened: Palimpsest, ask: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_gateway, "FOLLOWING_SECONDS", 10.0)
+    opened.set_policy(load_policy("layered"))
+    opened.submit(GRIPS)
+    answer = ask(SessionRequest, request="end_session", owner_id="ada", session_id="s")
+    assert answer["superseded_count"] == 2
+    [(request, _)] = ask.workers.asked
+    shown = [opened.gateway.log.find(one) for one in events_of(request, answer)]
+    assert [type(one.event) for one in shown if one is not None] == [SessionEnded, Ran]
+
+
+def test_what_was_recalled_is_published_beside_the_candidates(
+    opened: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.set_policy(load_policy("layered"))
+    [grip, *_] = opened.submit(GRIPS[:1])
+    published: list[Input] = []
+
+    class Publishing(Workers):
+        def publish(self, inputs: Sequence[Input]) -> int:
+            published.extend(inputs)
+            return len(inputs)
+
+    with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
+        monkeypatch.setattr(following.gateway, "_line", lambda: Publishing(opened.gateway))
+        assert [len(following.recall("ada", "grip")) for _ in range(2)] == [1, 1]
+        assert published == [], "the answer does not wait for it"
+    [said] = published
+    assert isinstance(said.meaning, Access)
+    assert said.meaning.uses is not None
+    assert [(use.candidate_id, use.count) for use in said.meaning.uses] == [(grip.candidate_id, 2)]
+    key, value = as_record(said)
+    assert (key, value) == (b"ada", said.row.raw)
 
 
 def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> None:

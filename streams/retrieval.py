@@ -216,7 +216,7 @@ class ScopeIndex:
         """The session's rows over its threshold; unless there are many near, they are in `near`."""
         check = self._reach.session
         if check is not None and check.nearest is not None:
-            return self._of_session(check, admit, near[: check.nearest])
+            return self._of_session(check, admit, near)
         all_near = len(near) < self._reach.cosine_top
         if check is None or (all_near and not near):
             return []

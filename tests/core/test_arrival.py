@@ -184,6 +184,23 @@ def test_the_session_check_sees_the_own_session_alone() -> None:
     history.when(say("d", "Milk", {"a": 0.9})).then("d stored")
 
 
+@pytest.mark.parametrize(("nearest", "decision"), [(1, "stored"), (2, "session_reject a")])
+def test_the_session_check_sees_the_nearest_of_the_scope(nearest: int, decision: str) -> None:
+    check = SessionCheck(check="session", threshold=0.85, nearest=nearest, guard=False)
+    history = given(
+        say("a", "Tea", session_id="s"), say("b", "Chai", session_id="t"), policy=policy(check)
+    )
+    history.when(say("c", "Mate", {"a": 0.85, "b": 0.99}, session_id="s")).then(f"c {decision}")
+
+
+@pytest.mark.parametrize(("jaccard", "decision"), [(0.85, "stored"), (0.8501, "token_reject a")])
+def test_an_exclusive_threshold_must_be_exceeded(jaccard: float, decision: str) -> None:
+    tokens = policy(TOKENS.model_copy(update={"exclusive": True}))
+    given(say("a", "Tea"), policy=tokens).when(say("b", "T", words={"a": jaccard})).then(
+        f"b {decision}"
+    )
+
+
 def test_the_session_check_sees_its_last_texts_alone() -> None:
     texts = [say(name, f"Text {name}", session_id="s") for name in "abc"]
     history = given(*texts, policy=session_policy(2))

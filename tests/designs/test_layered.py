@@ -256,6 +256,17 @@ def test_similar_facts_are_capped(owner: Owner) -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_similar_facts_by_cosine_are_of_the_top_3(owner: Owner) -> None:
+    """All five are near enough by cosine, and none by its words."""
+    texts = [words(4, *(f"w{n}x{i}" for i in range(3))) for n in range(5)]
+    newcomer = words(5, *"pump crane plate belt chain".split())
+    assert min(cosine(newcomer, text) for text in texts) > 0.4
+    assert max(alike(newcomer, text) for text in texts) < 0.4
+    owner.say(*texts)
+    owner.say(newcomer)
+    assert len(similar(owner)) == 3
+
+
 # -- session-scoped cosine dedup -----------------------------------------------------------------
 
 

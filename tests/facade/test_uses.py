@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest
+from palimpsest import Palimpsest, local_gateway
 from palimpsest.contracts.events import Accessed
 from palimpsest.contracts.policy import Decay, Policy, Recall
 from palimpsest.projections import recall as recalling
@@ -100,12 +100,16 @@ def test_the_least_confidence_is_asked_for_under_any_policy(memories: Palimpsest
 
 
 def test_a_large_owner_is_weighed_too(
-    faded: Palimpsest, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    faded: Palimpsest, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
     say(faded, "green tea", confidence=0.9)
     clock.now += 110 * DAY
-    assert faces(faded) == []
+    with opened(tmp_path, clock) as reader:
+        reader.wait_for(faded.position)
+        assert faces(reader, min_confidence=0.0) == ["green tea"]
+        assert faces(faded) == faces(reader) == []
 
 
 def test_as_of_a_time_it_is_as_confident_as_it_was_then(faded: Palimpsest, clock: Clock) -> None:

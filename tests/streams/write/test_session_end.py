@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.contracts.answers import Done
-from palimpsest.contracts.events import Joined, Ran, SessionEnded
+from palimpsest.contracts.events import Decided, Joined, Ran, SessionEnded
 from palimpsest.contracts.requests import MergeRequest, SessionRequest
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.executor import WriterExecutor
@@ -79,6 +79,11 @@ def test_redelivered_it_is_answered_as_it_was_and_nothing_happens(tmp_path: Path
         answers = [serve(WriterExecutor(runtime.writer), [asked])[0] for _ in range(2)]
         assert answers[0] == answers[1]
         assert kinds(runtime) == [SessionEnded, Joined, Joined, Ran]
+        words = "shaft rotor", "axle frame"
+        more = [f"boat oar anchor mast deck {other}" for other in (*words, "hull keel")]
+        runtime.submit(*({"owner_id": "ann", "session_id": "s", "text": text} for text in more))
+        assert serve(WriterExecutor(runtime.writer), [asked])[0] == answers[0]
+        assert kinds(runtime)[-1] is Decided, "what was said since waits for an end of its own"
 
 
 def test_a_policy_that_is_switched_off_consolidates_nothing(tmp_path: Path) -> None:
@@ -91,28 +96,31 @@ def test_a_policy_that_is_switched_off_consolidates_nothing(tmp_path: Path) -> N
         assert kinds(runtime) == [SessionEnded]
 
 
-def test_where_two_faces_that_persons_chose_meet_review_decides(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("chosen", "contradicts"), [(1, 0), (2, 1)])
+def test_a_face_that_a_person_chose_speaks_and_where_two_meet_review_decides(
+    tmp_path: Path, chosen: int, contradicts: int
+) -> None:
     with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
         said(runtime)
-        others = runtime.submit(
-            *(
-                {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {text}"}
-                for text in ("shaft rotor", "axle frame")
-            )
-        )
+        rows = [
+            {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {text}"}
+            for text in ("shaft rotor", "axle frame")
+        ]
+        others = runtime.submit(*(row | {"confidence": 0.5} for row in rows))
         entries = [*runtime.writer.owners.get("ann").ledger.entries.values()]
-        for older, newer in zip(entries[:2], others, strict=True):
-            chosen = MergeRequest(
+        for older, newer in zip(entries[:chosen], others[:chosen], strict=True):
+            merge = MergeRequest(
                 request_id=str(uuid4()),
                 a=older.id,
                 b=str(newer.candidate_id),
                 face=newer.candidate_id,
             )
-            serve(WriterExecutor(runtime.writer), [PendingRequest(chosen)])
+            serve(WriterExecutor(runtime.writer), [PendingRequest(merge)])
         serve(WriterExecutor(runtime.writer), [end()])
         [memory] = runtime.writer.owners.get("ann").ledger.memories()
         assert memory.face.chosen
-        assert len(memory.face.contradicts) == 1
+        assert memory.face.text == rows[0]["text"]
+        assert len(memory.face.contradicts) == contradicts
 
 
 def test_without_an_embedder_exact_repeats_join_and_the_session_is_consolidated(

@@ -104,9 +104,9 @@ def test_a_face_that_a_person_chose_speaks_and_where_two_meet_review_decides(
         said(runtime)
         rows = [
             {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {text}"}
-            for text in ("shaft rotor", "axle frame")
+            for text in ("shaft rotor", "axle frame", "hull keel")
         ]
-        others = runtime.submit(*(row | {"confidence": 0.5} for row in rows))
+        others = runtime.submit(*rows[:2], rows[2] | {"confidence": 0.94})
         entries = [*runtime.writer.owners.get("ann").ledger.entries.values()]
         for older, newer in zip(entries[:chosen], others[:chosen], strict=True):
             merge = MergeRequest(

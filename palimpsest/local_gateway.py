@@ -30,6 +30,7 @@ from palimpsest.projections.analysts import views_file
 from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lance import read_state
 from palimpsest.projections.live import LiveProjections
+from palimpsest.projections.mentioned import MentionIndexes
 from palimpsest.projections.recall import Recollections
 from palimpsest.projections.segments import reached
 from palimpsest.projections.verify import verify
@@ -110,6 +111,7 @@ class LocalGateway:
         self._calls = 0
         self._releasing = Lock()
         self.recollections = Recollections()
+        self.mention_indexes = MentionIndexes()
 
     def close(self) -> None:
         """Make visible what was written, end the threads and let the files go."""

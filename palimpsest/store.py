@@ -43,6 +43,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DuplicateCheck, duplicate_check
 from palimpsest.embedding import embed_late
+from palimpsest.finding import By, Plan, find
 from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
@@ -587,6 +588,22 @@ class Palimpsest:
         if as_of is None:
             self._uses.note(owner_id, [memory["memory_id"] for memory in found])
         return found
+
+    def find(
+        self,
+        owner_id: Name,
+        query: Words,
+        *,
+        by: Sequence[By] = ("words", "meaning"),
+        k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
+        namespace: Name | None = None,
+    ) -> Plan:
+        """Which memories are meant: all that mention the query, then the `k` nearest by meaning.
+
+        Words match whole, in canonical form: `ABC-123` is `abc123` and not `ABC1234`. Each hit says
+        why it is there; the plan has a token that stands for these memories as they are now.
+        """
+        return find(self._gateway, owner_id, query, by=by, k=k, namespace=namespace)
 
     def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """Counts, the log's position, how far each projection lags behind it, and it `behind`.

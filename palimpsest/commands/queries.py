@@ -1,10 +1,11 @@
-"""Queries: `status`, `recall`, `check`, `show`, `decisions`, `sql`."""
+"""Queries: `status`, `recall`, `find`, `check`, `show`, `decisions`, `sql`."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from enum import Enum
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.text import Text
@@ -19,6 +20,9 @@ from palimpsest.commands.invocation import (
 )
 from palimpsest.commands.shell import FAILED
 from palimpsest.output import plain
+
+if TYPE_CHECKING:
+    from palimpsest.finding import By
 
 app = typer.Typer()
 
@@ -95,6 +99,42 @@ def recall(
         )
         call.warn_if_behind(store)
     call.output.answer(found, lambda: rendering.recalled(found))
+
+
+class Way(Enum):
+    """The values of `--by`."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+
+
+WAYS: dict[Way, By] = {Way.WORDS: "words", Way.MEANING: "meaning"}
+
+
+@app.command(epilog="Example: palimpsest find ada dog --by words")
+def find(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="Whose memories.")],
+    query: Annotated[str, typer.Argument(help="A name, an identifier, or any words.")],
+    by: Annotated[
+        list[Way] | None,
+        typer.Option(help="By whole words, or by meaning; repeatable, else by both."),
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many by meaning.")] = 5,
+    namespace: Annotated[str | None, typer.Option(metavar="N", help="In this one alone.")] = None,
+) -> None:
+    """Find the memories that are meant: all that mention the query, then the nearest by meaning.
+
+    Words match whole, in canonical form: ABC-123 is abc123 and not
+    ABC1234. The exit status is 1 if nothing is found.
+    """
+    call = invocation(context)
+    with call.store() as store:
+        ways = [WAYS[way] for way in by or Way]
+        plan = store.find(owner, query, by=ways, k=k, namespace=namespace)
+    call.output.answer(plan, lambda: rendering.plan(plan))
+    if not plan["hits"]:
+        raise typer.Exit(FAILED)
 
 
 @app.command(epilog='Example: palimpsest check ada "Ada has got a big dog."')

@@ -135,6 +135,21 @@ def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     return Group(*lines)
 
 
+def plan(found: Mapping[str, Any]) -> RenderableType:
+    """The memories that may be meant, each with why."""
+    if not found["hits"]:
+        return shown("nothing found", "dim")
+    lines: list[RenderableType] = []
+    for hit in found["hits"]:
+        why = f"{hit['score']:.3f}" if hit["why"] == "cosine" else hit["why"]
+        lines.append(Text.assemble(f"{why:<7}", shown(hit["face"], "bold")))
+        if hit["why"] == "alias":
+            lines.append(shown(f"       by: {hit['text']}"))
+        wordings = _many(len(hit["members"]), "candidate")
+        lines.append(shown(f"       {hit['memory_id']}  {wordings}", "dim"))
+    return Group(*lines, shown(f"token {found['token']}", "dim"))
+
+
 def decision_lines(row: Mapping[str, Any]) -> RenderableType:
     """One decision, in lines that no terminal breaks."""
     similarity = row.get("similarity")

@@ -1,0 +1,113 @@
+"""Memories that mention a name or an identifier, by any of their wordings."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.mentions import canonical, mentions, words_of
+
+MOST_KEPT = 64
+"""Owners whose texts are kept in canonical form."""
+_NO_DIGITS = re.compile(r"\D")
+
+Why = Literal["word", "alias"]
+
+
+class Mentioned(NamedTuple):
+    """A memory, whether its face mentions the query or another wording (`alias`), and that text.
+
+    `candidate_id` has the text; None where it is a composed one.
+    """
+
+    memory: Memory
+    why: Why
+    text: str
+    candidate_id: str | None
+
+
+class MentionIndex:
+    """The texts of a ledger in canonical form; it reads on from where it stopped."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._texts: dict[str, list[tuple[str, str]]] = {}
+
+    def find(self, query: str, namespace: str | None = None) -> list[Mentioned]:
+        """The living memories that mention a query: those whose face does first, by arrival."""
+        found: dict[str, Mentioned] = {}
+        for memory in self._composed():
+            text = memory.face.text
+            if namespace in (None, memory.namespace) and mentions(query, text):
+                found[memory.id] = Mentioned(memory, "word", text, None)
+        for entry in self._entries(query, namespace):
+            memory = entry.memory
+            if memory.id not in found:
+                found[memory.id] = _mentioned(memory, entry, query)
+        return sorted(
+            found.values(), key=lambda one: (one.why == "alias", one.memory.members[0].place)
+        )
+
+    def _composed(self) -> Iterator[Memory]:
+        """The living memories that show a composed text."""
+        for edge in dict.fromkeys(self.ledger.composed_by.values()):
+            memory = edge.newer.memory
+            if memory.living and memory.face.composition is not None:
+                yield memory
+
+    def _entries(self, query: str, namespace: str | None) -> Iterator[Entry]:
+        letters, digits = _needles(query)
+        if not (letters or digits):
+            return
+        for scope in self.ledger.scopes.values():
+            if namespace not in (None, scope.namespace):
+                continue
+            texts = self._texts.setdefault(scope.namespace, [])
+            for row in scope.rows[len(texts) :]:
+                plain = canonical(row.members[0].text)
+                texts.append((plain, _NO_DIGITS.sub("", plain)))
+            for row, (plain, numbers) in zip(scope.rows, texts, strict=True):
+                if all(one in plain for one in letters) and all(one in numbers for one in digits):
+                    entry = row.representative
+                    if entry is not None and mentions(query, entry.text):
+                        yield entry
+
+
+def _needles(query: str) -> tuple[list[str], list[str]]:
+    """What a text that mentions the query has in it: letters, and digits without what parts them.
+
+    Of an address or a link, only what no canonical form changes.
+    """
+    parts = words_of(query).parts
+    digits = [_NO_DIGITS.sub("", part) for part in parts if part[-1:].isdigit()]
+    letters = [part.partition("@")[2] or part for part in parts if not part[-1:].isdigit()]
+    return letters, [one for one in digits if one]
+
+
+def _mentioned(memory: Memory, entry: Entry, query: str) -> Mentioned:
+    face = memory.face
+    if face.speaker is entry and face.composition is None:
+        return Mentioned(memory, "word", entry.text, entry.id)
+    if face.composition is None and mentions(query, face.text):
+        return Mentioned(memory, "word", face.text, face.speaker.id)
+    return Mentioned(memory, "alias", entry.text, entry.id)
+
+
+class MentionIndexes:
+    """Those of the owners that were asked about last."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, MentionIndex] = OrderedDict()
+
+    def of(self, ledger: Ledger) -> MentionIndex:
+        """That of a ledger."""
+        found = self._kept.pop(ledger.owner_id, None)
+        if found is None or found.ledger is not ledger:
+            found = MentionIndex(ledger)
+        self._kept[ledger.owner_id] = found
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return found

@@ -1,0 +1,75 @@
+"""`find`: every memory that mentions the query, by any wording, and nothing that only looks so."""
+
+from __future__ import annotations
+
+import pytest
+
+from palimpsest import Palimpsest, UsageError
+from palimpsest.contracts.requests import Selection
+
+
+def said(store: Palimpsest, *texts: str, owner: str = "ada", **fields: str) -> list[str]:
+    rows = [{"owner_id": owner, "text": text, **fields} for text in texts]
+    return [str(one.candidate_id) for one in store.submit(rows)]
+
+
+def found(store: Palimpsest, query: str, **how: object) -> list[tuple[str, str]]:
+    plan = store.find("ada", query, by=["words"], **how)  # type: ignore[arg-type]
+    return [(hit["why"], hit["face"]) for hit in plan["hits"]]
+
+
+def test_words_match_whole_and_of_this_owner_alone(memories: Palimpsest) -> None:
+    said(memories, "Order ABC-123 is late", "Order ABC1234 came", "tea at five")
+    said(memories, "Order ABC123 is mine", owner="bob")
+    assert found(memories, "abc123") == [("word", "Order ABC-123 is late")]
+    assert found(memories, "order")[0][0] == "word"
+    assert len(found(memories, "order")) == 2
+    assert found(memories, "...") == []
+
+
+def test_another_wording_of_a_memory_is_an_alias(memories: Palimpsest) -> None:
+    a, b = said(memories, "the red boat Mistral", "her ship at the pier")
+    memories.merge(a, b, face=b)
+    assert found(memories, "mistral") == [("alias", "her ship at the pier")]
+    [hit] = memories.find("ada", "mistral", by=["words"])["hits"]
+    assert (hit["text"], hit["candidate_id"]) == ("the red boat Mistral", a)
+    assert sorted(hit["members"]) == sorted([a, b])
+
+
+def test_what_is_retracted_is_not_found_and_what_comes_later_is(memories: Palimpsest) -> None:
+    [a] = said(memories, "call +1-555-123-4567 about the boat")
+    query = "(+1) 555 123 4567"
+    assert len(found(memories, query)) == 1
+    memories.retract(Selection(candidate_id=a))
+    assert found(memories, query) == []
+    said(memories, "her number: +15551234567", namespace="phones")
+    assert found(memories, query) == [("word", "her number: +15551234567")]
+    assert found(memories, query, namespace="phones") != []
+    assert found(memories, query, namespace="default") == []
+
+
+def test_meaning_proposes_after_what_mentions(memories: Palimpsest) -> None:
+    said(memories, "two cats sleep near the stove", "two dogs sleep near the stove", "tea at five")
+    plan = memories.find("ada", "dogs sleep", k=1)
+    assert [hit["why"] for hit in plan["hits"]] == ["word", "cosine"]
+    assert "score" in plan["hits"][1]
+    assert [h["why"] for h in memories.find("ada", "tea", by=["meaning"], k=1)["hits"]] == [
+        "cosine"
+    ]
+
+
+def test_the_token_stands_for_the_memories_and_not_for_the_log(memories: Palimpsest) -> None:
+    a, b = said(memories, "the red boat Mistral", "her ship at the pier")
+    first = memories.find("ada", "mistral", by=["words"])
+    said(memories, "tea at five")
+    again = memories.find("ada", "mistral", by=["words"])
+    assert again["token"] == first["token"]
+    assert again["position"] > first["position"]
+    memories.merge(a, b)
+    assert memories.find("ada", "mistral", by=["words"])["token"] != first["token"]
+
+
+def test_of_nobody_nothing_is_found(memories: Palimpsest) -> None:
+    assert memories.find("nobody", "dog")["hits"] == []
+    with pytest.raises(UsageError, match="by"):
+        memories.find("ada", "dog", by=["magic"])  # type: ignore[list-item]

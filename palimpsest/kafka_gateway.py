@@ -170,10 +170,10 @@ class KafkaGateway(LocalGateway):
         line.publish([Input(row, meaning)])
         return Outcome("published")
 
-    def leave_uses(self, gathered: Mapping[str, bytes]) -> None:
-        """Publish gathered uses, each owner's as the event that says so."""
-        rows = [RawRow(said, owner_id) for owner_id, said in gathered.items()]
-        self._line().publish([Input(row, understand(row)) for row in rows])
+    def leave_uses(self, owner_id: str, said: bytes) -> None:
+        """Publish an owner's gathered uses, as the event that says so."""
+        row = RawRow(said, owner_id)
+        self._line().publish([Input(row, understand(row))])
 
     def serve_left(self) -> None:
         """The workers record what was published."""

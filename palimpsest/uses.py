@@ -68,12 +68,10 @@ class Uses:
         self._leave()
 
     def _leave(self) -> None:
-        used = {
-            owner_id: _said(owner_id, uses) for owner_id, uses in self._gathered.items() if uses
-        }
-        if used:
-            self._gateway.leave_uses(used)
-        self._gathered.clear()
+        """Each owner's is left once: where that fails, the rest stays gathered."""
+        for owner_id, uses in [*self._gathered.items()]:
+            self._gateway.leave_uses(owner_id, _said(owner_id, uses))
+            del self._gathered[owner_id]
 
 
 def _said(owner_id: str, uses: dict[str, Use]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, local_gateway
+from palimpsest import Palimpsest, local_gateway, uses
+from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Accessed
 from palimpsest.contracts.policy import Decay, Policy, Recall
 from palimpsest.projections import recall as recalling
@@ -157,6 +159,40 @@ def test_what_is_recalled_is_recorded_once_a_minute(faded: Palimpsest, clock: Cl
     assert len(recorded(faded)) == 2, "whoever writes next records it"
     assert faded.show(tea)["accesses"] == 3
     assert faded.show(tea)["last_accessed"] == (clock.now - timedelta(seconds=1)).isoformat()
+
+
+def test_it_is_recorded_by_itself_while_nobody_calls(
+    faded: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uses, "APART_SECONDS", 0.01)
+    say(faded, "green tea")
+    faded.recall("ann", "tea")
+    for _ in range(1_000):
+        with faded.turn.lock:
+            if recorded(faded):
+                break
+        time.sleep(0.01)
+    assert len(recorded(faded)) == 1
+
+
+def test_a_store_that_cannot_be_written_to_says_so_and_goes_on(
+    faded: Palimpsest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    say(faded, "green tea")
+    faded.recall("ann", "tea")
+
+    def full(_owner_id: str, _said: bytes) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(faded.gateway, "leave_uses", full)
+        faded._uses.record()
+    assert "the disk is full" in caplog.text
+    assert faces(faded) == ["green tea"]
+    faded._uses.record()
+    [event] = recorded(faded)
+    assert event.data.uses is not None
+    assert event.data.uses[0].count == 2, "nothing is lost"
 
 
 def test_what_is_recalled_stays_fresh(faded: Palimpsest, clock: Clock) -> None:

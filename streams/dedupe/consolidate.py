@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import groupby
 from typing import Final
 
 from palimpsest.contracts.events import Figures
@@ -16,9 +16,9 @@ from palimpsest.contracts.policy import Consolidate, Policy, Tokenizer
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.worth import recorded_worth, uses
+from palimpsest.streams.dedupe.alike import Alike
 from palimpsest.streams.dedupe.run import spoke_at
 from palimpsest.streams.guard import tokens
-from palimpsest.streams.search import TokenIndex
 from palimpsest.streams.search.content import content_tokens
 
 CHECK: Final = "consolidate"
@@ -27,20 +27,23 @@ TOKENS: Final[dict[Tokenizer, Callable[[str], frozenset[str]]]] = {
     "words": tokens,
     "content": content_tokens,
 }
-Pairs = dict[tuple[int, int], float]
-"""Jaccard scores over the threshold, by the numbers of two memories, the earlier first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Memories that become one: who speaks, the others by arrival, and every pair's score.
+    """Memories that become one: who speaks, and the others by arrival with the score of each.
 
-    All are candidates that speak for their memory; `scores` are by the ids of two of them.
+    All are candidates that speak for their memory. `total` is the sum of every pair's score.
     """
 
     speaker: Entry
-    others: tuple[Entry, ...]
-    scores: dict[frozenset[str], float]
+    others: tuple[tuple[Entry, float], ...]
+    total: float
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are among them."""
+        return len(self.others) * (len(self.others) + 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +73,13 @@ def figures(planned: Plan, superseded: int) -> Figures:
 
     `avg_similarity` is the mean Jaccard of all pairs within clusters.
     """
-    scores = [score for cluster in planned.clusters for score in cluster.scores.values()]
+    pairs = sum(cluster.pairs for cluster in planned.clusters)
+    total = sum(cluster.total for cluster in planned.clusters)
     return {
         "merged_groups": len(planned.clusters),
         "superseded_count": superseded,
         "compression_ratio": round(superseded / planned.eligible, 4) if planned.eligible else 0.0,
-        "avg_similarity": round(sum(scores) / len(scores), 4) if scores else 0.0,
+        "avg_similarity": round(total / pairs, 4) if pairs else 0.0,
     }
 
 
@@ -101,61 +105,43 @@ def _clusters(
 
     for _, some in groupby(sorted(memories, key=category), key=category):
         group = list(some)  # in the order of their first members: the sort is stable
-        pairs = _pairs(group, rule.above, rule.tokenizer)
-        for numbers in _greedy(ledger, group, pairs):
-            yield _cluster(policy, group, numbers, pairs)
+        alike = Alike([TOKENS[rule.tokenizer](one.face.text) for one in group], rule.above)
+        _part(ledger, group, alike)
+        for numbers in alike.clusters():
+            yield _cluster(policy, group, numbers, alike)
 
 
-def _pairs(memories: list[Memory], above: float, tokenizer: Tokenizer) -> Pairs:
-    index, found = TokenIndex(), Pairs()
-    sets = [TOKENS[tokenizer](memory.face.text) for memory in memories]
-    for number, words in enumerate(sets):
-        for hit in index.above(words, above, limit=len(sets)):
-            if hit.score > above:
-                found[hit.row, number] = hit.score
-        index.append(words)
-    return found
+def _part(ledger: Ledger, memories: list[Memory], alike: Alike) -> None:
+    """Keep apart what something stands between, such as a separation, whatever the two share."""
+    for number, memory in enumerate(memories):
+        if not _nothing_stands_between(ledger, memory):
+            for other in alike.pairs_of(number):
+                pair = sorted((_speaker(memory), _speaker(memories[other])), key=_place)
+                if hindrance_of(ledger, *pair) is not None:
+                    alike.part(number, other)
 
 
-def _greedy(ledger: Ledger, memories: list[Memory], pairs: Pairs) -> Iterator[list[int]]:
-    """From the earliest on: each takes in all later ones that are alike every one it has by then.
-
-    A memory is in one cluster. Two that something stands between, such as a separation, are not
-    alike, whatever they share.
-    """
-    alike: dict[int, list[int]] = {}
-    near: set[tuple[int, int]] = set()
-    for a, b in sorted(pairs):
-        older, newer = sorted((_speaker(memories[a]), _speaker(memories[b])), key=_place)
-        if hindrance_of(ledger, older, newer) is None:
-            alike.setdefault(a, []).append(b)
-            near.add((a, b))
-    taken: set[int] = set()
-    for first in range(len(memories)):
-        cluster = [first]
-        for other in alike.get(first, ()) if first not in taken else ():
-            if other not in taken and all((one, other) in near for one in cluster):
-                cluster.append(other)
-        if len(cluster) > 1:
-            taken.update(cluster)
-            yield cluster
-
-
-def _cluster(policy: Policy, memories: list[Memory], numbers: list[int], pairs: Pairs) -> Cluster:
+def _cluster(policy: Policy, memories: list[Memory], numbers: list[int], alike: Alike) -> Cluster:
     """The most confident speaks, then the most used, then the newest; before all, a person's."""
 
-    def rank(memory: Memory) -> tuple[bool, float, int, object]:
+    def rank(number: int) -> tuple[bool, float, int, object]:
+        memory = memories[number]
         confidence = recorded_worth(memory, "confidence", policy) or 0.0
         return memory.face.chosen, confidence, uses(memory), spoke_at(_speaker(memory))
 
-    best = max((memories[number] for number in numbers), key=rank)
-    speakers = {number: _speaker(memories[number]) for number in numbers}
-    scores = {
-        frozenset({speakers[a].id, speakers[b].id}): pairs[a, b]
-        for a, b in combinations(numbers, 2)
-    }
-    others = (entry for entry in speakers.values() if entry.memory is not best)
-    return Cluster(_speaker(best), tuple(others), scores)
+    best = max(numbers, key=rank)
+    others = [(_speaker(memories[n]), alike.score(n, best)) for n in numbers if n != best]
+    return Cluster(_speaker(memories[best]), tuple(others), alike.total(numbers))
+
+
+def _nothing_stands_between(ledger: Ledger, memory: Memory) -> bool:
+    """Whether nobody ever said anything of its members, and none of them has a question open.
+
+    Then nothing has to be looked up: a thousand of these have half a million pairs.
+    """
+    return not any(
+        entry.pending or entry.apart or entry.id in ledger.statements for entry in memory.members
+    )
 
 
 def _speaker(memory: Memory) -> Entry:

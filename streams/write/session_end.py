@@ -11,7 +11,7 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.dedupe.consolidate import CHECK, Cluster, figures, plan
+from palimpsest.streams.dedupe.consolidate import CHECK, figures, plan
 
 
 def run_of(end: EndSession) -> str:
@@ -32,11 +32,12 @@ def consolidated(
     planned, run = plan(ledger, policy, rule, end.session_id), run_of(end)
     superseded = 0
     for cluster in planned.clusters:
-        for other in cluster.others:
+        for other, score in cluster.others:
             older, newer = sorted((cluster.speaker, other), key=lambda entry: entry.place)
             if hindrance_of(ledger, older, newer) is None:
                 superseded += 1
-                yield _join(end, policy, run, cluster, older, newer)
+                takes = newer is cluster.speaker
+                yield _join(end, policy, run, (older, newer), score, takes=takes)
     yield RecordRun(
         command_id=run,
         owner_id=end.owner_id,
@@ -50,12 +51,17 @@ def consolidated(
 
 
 def _join(
-    end: EndSession, policy: Policy, run: str, cluster: Cluster, older: Entry, newer: Entry
+    end: EndSession,
+    policy: Policy,
+    run: str,
+    pair: tuple[Entry, Entry],
+    score: float,
+    *,
+    takes: bool,
 ) -> Combine:
-    """The representative speaks, whether it came first or last."""
-    score = cluster.scores[frozenset({older.id, newer.id})]
+    """The representative speaks, whether it came first or last (`takes`)."""
+    older, newer = pair
     seen = Neighbour(candidate_id=older.id, jaccard=score)
-    takes = cluster.speaker is newer
     return Combine(
         command_id=event_id(run, f"{older.id}:{newer.id}"),
         owner_id=end.owner_id,

@@ -5,16 +5,20 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from palimpsest.contracts.events import Joined, Ran
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import combine
-from palimpsest.streams.dedupe import consolidate
+from palimpsest.streams.dedupe import alike, consolidate
+from palimpsest.streams.search.content import content_tokens, jaccard
 from palimpsest.streams.write import session_end
 from tests.laws import checks
 from tests.laws.histories import (
@@ -109,10 +113,12 @@ def clusters_are_cliques(policy: Policy, story: list[Act]) -> None:
     planned = consolidate.plan(ledger, policy, rule, "s")
     seen: Counter[str] = Counter()
     for cluster in planned.clusters:
-        everyone = {cluster.speaker.id, *(entry.id for entry in cluster.others)}
-        seen.update(everyone)
-        assert len(cluster.scores) == len(everyone) * (len(everyone) - 1) // 2
-        assert min(cluster.scores.values()) > rule.above
+        everyone = [cluster.speaker, *(entry for entry, _ in cluster.others)]
+        seen.update(entry.id for entry in everyone)
+        texts = [content_tokens(entry.memory.face.text) for entry in everyone]
+        scores = [round(jaccard(a, b), 4) for a, b in combinations(texts, 2)]
+        assert min(scores) > rule.above
+        assert (len(scores), round(sum(scores), 4)) == (cluster.pairs, round(cluster.total, 4))
     assert set(seen.values()) <= {1}
 
 
@@ -160,7 +166,13 @@ def it_joins_what_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def every_pair_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Single linkage: who is near the first is in."""
-    monkeypatch.setattr(consolidate, "all", lambda _pairs: True, raising=False)
+    like = alike.Alike._like
+
+    def broken(self: alike.Alike, number: int) -> NDArray[np.bool_]:
+        first: int = self.__dict__.setdefault("first", number)
+        return like(self, first)
+
+    monkeypatch.setattr(alike.Alike, "_like", broken)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""Which of many token sets are alike, pair by pair, and the clusters that are alike throughout."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.intp]
+STEPS: Final = 10_000
+"""Scores are whole ten-thousandths here: rounded to four decimals before they are compared."""
+
+
+class Alike:
+    """Pairs of sets whose Jaccard, rounded to four decimals, is `above` a threshold.
+
+    Sets go by their number. For each token the sets that have it are added up, so a thousand sets
+    that are all alike take as long as their tokens, and not as half a million pairs of Python's.
+    """
+
+    def __init__(self, sets: Sequence[frozenset[str]], above: float) -> None:
+        postings: defaultdict[str, list[int]] = defaultdict(list)
+        for number, tokens in enumerate(sets):
+            for token in tokens:
+                postings[token].append(number)
+        self._having = {token: np.array(numbers) for token, numbers in postings.items()}
+        self._sizes = np.array([len(tokens) for tokens in sets], dtype=np.int64)
+        self._apart: defaultdict[int, list[int]] = defaultdict(list)
+        found = [self._compared(number, tokens) for number, tokens in enumerate(sets)]
+        over = [np.flatnonzero(scores > above * STEPS) for scores in found]
+        self._near: list[Numbers] = [near[near != n] for n, near in enumerate(over)]
+        self._scores = [scores[near] for scores, near in zip(found, self._near, strict=True)]
+
+    def _compared(self, number: int, tokens: frozenset[str]) -> NDArray[np.int64]:
+        """The scores of one set with all."""
+        shared = np.zeros(len(self._sizes), dtype=np.int64)
+        for token in tokens:
+            shared[self._having[token]] += 1
+        union = np.maximum(self._sizes + self._sizes[number] - shared, 1)
+        scores: NDArray[np.int64] = np.rint(shared / union * STEPS).astype(np.int64)
+        return scores
+
+    def pairs_of(self, number: int) -> Iterator[int]:
+        """Those that are alike one."""
+        return map(int, self._near[number])
+
+    def part(self, a: int, b: int) -> None:
+        """Have two be in no cluster together."""
+        self._apart[a].append(b)
+        self._apart[b].append(a)
+
+    def score(self, a: int, b: int) -> float:
+        """The Jaccard of two that are alike."""
+        place = np.searchsorted(self._near[a], b)
+        return int(self._scores[a][place]) / STEPS
+
+    def total(self, cluster: Sequence[int]) -> float:
+        """The scores of all pairs within a cluster, added up."""
+        inside = np.zeros(len(self._sizes), dtype=np.bool_)
+        inside[list(cluster)] = True
+        each = (self._scores[n][inside[self._near[n]]].sum() for n in cluster)
+        return int(sum(each)) / 2 / STEPS
+
+    def clusters(self) -> Iterator[list[int]]:
+        """From the first on: each takes in all later ones that are alike every one it has by then.
+
+        None is in two of them.
+        """
+        free = np.ones(len(self._sizes), dtype=np.bool_)
+        for first in range(len(free)):
+            if not free[first]:
+                continue
+            cluster, like_all = [first], self._like(first) & free
+            while (later := np.flatnonzero(like_all[cluster[-1] + 1 :])).size:
+                cluster.append(cluster[-1] + 1 + int(later[0]))
+                like_all &= self._like(cluster[-1])
+            if len(cluster) > 1:
+                free[cluster] = False
+                yield cluster
+
+    def _like(self, number: int) -> NDArray[np.bool_]:
+        """Who may be in a cluster with it."""
+        like = np.zeros(len(self._sizes), dtype=np.bool_)
+        like[self._near[number]] = True
+        like[self._apart.get(number, [])] = False
+        return like

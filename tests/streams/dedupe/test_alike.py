@@ -1,0 +1,54 @@
+"""Clusters in which every two sets are alike, against plain loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.streams.dedupe.alike import Alike
+from palimpsest.streams.search.content import jaccard
+
+WORDS = [f"word{number}" for number in range(7)]
+sets = st.lists(st.frozensets(st.sampled_from(WORDS), max_size=6), max_size=14)
+floors = st.sampled_from([0.0, 0.25, 0.3333, 0.5, 0.6, 0.75, 1.0])
+
+
+def greedy(
+    some: list[frozenset[str]], above: float, apart: set[frozenset[int]]
+) -> Iterator[list[int]]:
+    """As the document writes it, with one cluster for each."""
+    taken: set[int] = set()
+    for first in range(len(some)):
+        cluster = [first]
+        for other in range(first + 1, len(some)):
+            if {first, other} & taken:
+                continue
+            near = (round(jaccard(some[other], some[one]), 4) > above for one in cluster)
+            if all(near) and not any(frozenset({one, other}) in apart for one in cluster):
+                cluster.append(other)
+        if len(cluster) > 1:
+            taken.update(cluster)
+            yield cluster
+
+
+@given(sets, floors, st.sets(st.frozensets(st.integers(0, 13), min_size=2, max_size=2), max_size=6))
+def test_it_clusters_as_a_plain_loop_does(
+    some: list[frozenset[str]], above: float, apart: set[frozenset[int]]
+) -> None:
+    alike = Alike(some, above)
+    there = {pair for pair in apart if max(pair) < len(some)}
+    for a, b in map(sorted, there):
+        alike.part(a, b)
+    found = [*alike.clusters()]
+    assert found == [*greedy(some, above, there)]
+    for cluster in found:
+        scores = [round(jaccard(some[a], some[b]), 4) for a, b in combinations(cluster, 2)]
+        assert [alike.score(a, b) for a, b in combinations(cluster, 2)] == scores
+        assert round(alike.total(cluster), 4) == round(sum(scores), 4)
+
+
+def test_two_empty_sets_are_not_alike() -> None:
+    assert [*Alike([frozenset(), frozenset()], 0.0).clusters()] == []

@@ -42,6 +42,44 @@ def calls(scale: Scale) -> list[Measured]:
     ]
 
 
+def checks(scale: Scale) -> list[Measured]:
+    """Milliseconds of a check under `namespaced`: beside the bare embedding, and of checks alone.
+
+    Each text is new, long enough to be searched for, and embedded twice: bare, then in the check.
+    """
+    held, rounds = scale.of(50, 1_000, 10_000), scale.of(10, 200, 1_000)
+    texts = (f"{text} It was so all summer, every day of it." for text in sentences())
+    alone: list[float] = []
+    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+    with scratch as folder, Palimpsest.open(folder, policy="namespaced") as store:
+        store.submit([_row(text) for text in islice(texts, held)], source="bench")
+        embedder, bare, whole = store.gateway.embedder(), [], []
+        for text in islice(texts, rounds):
+            bare.append(_ms(embedder.embed_now, text))
+            whole.append(_ms(store.check, _row(text)))
+        with store.gateway.writing() as session:
+            assert session is not None
+            session.writer.tell_checks(lambda kind, ms: alone.append(ms if kind != "total" else 0))
+        for text in islice(texts, rounds):
+            store.submit(_row(text))
+    more = [both - one for both, one in zip(whole, bare, strict=True)]
+    each = [sum(alone[at : at + 3]) for at in range(0, len(alone), 3)]
+    note = f"`namespaced`, {held:,} memories of one owner, {rounds} new texts"
+    beside = {"bare embedding, ms": float(np.median(bare)), "check, ms": float(np.median(whole))}
+    return [
+        Measured(
+            "one candidate checked, beyond its embedding",
+            "ms",
+            more,
+            3.0,
+            at_most=True,
+            note=note,
+            beside=beside,
+        ),
+        _measured("the checks alone", each, 0.5, note),
+    ]
+
+
 def many_calls(scale: Scale) -> list[Measured]:
     """How much slower a submit is after thousands of them: nothing may grow with the calls."""
     count, owners = scale.of(100, 3_000, 10_000), 10

@@ -25,6 +25,7 @@ from palimpsest.collector import rest_collector
 FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,
     "calls": calling.calls,
+    "checks": calling.checks,
     "many-calls": calling.many_calls,
     "repeats": embedding.repeats,
     "owners": deciding.owners,

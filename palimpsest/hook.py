@@ -84,7 +84,8 @@ def pre_compact(
 ) -> Report:
     """Capture what the hook was given, and report on it.
 
-    What has no `content` is left out, and told of by its number; `namespace` may be missing.
+    What has no `content` is left out, and told of by its number; `namespace` may be missing. With
+    an `id`, a candidate that is given again is not captured twice.
     """
     report = Report()
     rows = [_row(owner_id, one) for one in given]
@@ -102,7 +103,8 @@ def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
     if not isinstance(one, Mapping) or not isinstance(one.get("content"), str):
         return None
     namespace = one.get("namespace") or DEFAULT_NAMESPACE
-    return {"owner_id": owner_id, "text": one["content"], "namespace": namespace}
+    row = {"owner_id": owner_id, "text": one["content"], "namespace": namespace}
+    return row | {"id": one["id"]} if "id" in one else row
 
 
 def _tell(gateway: LocalGateway, owner_id: str, said: Said, now: datetime, report: Report) -> None:

@@ -55,6 +55,7 @@ from palimpsest.ingesting import (
 )
 from palimpsest.judging import JudgeOnDemand
 from palimpsest.kafka_gateway import KafkaGateway, log_that_follows
+from palimpsest.likeness import Alike, across_namespaces
 from palimpsest.local_gateway import LocalGateway, Wait
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.reviewing import review
@@ -611,6 +612,19 @@ class Palimpsest:
         `as_of` a position of the log, or a time, counts what there was then.
         """
         return viewing.status(self._gateway, as_of)
+
+    def likeness(
+        self,
+        owner_id: Name,
+        *,
+        at_least: Annotated[float, Field(ge=0, le=1)] = 0.9,
+        limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
+    ) -> list[Alike]:
+        """An owner's memories that are near each other across namespaces; nothing is joined.
+
+        By the cosine of their faces, the nearest pair first.
+        """
+        return across_namespaces(self._gateway, owner_id, at_least, limit)
 
     def metrics(self) -> str:
         """The figures of duplicates on arrival, in Prometheus' text form, counted from the log."""

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from queue import Empty, Queue
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,9 @@ TIMEOUT = 10.0
 @app.command("pre-compact", epilog="Example: palimpsest hook pre-compact --owner ada")
 def pre_compact(
     context: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE]", help="The list; else standard input.")
+    ] = "-",
     owner: Annotated[
         str,
         typer.Option(
@@ -53,9 +57,8 @@ def pre_compact(
     from palimpsest.hook import FAILED, output
 
     call, until = invocation(context), time.monotonic() + timeout
-    raw = get_binary_stream("stdin").read()
     told: Queue[Report | str] = Queue()
-    captures = threading.Thread(target=_capture, args=(call, owner, raw, told), daemon=True)
+    captures = threading.Thread(target=_capture, args=(call, owner, file, told), daemon=True)
     captures.start()
     try:
         report = told.get(timeout=timeout)
@@ -70,17 +73,20 @@ def pre_compact(
         _leave()
 
 
-def _capture(call: Invocation, owner: str, raw: bytes, told: Queue[Report | str]) -> None:
+def _capture(call: Invocation, owner: str, file: str, told: Queue[Report | str]) -> None:
     """Put a report, or what went wrong, without any text."""
     try:
         from palimpsest.hook import pre_compact, read
         from palimpsest.store import Palimpsest
 
+        raw = get_binary_stream("stdin").read() if file == "-" else Path(file).read_bytes()
         given, settings = read(raw), call.settings
         with Palimpsest.open(
             settings.store, create=False, cluster=settings.kafka, **settings.opening()
         ) as store:
             told.put(pre_compact(store.gateway, owner, given, datetime.now(UTC)))
+    except OSError as error:
+        told.put(f"{error.filename or file}: {error.strerror or error}")
     except PalimpsestError as error:
         told.put(str(error))
     except Exception as error:  # noqa: BLE001 - whatever fails, the agent goes on

@@ -137,6 +137,22 @@ def find(
         raise typer.Exit(FAILED)
 
 
+@app.command(epilog="Example: palimpsest likeness ada --at-least 0.8")
+def likeness(
+    context: typer.Context,
+    owner: Annotated[str, typer.Argument(help="Whose memories.")],
+    at_least: Annotated[
+        float, typer.Option(min=0.0, max=1.0, metavar="S", help="Cosine from which on.")
+    ] = 0.9,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="At most so many.")] = 50,
+) -> None:
+    """Report memories that are near each other across namespaces; nothing is joined."""
+    call = invocation(context)
+    with call.store() as store:
+        found = store.likeness(owner, at_least=at_least, limit=limit)
+    call.output.answer(found, lambda: rendering.alike(found))
+
+
 @app.command(epilog='Example: palimpsest check ada "Ada has got a big dog."')
 def check(
     context: typer.Context,

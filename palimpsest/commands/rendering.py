@@ -404,6 +404,16 @@ def _looked_at(evidence: Mapping[str, Any]) -> Sequence[RenderableType]:
     return [*lines, shown(f"thresholds: {', '.join(floors)}", "dim")] if lines and floors else lines
 
 
+def alike(pairs: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Pairs of memories with their scores and URNs."""
+    lines: list[RenderableType] = []
+    for pair in pairs:
+        lines.append(shown(f"{pair['similarity']:.4f}", "bold"))
+        for name in ("a", "b"):
+            lines += [shown(f"  {pair[f'{name}_face']}"), shown(f"  {pair[name]}", "dim")]
+    return Group(*lines) if lines else shown("nothing is near across namespaces", "dim")
+
+
 def checked(answer: Mapping[str, Any]) -> RenderableType:
     """What would become of a candidate: the decision, why, and what was looked at."""
     similarity = answer["similarity"]

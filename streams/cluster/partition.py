@@ -88,9 +88,8 @@ class PartitionWriter:
         self.in_doubt = False
         # A worker has no projections, which would be told too: those who follow the topic have.
         self._metrics = metrics
-        self.writer = Writer(
-            log, self._append, wanted, embedder, clock, self._decided, effect, metrics.checked
-        )
+        self.writer = Writer(log, self._append, wanted, embedder, clock, self._decided, effect)
+        self.writer.tell_checks(metrics.checked)
         self.ending = False
         self.partition = decisions.partition
         self._topics = topics

@@ -63,13 +63,12 @@ class Vectors:
 
     def now(self, text: str, policy: Policy) -> Vector | None:
         """The vector of one text, on this thread; None where the model is down."""
-        found = self.all(policy, [text])
-        return found[0] if found else None
+        return self.all([text], policy).get(text)
 
-    def all(self, policy: Policy, texts: Sequence[str]) -> list[Vector]:
+    def all(self, texts: Sequence[str], policy: Policy) -> dict[str, Vector]:
         """The vectors of some texts; none at all where the model is down."""
         future = self.submit(texts, policy)
-        return list(self.of(Window((), texts, future), policy).values()) if future else []
+        return self.of(Window((), texts, future), policy) if future else {}
 
     def required(self, text: str, policy: Policy) -> Vector:
         """The vector of a text that is of no use without; raises what the model fails with."""

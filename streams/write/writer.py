@@ -100,9 +100,8 @@ class Writer:
         clock: Callable[[], datetime],
         committed: Committed,
         effect: Effect = no_effect,
-        checked: Checked = not_told,
     ) -> None:
-        self._checked = checked
+        self._checked: Checked = not_told
         self.log = log
         self.owners = Owners(log)
         self.policy = policy
@@ -114,6 +113,10 @@ class Writer:
         self._effect = effect
         self._pending_texts = PendingTexts()
         self._policy_is_recorded = False
+
+    def tell_checks(self, checked: Checked) -> None:
+        """Tell how long each check takes from now on."""
+        self._checked = checked
 
     # -- windows of inputs ---------------------------------------------------------------------
 
@@ -230,9 +233,10 @@ class Writer:
         if try_again:
             self._vectors.try_again()
         lacking = [*islice(ledger.unembedded.values(), LATE)]
-        found = self._vectors.all(self.policy, [distinct.members[0].text for distinct in lacking])
-        for distinct, vector in zip(lacking, found, strict=bool(found)):
-            first = distinct.members[0]
+        firsts = [distinct.members[0] for distinct in lacking]
+        found = self._vectors.all([first.text for first in firsts], self.policy)
+        late = [(first, found[first.text]) for first in firsts if first.text in found]
+        for first, vector in late:
             self.run(
                 Embed(
                     command_id=event_id(first.id, f"embedded:{vector.model}"),
@@ -241,7 +245,7 @@ class Writer:
                     vector=vector,
                 )
             )
-        return len(found)
+        return len(late)
 
     def _admission(
         self, one: Input, prepared: Prepared, ledger: Ledger, vectors: dict[str, Vector]

@@ -31,9 +31,9 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 COMMANDS = dict(commands())
 DESIGNED = (
-    "ingest, status, metrics, recall, find, check, show, decisions, merge, separate, withdraw,"
-    " confirm, reinstate, retract, restore, unmerge, reverse, rebuild, verify, embed, sql,"
-    " log export, log import,"
+    "ingest, status, metrics, recall, find, likeness, check, show, decisions, merge, separate,"
+    " withdraw, confirm, reinstate, retract, restore, unmerge, reverse, rebuild, verify, embed,"
+    " sql, log export, log import,"
     " policy list, policy show, policy explain, policy check, policy set, schemas,"
     " dead-letters list,"
     " dead-letters show, dead-letters retry, doctor, topics create, topics check, worker,"

@@ -108,6 +108,21 @@ def test_an_empty_list_captures_nothing(line: CommandLine) -> None:
     assert context(run(line)) == hook.NOTHING_CAPTURED
 
 
+def test_what_is_given_again_with_its_id_is_not_captured_twice(line: CommandLine) -> None:
+    told = [context(run(line, said(TEXT) | {"id": "m1"})) for _ in range(2)]
+    assert told[0] == told[1]
+    assert line.json("status")["candidates"] == 1
+
+
+def test_a_file_will_do_for_standard_input(line: CommandLine) -> None:
+    file = line.folder / "given.json"
+    file.write_text(json.dumps([said(TEXT)]))
+    ran = line("hook", "pre-compact", str(file), "--owner", "ada")
+    assert "Auto-captured 1 memory" in context(ran)
+    missing = line("hook", "pre-compact", str(line.folder / "none.json"))
+    assert (missing.status, context(missing)) == (0, hook.FAILED)
+
+
 # -- what is said is shown, and nothing more ------------------------------------------------------
 
 NASTY = [

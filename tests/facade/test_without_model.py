@@ -119,3 +119,18 @@ def test_a_check_says_what_a_submit_would_do(without: Palimpsest) -> None:
         answer = reader.check(row)
         assert (answer["decision"], answer["neighbours"]) == ("stored", [])
         assert reader.submit(row)[0].decision == "stored"
+
+
+def test_consolidation_in_the_background_finds_what_came_without_a_vector(
+    without: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch rule of the preset, by the thresholds of each namespace."""
+    near = f"{KEY} and the the blue pot is under the key"
+    said = [(near, "home"), (f"{near} the", "home"), (f"{near} the", "elsewhere")]
+    with opened(without, "none") as reader:
+        reader.submit([{"owner_id": "ann", "text": t, "namespace": n} for t, n in said])
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    with opened(without, "onnx") as reader:
+        reader.embed()
+        assert [one["decision"] for one in reader.dedupe()["joined"]] == ["auto_reject"]
+        assert reader.dedupe()["joined"] == []

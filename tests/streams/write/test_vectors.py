@@ -185,12 +185,19 @@ def test_the_table_follows_from_the_log(tmp_path: Path, plug: Plug) -> None:
         assert one.log.verifications.unembedded() == 2
 
 
+def test_one_text_in_two_namespaces_is_embedded_for_both(tmp_path: Path, plug: Plug) -> None:
+    with runtime(tmp_path, plug) as one:
+        one.submit(*said(LONG), {"owner_id": "ann", "text": LONG, "namespace": "work"})
+        plug.plugged = True
+        assert embed(one) == Done({"embedded": 2, "left": 0})
+
+
 def test_how_long_checks_take_is_told(tmp_path: Path, plug: Plug) -> None:
     """An exact repeat is not searched for, nor is anything without a model."""
     told: list[str] = []
     plug.plugged = True
     with runtime(tmp_path, plug) as one:
-        one.writer._checked = lambda check, _milliseconds: told.append(check)
+        one.writer.tell_checks(lambda check, _milliseconds: told.append(check))
         one.submit(*said(LONG))
         assert told == ["exact", "semantic", "total"]
         one.submit(*said(LONG.upper()))

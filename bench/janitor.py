@@ -80,7 +80,7 @@ def _untold(_what: str, _share: float | None) -> None:
 
 def janitor(scale: Scale) -> list[Measured]:
     """Seconds of a run over one owner's memories, share of pairs looked at, and recall."""
-    texts = _distinct(scale, scale.of(1_000, 10_000, 10_000))
+    texts = distinct_texts(scale, scale.of(1_000, 10_000, 10_000))
     with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as folder:
         filled = Path(folder) / "filled"
         with Palimpsest.open(filled, policy=UNSEEING) as store:
@@ -106,7 +106,7 @@ def janitor(scale: Scale) -> list[Measured]:
     return [took, *_looked_at(scale)]
 
 
-def _distinct(scale: Scale, count: int) -> list[str]:
+def distinct_texts(scale: Scale, count: int) -> list[str]:
     """Texts that differ when they are normalised: of the streams, and made up beyond those."""
     found = {normalise(text): text for _, text in distinct(scale.data, count)}
     for text in sentences():
@@ -131,7 +131,7 @@ def _looked_at(scale: Scale) -> list[Measured]:
     shares, recalls = [], []
     engine = load_engine()
     for number in range(RUNS):
-        some = random.Random(number).sample(_distinct(scale, 3_000), PUBLISHED)
+        some = random.Random(number).sample(distinct_texts(scale, 3_000), PUBLISHED)
         vectors = np.stack([one.vector for one in engine.embed(some)]).astype(np.float64)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         near = {(int(a), int(b)) for a, b in np.argwhere(np.triu(vectors @ vectors.T, 1) >= GRAY)}

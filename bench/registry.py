@@ -17,6 +17,7 @@ from bench import (
     janitor,
     judge,
     projecting,
+    runs,
     waiting,
 )
 from bench.figure import Measure, Measured, Scale
@@ -42,6 +43,7 @@ FIGURES: dict[str, Measure] = {
     "judge": judge.calls,
     "judge-stream": waiting.stream,
     "janitor": janitor.janitor,
+    "importance-run": runs.runs,
     "session-end": consolidating.session_end,
 }
 

@@ -18,8 +18,11 @@ SESSIONS = [
     for name in NAMES
     for block in blocks(name, "console")
 ]
-VARIES = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+|\d+\.\d+ s, [\d,]+ rows/s|\b[01]\.\d{3,4}\b")
-"""Times, and scores that another processor rounds otherwise."""
+VARIES = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:.+]+|\d+\.\d+ s, [\d,]+ rows/s|\b[01]\.\d{3,4}\b"
+    r"|(?<=reversed: )[0-9a-f-]{36}$"
+)
+"""Times, scores that another processor rounds otherwise, and joins of a run, named by its time."""
 
 
 def typed(session: str) -> Iterator[tuple[str, list[str]]]:

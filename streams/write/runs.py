@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Combine, RecordRun
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.events import Composition, Figures, Joined, Ran
+from palimpsest.contracts.events import Composition, Content, Figures, Joined, Ran
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import event_id, run_id
-from palimpsest.contracts.policy import Dedupe, PairsDedupe
+from palimpsest.contracts.policy import Dedupe, PairsDedupe, Policy
 from palimpsest.contracts.requests import RunRequest
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs
@@ -99,7 +99,8 @@ def _carried_out(
     joined = []
     for planned in by_pairs(ledger, executor.policy, rule, seen):
         told = _told(planned)
-        [event] = run_or_refuse(executor, _combine(executor, ledger, planned, run))[:1]
+        command = combine_command(ledger, executor.policy, planned, run, executor.content)
+        [event] = run_or_refuse(executor, command)[:1]
         joined.append({"decision_id": event.id, **told})
     after = living(ledger)
     counted = {"pairs": seen.pairs, "left": seen.left}
@@ -132,10 +133,17 @@ def warnings(figures: Figures) -> Iterator[str]:
         yield f"it took {figures['duration_ms'] / 1000:.0f} s"
 
 
-def _combine(executor: Executor, ledger: Ledger, planned: PlannedJoin, run: str) -> Combine:
+def combine_command(
+    ledger: Ledger,
+    policy: Policy,
+    planned: PlannedJoin,
+    run: str,
+    content: Callable[[str], Content],
+) -> Combine:
+    """The command of a join that a rule planned; `content` gives its text a hash and a vector."""
     near, text = planned.near, None
     if planned.text is not None:
-        text = Composition(content=executor.content(planned.text), sources=planned.sources)
+        text = Composition(content=content(planned.text), sources=planned.sources)
     return Combine(
         command_id=event_id(run, f"{near.older.id}:{near.newer.id}"),
         owner_id=ledger.owner_id,
@@ -144,7 +152,7 @@ def _combine(executor: Executor, ledger: Ledger, planned: PlannedJoin, run: str)
         decision=planned.decision,
         face=planned.face,
         composition=text,
-        evidence=Evidence(policy=executor.policy.hash, check=CHECK, neighbours=(near.seen,)),
+        evidence=Evidence(policy=policy.hash, check=CHECK, neighbours=(near.seen,)),
         outright=planned.face == "take",
         cause=run,
     )

@@ -205,7 +205,8 @@ def test_two_schedulers_and_a_missed_night_are_one_run_a_night(ada: Speaker) -> 
 def test_a_schedule_is_carried_out_once_from_the_command_line(
     ada: Speaker, installation: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PALIMPSEST_SCHEDULE_DEDUPE", "00:00")
+    an_hour_ago = f"{datetime.now(UTC) - timedelta(hours=1):%H:%M}"
+    monkeypatch.setenv("PALIMPSEST_SCHEDULE_DEDUPE", an_hour_ago)
     ada.say(*FAR[:9], A, B)
     typed(installation, "schedule", "--once")
     typed(installation, "schedule", "--once")

@@ -106,6 +106,7 @@ class Say:
     session: str | None = None
     category: str | None = None
     hours_ago: int | None = None
+    importance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -365,6 +366,7 @@ class Told:
             session_id=act.session,
             category=act.category,
             hours_ago=act.hours_ago,
+            importance=act.importance,
         )
 
     def _whole(self, act: Whole) -> Sequence[Command]:

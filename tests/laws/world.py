@@ -17,18 +17,21 @@ from uuid import uuid5
 import numpy as np
 
 from palimpsest.contracts.candidate import Candidate
-from palimpsest.contracts.commands import Admit, EndSession, Operation
+from palimpsest.contracts.commands import Admit, EndSession, Operation, RecordRun
 from palimpsest.contracts.events import AnyEvent, Content, Vector
 from palimpsest.contracts.evidence import Neighbour
-from palimpsest.contracts.identity import NAMESPACE, candidate_id, digest
-from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.decide import execute
+from palimpsest.contracts.identity import NAMESPACE, candidate_id, digest, event_id
+from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.text import NORMALISER, text_hash
+from palimpsest.streams.dedupe.by_pairs import by_pairs
+from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import cosine
+from palimpsest.streams.write.recompose import execute_whole
+from palimpsest.streams.write.runs import combine_command
 from palimpsest.streams.write.session_end import consolidated
 
 POINTS = 12
@@ -57,6 +60,13 @@ def vector_at(point: int) -> Vector:
     return Vector(model="grid", engine="grid", dimension=DIMENSION, data=data)
 
 
+def content_of(text: str) -> Content:
+    """What is recorded of a text that a rule puts together: as if it were of its first point."""
+    point = WORDS.index(text.split(maxsplit=1)[0])
+    hashed = text_hash(text)
+    return Content(text=text, hash=hashed, normaliser=NORMALISER, vector=vector_at(point))
+
+
 @cache
 def content_at(point: int, sign: str = "") -> Content:
     """What is recorded of the text of a point."""
@@ -80,6 +90,7 @@ def admit_at(
     session_id: str | None = None,
     category: str | None = None,
     hours_ago: int | None = None,
+    importance: float | None = None,
 ) -> Admit:
     """A candidate without its neighbours, which the world retrieves when its turn comes."""
     candidate = Candidate(
@@ -90,6 +101,7 @@ def admit_at(
         namespace=namespace,
         session_id=session_id,
         category=category,
+        importance=importance,
         occurred_at=None if hours_ago is None else BEGIN - timedelta(hours=hours_ago),
     )
     return Admit(
@@ -159,12 +171,31 @@ class World:
     def run(self, command: Command, seconds: int = 1) -> list[AnyEvent]:
         """Carry a command out after some seconds; the end of a session with its joins."""
         self.advance(seconds)
-        events = [event for event, _ in execute(self.ready(command), *self.at_present())]
+        joins = self._of_a_run(command)
+        done = execute_whole(self.ready(command), *self.at_present(), content_of)
+        events = [event for event, _ in done]
         self.log += events
+        if joins:
+            return joins + events
         if isinstance(command, EndSession) and events:
             for join in consolidated(command, *self.at_present()):
                 events += self.run(join, 0)
         return events
+
+    def _of_a_run(self, command: Command) -> list[AnyEvent]:
+        """The joins of a batch run that asks no judge, before it is recorded."""
+        rule = self.policy.dedupe
+        if not isinstance(command, RecordRun) or not isinstance(rule, PairsDedupe):
+            return []
+        if event_id(command.command_id, "0") in self.ledger.events:
+            return []
+        made: list[AnyEvent] = []
+        for planned in by_pairs(self.ledger, self.policy, rule, Run(lambda *_: None)):
+            made += self.run(
+                combine_command(self.ledger, self.policy, planned, command.command_id, content_of),
+                0,
+            )
+        return made
 
     def advance(self, seconds: int) -> None:
         """Let some seconds pass."""

@@ -61,11 +61,14 @@ class Uses:
                 _log.warning("accesses are not recorded yet: %s", error)
 
     def close(self) -> None:
-        """Leave what is gathered; the next to write records it."""
+        """Leave what is gathered; the next to write records it. A reader never fails for it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._leave()
+        try:
+            self._leave()
+        except PalimpsestError as error:
+            _log.warning("accesses are not recorded: %s", error)
 
     def _leave(self) -> None:
         """Each owner's is left once: where that fails, the rest stays gathered."""

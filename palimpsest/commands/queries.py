@@ -98,7 +98,8 @@ def recall(
             min_confidence=min_confidence,
         )
         call.warn_if_behind(store)
-    call.output.answer(found, lambda: rendering.recalled(found))
+        # Before the store is closed: that may leave what was used with a cluster.
+        call.output.answer(found, lambda: rendering.recalled(found))
 
 
 class Way(Enum):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest, local_gateway, uses
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Accessed
 from palimpsest.contracts.policy import Decay, Policy, Recall
 from palimpsest.projections import recall as recalling
@@ -193,6 +193,19 @@ def test_a_store_that_cannot_be_written_to_says_so_and_goes_on(
     [event] = recorded(faded)
     assert event.data.uses is not None
     assert event.data.uses[0].count == 2, "nothing is lost"
+
+
+def test_a_reader_does_not_fail_for_what_cannot_be_left(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def nobody(_owner_id: str, _said: bytes) -> None:
+        raise TransientError("no broker answers")
+
+    with opened(tmp_path, clock) as store:
+        say(store, "green tea")
+        assert faces(store) == ["green tea"]
+        monkeypatch.setattr(store.gateway, "leave_uses", nobody)
+    assert "no broker answers" in caplog.text
 
 
 def test_what_is_recalled_stays_fresh(faded: Palimpsest, clock: Clock) -> None:

@@ -89,6 +89,7 @@ def test_what_comes_while_the_model_is_down_is_stored_uncompared(
         assert [event.data.content.vector for event in decided] == [None] * 3
         assert one.log.verifications.owners_unembedded() == {"ann": 2}
         assert one.log.verifications.count() == 0, "nothing of it is the judge's"
+        assert one.log.verifications.waiting(5) == []
 
 
 def test_vectors_follow_with_the_next_new_text(tmp_path: Path, plug: Plug) -> None:

@@ -203,7 +203,7 @@ def _edge(
         ranked=any(verdict.speaker is not None for verdict in verdicts),
         former=bool(join.former),
         outright=bool(join.outright),
-        cause=event.data.cause if isinstance(event, Settled | Redecided) else None,
+        cause=event.data.cause if isinstance(event, Settled | Redecided | Joined) else None,
         freed=isinstance(event, Settled) and event.data.cause is not None,
         order=ledger.seen,
     )

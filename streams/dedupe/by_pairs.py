@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from palimpsest.contracts.events import BatchJoin
-from palimpsest.contracts.evidence import BLIND, Neighbour
+from palimpsest.contracts.commands import Combine
+from palimpsest.contracts.events import BatchJoin, Composition, Content
+from palimpsest.contracts.evidence import BLIND, Evidence, Neighbour
+from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.concatenate import concatenated, one_after_the_other
@@ -17,7 +19,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.moment import by_moment
 from palimpsest.streams.core.worth import recorded_worth
 from palimpsest.streams.dedupe.near import comparable, compared
-from palimpsest.streams.dedupe.run import Near, Run
+from palimpsest.streams.dedupe.run import CHECK, Near, Run
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import VectorIndex
 from palimpsest.streams.search.hits import DECIMALS
@@ -51,6 +53,31 @@ def by_pairs(ledger: Ledger, policy: Policy, rule: PairsDedupe, run: Run) -> Ite
             continue
         run.merged.add(_absorbed(planned).id)
         yield planned
+
+
+def combine_command(
+    ledger: Ledger,
+    policy: Policy,
+    planned: PlannedJoin,
+    run: str,
+    content: Callable[[str], Content],
+) -> Combine:
+    """The command of a join that a rule planned; `content` gives its text a hash and a vector."""
+    near, text = planned.near, None
+    if planned.text is not None:
+        text = Composition(content=content(planned.text), sources=planned.sources)
+    return Combine(
+        command_id=event_id(run, f"{near.older.id}:{near.newer.id}"),
+        owner_id=ledger.owner_id,
+        a=near.older.id,
+        b=near.newer.id,
+        decision=planned.decision,
+        face=planned.face,
+        composition=text,
+        evidence=Evidence(policy=policy.hash, check=CHECK, neighbours=(near.seen,)),
+        outright=planned.face == "take",
+        cause=run,
+    )
 
 
 def importance(memory: Memory, policy: Policy) -> float:

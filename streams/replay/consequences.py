@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from palimpsest.contracts.commands import Redecide, Unmerge
+from palimpsest.contracts.commands import Combine, Redecide, Unmerge
 from palimpsest.contracts.events import (
     AnyEvent,
     Decided,
     FirstDecision,
+    Joined,
+    Ran,
     Redecided,
     Settled,
     Settlement,
@@ -74,10 +76,16 @@ class Consequence:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Consequences by arrival, and the ids of what was said later and could not have been then."""
+    """Consequences by arrival, and the ids of what was said later and could not have been then.
+
+    Of batch runs that ask no judge: the standing joins that they would not have made, and those
+    that they would.
+    """
 
     consequences: tuple[Consequence, ...]
     overtaken: tuple[str, ...] = ()
+    unmade: tuple[Edge, ...] = ()
+    made: tuple[Joined, ...] = ()
 
 
 def plan(
@@ -93,7 +101,7 @@ def plan(
     `search: memories`, none rested on a merge, and nothing is told again.
     """
     recorded = list(events)
-    if not (out and _searched_memories(recorded, policies)):
+    if not (out and (_searched_memories(recorded, policies) or _has_runs(recorded))):
         return Plan(())
     history = Without(ledger.owner_id, frozenset(out), policies, search)
     history.tell(recorded)
@@ -103,7 +111,29 @@ def plan(
         for now, then in pairs
         if _asks_another(now, then) or _joins_another(now, then)
     )
-    return Plan(tuple(found), tuple(history.overtaken))
+    return Plan(tuple(found), tuple(history.overtaken), *_of_runs(ledger, history))
+
+
+def _has_runs(events: Iterable[AnyEvent]) -> bool:
+    return any(isinstance(event, Ran) for event in events)
+
+
+def _of_runs(ledger: Ledger, history: Without) -> tuple[tuple[Edge, ...], tuple[Joined, ...]]:
+    """The joins of runs that would not have been, and those that would have been instead."""
+    standing = [edge for edge in ledger.edges.values() if edge.standing]
+    then = {id_: join for joins in history.again.values() for id_, join in joins.items()}
+    now = {edge.id: edge for edge in standing if edge.cause in history.again}
+    same = {id_ for id_ in now.keys() & then.keys() if _says(now[id_]) == _as_said(then[id_])}
+    known = [join for id_, join in then.items() if id_ not in same]
+    return (
+        tuple(edge for id_, edge in now.items() if id_ not in same),
+        tuple(join for join in known if join.id in now or join.id not in ledger.edges),
+    )
+
+
+def _as_said(event: Joined) -> tuple[str, str, list[str]]:
+    text, join = event.data.composition, event.data.join
+    return join.to, join.face, [text.content.hash] if text is not None else []
 
 
 def _searched_memories(events: Sequence[AnyEvent], policies: Mapping[str, Policy]) -> bool:
@@ -152,18 +182,42 @@ def _consequence(history: Without, now: Entry, then: Entry) -> Consequence:
 
 def commands(
     ledger: Ledger, request: UnmergeRequest, out: Sequence[str], found: Plan
-) -> list[Unmerge | Redecide]:
+) -> list[Unmerge | Redecide | Combine]:
     """What carries a plan out, in order; the same request gives the same ids.
 
     What waited for one of them is settled by the last.
     """
     joins = [one.join for one in found.consequences if one.join is not None]
+    joins += found.unmade
     joins.sort(key=lambda edge: -edge.place)
-    asked_for: list[Unmerge | Redecide] = [
+    asked_for: list[Unmerge | Redecide | Combine] = [
         *(_taken_out(ledger, request, out[0], edge) for edge in joins),
         *(_decided(ledger, request, out[0], one) for one in found.consequences if one.decides),
+        *(_joined(request, one) for one in found.made),
     ]
     return in_one(asked_for)
+
+
+def _joined(request: UnmergeRequest, event: Joined) -> Combine:
+    """The join that a run would have made, for this request."""
+    data = event.data
+    assert data.evidence is not None, "a run's join says what it rests on"
+    assert data.join.face != "repeat", "nor does it repeat a text"
+    assert data.decision != "manual_join", "nor is it a person's"
+    return Combine(
+        command_id=event_id(request.request_id, f"{data.join.to}:{data.candidate_id}"),
+        owner_id=event.owner_id,
+        actor=request.actor,
+        because=request.because,
+        a=data.join.to,
+        b=data.candidate_id,
+        decision=data.decision,
+        face=data.join.face,
+        composition=data.composition,
+        evidence=data.evidence,
+        outright=bool(data.join.outright),
+        cause=request.request_id,
+    )
 
 
 def _taken_out(ledger: Ledger, request: UnmergeRequest, out: str, edge: Edge) -> Unmerge:
@@ -232,6 +286,29 @@ def told(one: Consequence) -> ConsequenceTold:
         },
         "asks": list(one.asks),
     }
+
+
+def told_of_runs(ledger: Ledger, found: Plan) -> list[ConsequenceTold]:
+    """What batch runs would have made otherwise, for an answer; a join by its newer candidate."""
+    was = {edge.newer.id: edge for edge in found.unmade}
+    then = {event.data.candidate_id: event for event in found.made}
+    return [
+        {
+            "candidate_id": one,
+            "text": ledger.entries[one].text,
+            "decision_id": was[one].id if one in was else None,
+            "was": {
+                "decision": was[one].decision if one in was else _alone(ledger.entries[one]),
+                "joined_to": was[one].older.id if one in was else None,
+            },
+            "would_be": {
+                "decision": then[one].data.decision if one in then else _alone(ledger.entries[one]),
+                "joined_to": then[one].data.join.to if one in then else None,
+            },
+            "asks": [],
+        }
+        for one in {**was, **then}
+    ]
 
 
 def _alone(entry: Entry) -> str:

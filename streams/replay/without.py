@@ -7,7 +7,7 @@ said again, as far as it can be; a batch run's join stands where its pair is two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,8 +21,10 @@ from palimpsest.contracts.events import (
     AnyEvent,
     Composed,
     Confirmed,
+    Content,
     Decided,
     Joined,
+    Ran,
     Redecided,
     Refused,
     RefusedData,
@@ -35,9 +37,9 @@ from palimpsest.contracts.events import (
     SettledData,
 )
 from palimpsest.contracts.evidence import Neighbour, Verdict
-from palimpsest.contracts.identity import event_id
+from palimpsest.contracts.identity import event_id, run_id
 from palimpsest.contracts.model import unchecked
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.decide import decide, execute
 from palimpsest.streams.core.evolve import evolve
@@ -46,7 +48,10 @@ from palimpsest.streams.core.redecide import arrival_join, redecide
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.separations import same_text
 from palimpsest.streams.core.settle import Freed, due, obstacle, settle_due
+from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.walk import still_about
+from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
+from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.replay.again import merged_again, redecided_again, said_again
 
 Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
@@ -58,7 +63,8 @@ class Without:
 
     `policies` are those of the log by their hashes. `overtaken` are the ids of events that could
     not be in the other history: what people or batch runs said there of other memories. `made` is
-    the latest decision of each candidate in it.
+    the latest decision of each candidate in it. `again` are the joins that batch runs without a
+    judge would have made, by run and id.
     """
 
     def __init__(
@@ -75,11 +81,18 @@ class Without:
         self._voices: dict[str, str] = {}
         self._parted = False
         self._in_force = next(iter(policies.values()))
+        self._recorded: dict[str, list[Joined]] = {}
+        self.again: dict[str, dict[str, Joined]] = {}
 
-    def tell(self, events: Iterable[AnyEvent]) -> None:
+    def tell(self, events: Sequence[AnyEvent]) -> None:
         """Tell the whole history, in order."""
         for event in events:
-            self._parted = self._parted or event.id in self._out
+            if isinstance(event, Joined) and (run := self._run_of(event)):
+                self._recorded.setdefault(run, []).append(event)
+        out = {run for run, joins in self._recorded.items() if self._is_of_any(joins)}
+        for event in events:
+            begins = isinstance(event, Joined) and self._run_of(event) in out
+            self._parted = self._parted or event.id in self._out or begins
             if self._parted:
                 self._tell_other(event)
             else:
@@ -104,6 +117,12 @@ class Without:
 
     def _tell_anew(self, event: AnyEvent) -> None:
         match event:
+            case Joined() if (run := self._run_of(event)) is not None:
+                self._run_again(event, run)
+            case Ran():
+                if event.data.step == "dedupe":
+                    self._run_again(event, run_id(event.owner_id, "dedupe", event.data.due))
+                self._evolve(event)
             case Decided() | Settled() | Joined() | Redecided() if event.id in self._out:
                 self._take_out(event)
             case Decided():
@@ -267,6 +286,47 @@ class Without:
             freed = Freed(event_id(event.id, "freed"), event.id, *found)
             self._evolve(settle_due(freed, self.other, self._in_force, event.time))
 
+    # -- batch runs that ask no judge ------------------------------------------------------------
+
+    def _run_of(self, event: Joined) -> str | None:
+        """The run that a join belongs to, where it can be carried out again from the log alone."""
+        evidence = event.data.evidence
+        policy = self._policies.get(evidence.policy) if evidence is not None else None
+        by_rule = policy is not None and isinstance(policy.dedupe, PairsDedupe)
+        return event.data.cause if by_rule and event.data.rank == "rule" else None
+
+    def _is_of_any(self, joins: Iterable[Joined]) -> bool:
+        return any(join.id in self._out for join in joins)
+
+    def _run_again(self, event: Joined | Ran, run: str) -> None:
+        """Carry a run out there, at its first event; its pairs that are taken out are separated."""
+        policy = self._policies.get(_policy_of(event))
+        if run in self.again or policy is None or not isinstance(policy.dedupe, PairsDedupe):
+            return
+        for one in self._recorded.get(run, ()):
+            if one.id in self._out:
+                self._separate(one, one.data.join.to)
+        made = self.again[run] = {}
+        for planned in by_pairs(self.other, policy, policy.dedupe, Run(_untold)):
+            command = combine_command(self.other, policy, planned, run, self._content)
+            for told in decide(command, self.other, policy, event.time):
+                self._evolve(told)
+                if isinstance(told, Joined):
+                    made[told.id] = told
+
+    def _content(self, text: str) -> Content:
+        """A text as a run would have recorded it, with its vector where the log has one."""
+        hashed = text_hash(text)
+        known = (
+            join.data.composition.content
+            for joins in self._recorded.values()
+            for join in joins
+            if join.data.composition is not None
+        )
+        found = (content for content in known if content.hash == hashed)
+        alone = Content(text=text, hash=hashed, normaliser=NORMALISER)
+        return next(found, alone)
+
     # -- what people and batch runs said ---------------------------------------------------------
 
     def _join(self, event: Joined | Redecided) -> None:
@@ -308,6 +368,16 @@ class Without:
         if newer.memory is not older.memory:
             told = event.model_copy(update={"subject": newer.id})
             self._separate(told, older.id)
+
+
+def _policy_of(event: Joined | Ran) -> str:
+    if isinstance(event, Ran):
+        return event.data.policy
+    return event.data.evidence.policy if event.data.evidence is not None else ""
+
+
+def _untold(_what: str, _share: float | None) -> None:
+    """Nobody watches a run that is told again."""
 
 
 Heard = TypeVar("Heard", Settled, Refused)

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.contracts.answers import JsonObject
-from palimpsest.contracts.commands import Combine, RecordRun
+from palimpsest.contracts.commands import RecordRun
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.events import Composition, Content, Figures, Joined, Ran
-from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.events import Figures, Joined, Ran
 from palimpsest.contracts.identity import event_id, run_id
-from palimpsest.contracts.policy import Dedupe, PairsDedupe, Policy
+from palimpsest.contracts.policy import Dedupe, PairsDedupe
 from palimpsest.contracts.requests import RunRequest
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs
+from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
 from palimpsest.streams.dedupe.due import living, not_due
-from palimpsest.streams.dedupe.run import CHECK, Pairing, Run, pairing
+from palimpsest.streams.dedupe.run import Pairing, Run, pairing
 from palimpsest.streams.write.executor import Executor, run_or_refuse
 
 _log = logging.getLogger(__name__)
@@ -131,31 +130,6 @@ def warnings(figures: Figures) -> Iterator[str]:
         yield f"{share}: the threshold may be too low"
     if figures.get("duration_ms", 0) > TOO_LONG_MS:
         yield f"it took {figures['duration_ms'] / 1000:.0f} s"
-
-
-def combine_command(
-    ledger: Ledger,
-    policy: Policy,
-    planned: PlannedJoin,
-    run: str,
-    content: Callable[[str], Content],
-) -> Combine:
-    """The command of a join that a rule planned; `content` gives its text a hash and a vector."""
-    near, text = planned.near, None
-    if planned.text is not None:
-        text = Composition(content=content(planned.text), sources=planned.sources)
-    return Combine(
-        command_id=event_id(run, f"{near.older.id}:{near.newer.id}"),
-        owner_id=ledger.owner_id,
-        a=near.older.id,
-        b=near.newer.id,
-        decision=planned.decision,
-        face=planned.face,
-        composition=text,
-        evidence=Evidence(policy=policy.hash, check=CHECK, neighbours=(near.seen,)),
-        outright=planned.face == "take",
-        cause=run,
-    )
 
 
 def _told(planned: PlannedJoin) -> Pairing:

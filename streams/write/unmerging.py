@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from palimpsest.contracts.answers import JsonObject
-from palimpsest.contracts.commands import Admit, Redecide, Reinstate, Unmerge
+from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AnyEvent, Refused
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.replay.consequences import Plan, commands, plan, told
+from palimpsest.streams.replay.consequences import Plan, commands, plan, told, told_of_runs
 from palimpsest.streams.retrieval import ScopeIndex
 from palimpsest.streams.write.executor import (
     DryRun,
@@ -141,7 +141,9 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
     }
 
 
-def _target(command: Unmerge | Redecide | Reinstate) -> str:
+def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:
+    if isinstance(command, Combine):
+        return event_id(command.command_id, "0")
     return command.candidate_id if isinstance(command, Redecide) else command.decision_id
 
 
@@ -162,10 +164,14 @@ def _look_further(
 ) -> None:
     """Add to the answer what else would have been decided, as the log has it before this commit."""
     out, policies = answer["reversed"], executor.log.policies()
-    by_merges = any(policy.search == "memories" for policy in policies.values())
+    by_merges = any(
+        policy.search == "memories" or isinstance(policy.dedupe, PairsDedupe)
+        for policy in policies.values()
+    )
     recorded = executor.recorded(ledger.owner_id) if by_merges else ()
     found = plan(ledger, recorded, out, policies, _Indexes().neighbours)
     answer["consequences"] = [told(one) for one in found.consequences]
+    answer["consequences"] += told_of_runs(ledger, found)
     answer["overtaken"] = list(found.overtaken)
     if request.with_consequences:
         asked_for = commands(ledger, request, out, found)
@@ -175,20 +181,36 @@ def _look_further(
 def _execute(
     executor: Executor,
     owner_id: str,
-    asked_for: Iterable[Unmerge | Redecide],
+    asked_for: Iterable[Unmerge | Redecide | Combine],
     found: Plan,
     answer: JsonObject,
 ) -> None:
     events: list[str] = []
     for command in asked_for:
-        why = refusals(_target(command), executor.run(command))
+        why = refusals(_target(command), executor.run(_embedded(executor, command)))
         answer["refused"] += why
         if not why:
             events.append(event_id(command.command_id, "0"))
     answer["carried_out"] = events
-    candidates = [*_members(answer["memories"]), *(one.candidate.id for one in found.consequences)]
+    others = [
+        *(one.candidate.id for one in found.consequences),
+        *(edge.newer.id for edge in found.unmade),
+        *(event.data.candidate_id for event in found.made),
+    ]
+    candidates = [*_members(answer["memories"]), *others]
     entries = executor.ledger(owner_id).entries
     answer["memories"] = memories([entries[one] for one in candidates])
+
+
+def _embedded(
+    executor: Executor, command: Unmerge | Redecide | Combine
+) -> Unmerge | Redecide | Combine:
+    """The command; a text that no run had put together before gets its vector now."""
+    text = command.composition if isinstance(command, Combine) else None
+    if text is None or text.content.vector is not None:
+        return command
+    made = text.model_copy(update={"content": executor.content(text.content.text)})
+    return command.model_copy(update={"composition": made})
 
 
 def _members(pictures: Iterable[Any]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from palimpsest.contracts.events import Composed, Decided, Joined, Ran
 from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.contracts.requests import (
     MergeRequest,
+    ReinstateRequest,
     RestoreRequest,
     RetractRequest,
     RunRequest,
@@ -431,6 +432,53 @@ def test_a_retracted_source_leaves_the_text_and_comes_back_to_it(owner: Owner) -
     assert owner.faces() == [f"{window(0)}. {window(1)}"]
     owner.ask(RestoreRequest(request_id=fresh(), selection=one))
     assert owner.faces() == whole
+
+
+def test_a_dry_run_says_what_the_same_run_would_have_done_instead(owner: Owner) -> None:
+    """A absorbed B. Without that, B would have absorbed C."""
+    owner.say(window(0), importance=0.9)
+    [b] = owner.say(window(4), importance=0.6)
+    [c] = owner.say(window(8), importance=0.1)
+    [joined] = run(owner)["joined"]
+    before = owner.memories()
+    told = owner.unmerge(joined["decision_id"], dry_run=True)["consequences"]
+    assert [(one["candidate_id"], one["would_be"]) for one in told] == [
+        (c["candidate_id"], {"decision": "superseded", "joined_to": b["candidate_id"]})
+    ]
+    owner.unmerge(joined["decision_id"], with_consequences=True)
+    assert owner.faces() == [window(0), window(4)]
+    owner.ask(ReinstateRequest(request_id=fresh(), decision_id=joined["decision_id"]))
+    assert owner.memories() == before
+
+
+def test_a_dry_run_says_what_a_later_run_would_have_done_instead(owner: Owner) -> None:
+    """Of a run that joined nothing, too; a text that nobody put together before gets its vector."""
+    owner.say(window(0), importance=0.9)
+    [b] = owner.say(window(4))
+    [joined] = run(owner)["joined"]
+    [c] = owner.say(window(8))
+    assert run(owner, NIGHT + timedelta(days=1))["joined"] == []
+    told = owner.unmerge(joined["decision_id"], dry_run=True)["consequences"]
+    assert [(one["candidate_id"], one["would_be"]) for one in told] == [
+        (c["candidate_id"], {"decision": "concatenated", "joined_to": b["candidate_id"]})
+    ]
+    owner.unmerge(joined["decision_id"], with_consequences=True)
+    assert owner.faces() == [window(0), f"{window(4)}. {window(8)}"]
+    *_, join = joins(owner)
+    assert join.data.composition is not None
+    assert join.data.composition.content.vector is not None
+
+
+def test_what_rested_on_a_join_goes_with_it(owner: Owner) -> None:
+    """A took B's place and absorbed C the next night; B would not have."""
+    owner.say(window(4), importance=0.5)
+    owner.say(window(8), importance=0.9)
+    [joined] = run(owner)["joined"]
+    owner.say(window(12), importance=0.1)
+    [rested] = run(owner, NIGHT + timedelta(days=1))["joined"]
+    dry = owner.unmerge(rested["decision_id"], dry_run=True)
+    assert dry["consequences"] == [], "nothing came after it"
+    assert owner.unmerge(joined["decision_id"], dry_run=True)["consequences"] == []
 
 
 # -- one run, whoever asks -------------------------------------------------------------------------

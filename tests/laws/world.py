@@ -25,13 +25,12 @@ from palimpsest.contracts.policy import PairsDedupe, Policy
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.text import NORMALISER, text_hash
-from palimpsest.streams.dedupe.by_pairs import by_pairs
+from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import cosine
 from palimpsest.streams.write.recompose import execute_whole
-from palimpsest.streams.write.runs import combine_command
 from palimpsest.streams.write.session_end import consolidated
 
 POINTS = 12

@@ -289,15 +289,13 @@ def nearest(owner: Owner, *, counts_itself: bool, top: int = 5) -> list[tuple[st
 def test_for_each_memory_find_top_5_similar_excluding_self(owner: Owner) -> None:
     """The text excludes it, and so do we; the code searches five with itself, which are four."""
     assert (RULE.top, RULE.counts_itself) == (5, False)
-    base = window(0)
-    owner.say(base, importance=0.9)
-    near = [" ".join([*base.split()[:19], f"other{n}"]) for n in range(3)]
-    owner.say(*near, importance=0.1)
-    without, with_itself = (nearest(owner, counts_itself=itself, top=2) for itself in (False, True))
-    assert len(without) >= len(with_itself)
-    assert nearest(owner, counts_itself=False, top=2) == nearest(
-        owner, counts_itself=True, top=3
-    ), "counting itself is one neighbour fewer"
+    base, near, further = window(2), window(1), window(4)
+    for text, importance in ((base, 0.1), (near, 0.9), (further, 0.5)):
+        owner.say(text, importance=importance)
+    both = [(near, further), (base, near)]
+    assert nearest(owner, counts_itself=False, top=2) == both
+    assert nearest(owner, counts_itself=True, top=2) == both[1:], "one neighbour fewer"
+    assert nearest(owner, counts_itself=True, top=3) == both
 
 
 def test_filter_pairs_of_which_either_is_among_the_others_nearest(owner: Owner) -> None:

@@ -35,8 +35,8 @@ from palimpsest.contracts.events import AnyEvent, Decided, Joined, Settled
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.identity import NAMESPACE, candidate_id, event_id
 from palimpsest.contracts.policy import Judge as Rules
-from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import SessionRequest, SettleRequest
+from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.contracts.requests import RunRequest, SessionRequest, SettleRequest
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.embedder import Embedding, Engine, load_engine
@@ -232,8 +232,17 @@ class Driven:
             for owner_id, session in ended
         ]
         self.store.session.requests(requests)
-        if self.policy.dedupe is not None:
-            asyncio.run(self._night(owners))
+        self.night(owners, said[-1].at)
+
+    def night(self, owners: Sequence[str], due: datetime) -> None:
+        """The policy's batch rules, for owners who said something."""
+        match self.policy.dedupe:
+            case None:
+                return
+            case PairsDedupe():
+                self.store.session.requests([_run(owner, due) for owner in owners])
+            case _:
+                asyncio.run(self._by_judge(owners))
 
     def _judge(self, owner_id: str) -> None:
         """Answer what waits, until nothing does."""
@@ -266,7 +275,7 @@ class Driven:
             composed=composed,
         )
 
-    async def _night(self, owners: Sequence[str]) -> None:
+    async def _by_judge(self, owners: Sequence[str]) -> None:
         run = Run(lambda _what, _share: None)
         for owner in owners:
             ledger = fold_owner(self.store.log, owner)
@@ -274,6 +283,11 @@ class Driven:
             async for part in proposals(ledger, self.policy, self.judge, run):
                 self.store.session.requests(part)
             ledger.dissolve()
+
+
+def _run(owner_id: str, due: datetime) -> RunRequest:
+    request_id = str(uuid5(NAMESPACE, f"run {owner_id} {due}"))
+    return RunRequest(request_id=request_id, owner_id=owner_id, step="dedupe", due=due)
 
 
 def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Result:
@@ -293,6 +307,8 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
             todays = [*some]
             now[0] = max(now[0], todays[-1].at)
             driven.day(todays, ending[day])
+        now[0] += timedelta(days=1)
+        driven.night([*dict.fromkeys(row.said["owner_id"] for row in said)], now[0])
         seconds = time.perf_counter() - begun
         events = [*recorded(store)]
         ledgers = [driven.ledger(owner) for owner in {row.said["owner_id"] for row in said}]

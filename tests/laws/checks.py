@@ -255,10 +255,22 @@ def _runs_alike(late: World, other: World, command: Command) -> bool:
     if isinstance(command, Settle):
         return _settle_alike(command, late, other)
     here, there = (apart(late), apart(other)) if isinstance(command, Unmerge) else (None, None)
-    if accepted(late.run(command)) != accepted(other.run(command)):
+    freed_late, freed_other = late.run(command), other.run(command)
+    if accepted(freed_late) != accepted(freed_other):
         return False
+    if not _settlements(freed_late) <= _settlements(freed_other):
+        return False  # the merge let an answer through that another one overtakes without it
     # A memory taken apart is a word about all of its pairs, whichever joins had made it.
     return here is None or there is None or apart(late) - here == apart(other) - there
+
+
+def _settlements(events: list[AnyEvent]) -> set[tuple[str, str]]:
+    """The joins by held answers that a command has freed: who joined whom."""
+    return {
+        (event.subject, event.data.join.to)
+        for event in events
+        if isinstance(event, Settled) and event.data.join is not None
+    }
 
 
 def apart(world: World) -> set[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """The presets on the same real streams, one beside the other: `make bench ARGS="designs --data D"`.
 
 What a stream lacks is drawn by a seeded rule (`rows`). The clock is driven by the rows' times:
-batch rules run when a day of the stream is over, and a session ends with its last row. The labels
+batch rules run when a day of the stream is over (a janitor's once a week, the clean-up of
+`replace-or-merge` once, at the end), and a session ends with its last row. The labels
 of a stream stand in for the judge; where there are none, nobody answers, and candidates wait.
 """
 
@@ -35,7 +36,7 @@ from palimpsest.contracts.events import AnyEvent, Decided, Joined, Settled
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.identity import NAMESPACE, candidate_id, event_id
 from palimpsest.contracts.policy import Judge as Rules
-from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.contracts.policy import PairsDedupe, Policy, TokenDedupe
 from palimpsest.contracts.requests import RunRequest, SessionRequest, SettleRequest
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.dedupe import Run, proposals
@@ -71,6 +72,16 @@ class Row:
     said: dict[str, Any]
     at: datetime
     gold: str | None
+    timed: bool
+
+    @property
+    def decided_at(self) -> datetime:
+        """Its own time to five minutes, where the stream has times; else the end of its day."""
+        if self.timed:
+            return self.at - timedelta(
+                minutes=self.at.minute % 5, seconds=self.at.second, microseconds=self.at.microsecond
+            )
+        return self.at.replace(hour=23, minute=59, second=0, microsecond=0)
 
     @property
     def id(self) -> str:
@@ -106,7 +117,7 @@ def rows(file: Path, limit: int | None = None) -> list[Row]:
         said[owner] += 1
         fields = {"owner_id": owner, "text": row["text"], "id": str(number), "source": file.stem}
         fields |= drawn | {"occurred_at": at.isoformat()}
-        found.append(Row(fields, at, row.get("gold_cluster")))
+        found.append(Row(fields, at, row.get("gold_cluster"), "created_at" in row))
     return sorted(found, key=lambda row: row.at)
 
 
@@ -203,14 +214,30 @@ class KnownTexts:
         return [self._known.get(text) or self._engine.embed([text])[0] for text in texts]
 
 
-class Driven:
-    """A store whose clock stands where the stream is."""
+class Clock:
+    """Stands where the stream is."""
 
-    def __init__(self, store: ScratchStore, policy: Policy, judge: LabelJudge) -> None:
+    def __init__(self) -> None:
+        self.now = BEGIN
+
+    def __call__(self) -> datetime:
+        """The time."""
+        return self.now
+
+
+class Driven:
+    """A store whose clock is driven by its rows."""
+
+    def __init__(
+        self, store: ScratchStore, clock: Clock, policy: Policy, judge: LabelJudge
+    ) -> None:
         self.store = store
+        self.clock = clock
         self.policy = policy
         self.judge = judge
-        self._nights = 0
+        self._asked = 0
+        self._days = 0
+        self._waiting: dict[str, None] = {}
 
     def ledger(self, owner_id: str) -> Ledger:
         """The writer's own."""
@@ -218,7 +245,9 @@ class Driven:
 
     def day(self, said: Sequence[Row], ended: Collection[tuple[str, str]]) -> None:
         """A day's rows, then the judge, the sessions that end, and the batch rules."""
-        self.store.session.decide([row.as_input() for row in said])
+        for at, some in groupby(said, key=lambda row: row.decided_at):
+            self.clock.now = at
+            self.store.session.decide([row.as_input() for row in some])
         owners = [*dict.fromkeys(row.said["owner_id"] for row in said)]
         for owner in owners:
             self._judge(owner)
@@ -232,17 +261,24 @@ class Driven:
             for owner_id, session in ended
         ]
         self.store.session.requests(requests)
-        self.night(owners, said[-1].at)
-
-    def night(self, owners: Sequence[str], due: datetime) -> None:
-        """The policy's batch rules, for owners who said something."""
+        self._waiting.update(dict.fromkeys(owners))
+        self._days += 1
         match self.policy.dedupe:
-            case None:
-                return
             case PairsDedupe():
-                self.store.session.requests([_run(owner, due) for owner in owners])
+                self.batch(self.clock.now)
+            case TokenDedupe() if self._days % 7 == 0:
+                self.batch(self.clock.now)
             case _:
-                asyncio.run(self._by_judge(owners))
+                pass
+
+    def batch(self, due: datetime) -> None:
+        """The policy's batch rules, for the owners who have said something since the last time."""
+        owners = [*self._waiting]
+        self._waiting.clear()
+        if isinstance(self.policy.dedupe, PairsDedupe):
+            self.store.session.requests([_run(owner, due) for owner in owners])
+        elif self.policy.dedupe is not None:
+            asyncio.run(self._by_judge(owners))
 
     def _judge(self, owner_id: str) -> None:
         """Answer what waits, until nothing does."""
@@ -266,8 +302,8 @@ class Driven:
             self.judge.texts += 1
             older = self.ledger(entry.fields.owner_id).entries[verdicts[-1].neighbour_id]
             composed = max(older.memory.face.text, entry.text, key=len)
-        self._nights += 1
-        request_id = event_id(entry.id, f"bench:{self._nights}")
+        self._asked += 1
+        request_id = event_id(entry.id, f"bench:{self._asked}")
         return SettleRequest(
             request_id=request_id,
             candidate_id=entry.id,
@@ -295,20 +331,18 @@ def run_one(stream: str, preset: str, said: Sequence[Row], engine: Engine) -> Re
     policy = load_policy(preset)
     gold = {row.id: row.gold for row in said if row.gold is not None}
     judge = LabelJudge(gold, {row.id: row.said["text"] for row in said}, policy.judge)
-    now = [BEGIN]
+    clock = Clock()
     last = {(row.said["owner_id"], row.said["session_id"]): row.at.date() for row in said}
     ending: dict[Any, list[tuple[str, str]]] = defaultdict(list)
     for session, day in last.items():
         ending[day].append(session)
-    with scratch_store(engine, lambda: now[0], policy) as store:
-        driven = Driven(store, policy, judge)
+    with scratch_store(engine, clock, policy) as store:
+        driven = Driven(store, clock, policy, judge)
         begun = time.perf_counter()
         for day, some in groupby(said, key=lambda row: row.at.date()):
-            todays = [*some]
-            now[0] = max(now[0], todays[-1].at)
-            driven.day(todays, ending[day])
-        now[0] += timedelta(days=1)
-        driven.night([*dict.fromkeys(row.said["owner_id"] for row in said)], now[0])
+            driven.day([*some], ending[day])
+        clock.now += timedelta(days=1)
+        driven.batch(clock.now)
         seconds = time.perf_counter() - begun
         events = [*recorded(store)]
         ledgers = [driven.ledger(owner) for owner in {row.said["owner_id"] for row in said}]
@@ -451,11 +485,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for preset in asked.presets or preset_names():
                 with console.status(f"{preset} on {stream}"):
                     results.append(run_one(stream, preset, said, known))
+                if asked.json:
+                    sys.stdout.write(json.dumps(asdict(results[-1])) + "\n")
+                    sys.stdout.flush()
         kept.close()
-    if asked.json:
-        for one in results:
-            sys.stdout.write(json.dumps(asdict(one)) + "\n")
-    else:
+    if not asked.json:
         Console(width=None if sys.stdout.isatty() else 160).print(table(results))
     if asked.plot:
         draw(results, asked.plot)

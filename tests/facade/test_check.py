@@ -86,7 +86,7 @@ def test_a_submit_right_after_decides_the_same(policy: Policy, tmp_path: Path) -
     assert seen["hash_exact"] + seen["recent_capture"] > 2
     assert seen["known"] > 2
     assert seen["invalid"] > 0
-    assert len(seen) >= 5, seen
+    assert len(seen) >= (5 if policy.checks else 4), seen
 
 
 @pytest.fixture(name="log")

@@ -27,14 +27,22 @@ class Compared(TypedDict):
     cues: list[str]
 
 
+class SimilarFact(TypedDict):
+    """A memory that a newcomer resembles, by its id and its face, and the higher of the scores."""
+
+    id: str
+    assertion: str
+    similarity: float
+
+
 class Checked(TypedDict):
     """What would become of a candidate if it were submitted now.
 
     `decision` is the one that would be recorded; of a `known` candidate, the recorded one. `check`
     is what decided, and `neighbour` the candidate that it would join, with the `similarity` of the
     two; of a `pending` one, the first that the judge would be asked about (`asked` are all).
-    `neighbours` are those that were looked at, nearest first. Of an `invalid` row, `reason` and
-    `detail` say why. `duration_ms` is the time from the row to the decision.
+    `neighbours` are those that were looked at, nearest first; `similar_facts` as in `submit`. Of an
+    `invalid` row, `reason` and `detail` say why. `duration_ms` is from the row to the decision.
     """
 
     result: Literal["decided", "known", "invalid"]
@@ -44,6 +52,7 @@ class Checked(TypedDict):
     neighbour: Compared | None
     neighbours: list[Compared]
     asked: list[str]
+    similar_facts: list[SimilarFact] | None
     policy: str
     candidate_id: str | None
     memory_id: str | None

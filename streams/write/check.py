@@ -11,7 +11,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.write.executor import Executor
-from palimpsest.streams.write.inputs import Outcome
+from palimpsest.streams.write.inputs import Outcome, similar_facts
 
 
 def check(executor: Executor, request: CheckRequest) -> JsonObject:
@@ -38,6 +38,7 @@ def undecided(found: Outcome, policy: Policy) -> Checked:
         neighbour=None,
         neighbours=[],
         asked=[],
+        similar_facts=None,
         policy=policy.hash,
         candidate_id=found.candidate_id,
         memory_id=found.memory_id,
@@ -59,6 +60,7 @@ def _decided(answer: Checked, events: list[AnyEvent], ledger: Ledger) -> None:
     answer["decision"] = last.data.decision
     answer["check"] = evidence.check
     answer["asked"] = [*evidence.asked]
+    answer["similar_facts"] = similar_facts(evidence, ledger.entries)
     answer["neighbours"] = [_compared(one, ledger) for one in seen]
     chosen = join.to if join else next(iter(evidence.asked), None)
     for neighbour in answer["neighbours"]:

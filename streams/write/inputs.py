@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
 
+from palimpsest.contracts.answers import SimilarFact
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import digest, invalid_id
@@ -20,14 +21,6 @@ class Input:
 
     row: RawRow
     meaning: Meaning
-
-
-class SimilarFact(TypedDict):
-    """A memory that a newcomer resembles, by its id and its face, and the higher of the scores."""
-
-    id: str
-    assertion: str
-    similarity: float
 
 
 CONFLICT = InvalidInputError("id_conflict", "its id is known with other content")

@@ -55,6 +55,7 @@ def same_as_decided(store: Palimpsest, answer: Checked, row: Row) -> str:
         assert (answer["reason"], answer["detail"]) == (outcome.reason, outcome.detail)
         return outcome.result
     assert outcome.candidate_id is not None
+    assert answer["similar_facts"] == outcome.similar_facts
     shown = store.show_candidate(outcome.candidate_id)
     evidence = shown["evidence"]
     if outcome.joined_to is not None:

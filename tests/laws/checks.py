@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import combinations
 from typing import NoReturn
@@ -820,3 +820,18 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
                 pass
         counted["texts lost"] += sum(evolve(ledger, event).texts.values())
     return counted
+
+
+Law = Callable[[Policy, list[Act]], None]
+OF_ANY_STORY: tuple[Law, ...] = (
+    l1_unmerge_restores,
+    l3_twice_is_once,
+    l4_nothing_outside,
+    l5_partition,
+    l6_one_memory_per_text,
+    l9_separations_bind,
+    l10_no_way_back,
+    l12_as_of,
+    l13_no_model,
+)
+"""The laws that need only a policy and a story: for policies with generators of their own."""

@@ -48,29 +48,10 @@ numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
 
 
+@pytest.mark.parametrize("law", checks.OF_ANY_STORY, ids=lambda law: law.__name__)
 @given(policies, stories)
-def test_l1_unmerging_restores_what_was_before(policy: Policy, story: list[Act]) -> None:
-    checks.l1_unmerge_restores(policy, story)
-
-
-@given(policies, stories)
-def test_l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
-    checks.l3_twice_is_once(policy, story)
-
-
-@given(policies, stories)
-def test_l4_nothing_outside_its_memory(policy: Policy, story: list[Act]) -> None:
-    checks.l4_nothing_outside(policy, story)
-
-
-@given(policies, stories)
-def test_l5_memories_partition_the_candidates(policy: Policy, story: list[Act]) -> None:
-    checks.l5_partition(policy, story)
-
-
-@given(policies, stories)
-def test_l6_one_memory_per_text(policy: Policy, story: list[Act]) -> None:
-    checks.l6_one_memory_per_text(policy, story)
+def test_laws_hold(law: checks.Law, policy: Policy, story: list[Act]) -> None:
+    law(policy, story)
 
 
 @given(policies, stories, chances)
@@ -83,26 +64,6 @@ def test_l7_the_fold_is_the_live_ledger(
 @given(policies, stories, numbers)
 def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
     checks.l8_redo_restores(policy, story, which)
-
-
-@given(policies, stories)
-def test_l9_separations_bind(policy: Policy, story: list[Act]) -> None:
-    checks.l9_separations_bind(policy, story)
-
-
-@given(policies, stories)
-def test_l10_no_way_back(policy: Policy, story: list[Act]) -> None:
-    checks.l10_no_way_back(policy, story)
-
-
-@given(policies, stories)
-def test_l12_as_of_answers_never_change(policy: Policy, story: list[Act]) -> None:
-    checks.l12_as_of(policy, story)
-
-
-@given(policies, stories)
-def test_l13_replay_and_unmerge_ask_no_model(policy: Policy, story: list[Act]) -> None:
-    checks.l13_no_model(policy, story)
 
 
 def clusters_are_cliques(policy: Policy, story: list[Act]) -> None:

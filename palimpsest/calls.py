@@ -53,6 +53,7 @@ def _unicode(words: str) -> str:
 
 Words = Annotated[str, AfterValidator(_unicode)]
 """Any text, however long."""
+CLOSED = "this store is closed: open it again with Palimpsest.open"
 NO_UNICODE = "a text among the arguments is no Unicode: it has half of a surrogate pair"
 AT_FORK = "open stores after the fork, in the process that uses them, or start processes by `spawn`"
 
@@ -80,7 +81,7 @@ class Turn:
     def require(self) -> None:
         """UsageError once it is closed, and in a forked child, which has none of its threads."""
         if self._closed:
-            raise UsageError("this store is closed: open it again with Palimpsest.open")
+            raise UsageError(CLOSED)
         if self._process != os.getpid():
             raise UsageError(
                 f"this store was opened by process {self._process}, and a forked child cannot use"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, cast, get_args
@@ -238,6 +239,18 @@ class Palimpsest:
         """
         rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
         return self._gateway.submit(to_inputs(rows, source))
+
+    def submit_each(self, offers: Sequence[tuple[Candidates, Name]]) -> list[list[Outcome]]:
+        """Decide on what several callers submit, each with its source, as if they were one.
+
+        The outcomes of each. Up to 512 candidates together are committed as one, or not at all.
+        """
+        inputs = [
+            to_inputs([said] if isinstance(said, Mapping) else said, source)
+            for said, source in offers
+        ]
+        outcomes = iter(self._gateway.submit([one for some in inputs for one in some]))
+        return [list(islice(outcomes, len(some))) for some in inputs]
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
         """What would become of a candidate if it were submitted now; nothing is written.

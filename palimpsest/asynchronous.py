@@ -1,0 +1,261 @@
+"""The facade for `asyncio`: every call of `Palimpsest`, awaited (docs/python.md).
+
+A store's calls take turns, so that more threads than a few would only wait. What several tasks
+submit at the same time is decided on as one window: it is embedded together, and one commit waits
+for the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial, update_wrapper
+from threading import Lock
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+
+from palimpsest.calls import CLOSED
+from palimpsest.contracts.errors import StoreError, TransientError, UsageError
+from palimpsest.store import Palimpsest
+from palimpsest.streams.embedded.pipeline import WINDOW
+from palimpsest.streams.write.inputs import Outcome
+
+THREADS = 8
+"""Threads of one store: calls beyond them wait in the order in which they came."""
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Awaited(Generic[Arguments, Result]):
+    """A method of the facade as an attribute of the twin, where it gives a coroutine."""
+
+    def __init__(self, method: Callable[Concatenate[Palimpsest, Arguments], Result]) -> None:
+        self._method = method
+        self.__doc__ = method.__doc__
+
+    @overload
+    def __get__(self, twin: None, kind: type[AsyncPalimpsest]) -> Self: ...
+
+    @overload
+    def __get__(
+        self, twin: AsyncPalimpsest, kind: type[AsyncPalimpsest]
+    ) -> Callable[Arguments, Coroutine[Any, Any, Result]]: ...
+
+    def __get__(self, twin: AsyncPalimpsest | None, kind: type[AsyncPalimpsest]) -> Any:
+        if twin is None:
+            return self
+
+        async def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            return await twin.call(self._method, *args, **kwargs)
+
+        return update_wrapper(call, self._method)
+
+
+def _read(name: str) -> Callable[[Palimpsest], Any]:
+    """A property of the facade as a method."""
+    read: property = vars(Palimpsest)[name]
+    assert read.fget is not None
+    return read.fget
+
+
+class AsyncPalimpsest:
+    """An open store for tasks of `asyncio`, with the methods of `Palimpsest`, each awaited.
+
+    What is a property there is a method here: `await store.position()`.
+
+    A call that is cancelled before a thread took it up is never made. One that was taken up runs
+    to its end, and what it writes stays: to know, ask again with the same `id`.
+    """
+
+    def __init__(self, store: Palimpsest, *, threads: int = THREADS) -> None:
+        self.store = store
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="palimpsest")
+        self._windows = _Windows(store, self._threads)
+        self._closed = False
+
+    @classmethod
+    async def open(cls, *args: Any, threads: int = THREADS, **kwargs: Any) -> Self:
+        """Open a store, as `Palimpsest.open` does; `threads` bounds how many calls are taken up."""
+        return cls(await asyncio.to_thread(Palimpsest.open, *args, **kwargs), threads=threads)
+
+    async def call(
+        self,
+        method: Callable[Concatenate[Palimpsest, Arguments], Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """What a function of the store returns, called on one of the threads.
+
+        For several calls of the facade that belong together: they cost one thread's turn.
+        """
+        self.require()
+        made = self._threads.submit(partial(method, self.store, *args, **kwargs))
+        return await asyncio.wrap_future(made)
+
+    def require(self) -> None:
+        """UsageError once it is closed."""
+        if self._closed:
+            raise UsageError(CLOSED)
+
+    async def submit(
+        self,
+        candidates: Mapping[str, Any] | Iterable[Mapping[str, Any]],
+        *,
+        source: str = "python",
+    ) -> list[Outcome]:
+        """As `Palimpsest.submit`; what other tasks submit meanwhile goes into the same commit."""
+        self.require()
+        return await asyncio.wrap_future(self._windows.offer(candidates, source))
+
+    async def close(self) -> None:
+        """Finish the calls that were taken up and close the store; the rest is never made."""
+        self._closed = True
+        self._windows.close()
+        await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
+        await asyncio.to_thread(self.store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    access = Awaited(Palimpsest.access)
+    behind = Awaited(Palimpsest.behind)
+    check = Awaited(Palimpsest.check)
+    check_duplicate = Awaited(Palimpsest.check_duplicate)
+    compact_session = Awaited(Palimpsest.compact_session)
+    compose = Awaited(Palimpsest.compose)
+    confirm = Awaited(Palimpsest.confirm)
+    dead_letter = Awaited(Palimpsest.dead_letter)
+    dead_letters = Awaited(Palimpsest.dead_letters)
+    decisions = Awaited(Palimpsest.decisions)
+    dedupe = Awaited(Palimpsest.dedupe)
+    embed = Awaited(Palimpsest.embed)
+    end_session = Awaited(Palimpsest.end_session)
+    export_log = Awaited(Palimpsest.export_log)
+    find = Awaited(Palimpsest.find)
+    ingest = Awaited(Palimpsest.ingest)
+    likeness = Awaited(Palimpsest.likeness)
+    merge = Awaited(Palimpsest.merge)
+    metrics = Awaited(Palimpsest.metrics)
+    next_review = Awaited(Palimpsest.next_review)
+    owners_of_session = Awaited(Palimpsest.owners_of_session)
+    policy = Awaited(_read("policy"))
+    position = Awaited(_read("position"))
+    rebuild = Awaited(Palimpsest.rebuild)
+    recall = Awaited(Palimpsest.recall)
+    reinstate = Awaited(Palimpsest.reinstate)
+    reinstate_many = Awaited(Palimpsest.reinstate_many)
+    restore = Awaited(Palimpsest.restore)
+    retract = Awaited(Palimpsest.retract)
+    retry_dead_letters = Awaited(Palimpsest.retry_dead_letters)
+    reverse = Awaited(Palimpsest.reverse)
+    review = Awaited(Palimpsest.review)
+    review_different = Awaited(Palimpsest.review_different)
+    review_same = Awaited(Palimpsest.review_same)
+    separate = Awaited(Palimpsest.separate)
+    set_policy = Awaited(Palimpsest.set_policy)
+    settle = Awaited(Palimpsest.settle)
+    show = Awaited(Palimpsest.show)
+    show_candidate = Awaited(Palimpsest.show_candidate)
+    sql = Awaited(Palimpsest.sql)
+    sql_file = Awaited(_read("sql_file"))
+    status = Awaited(Palimpsest.status)
+    submit_each = Awaited(Palimpsest.submit_each)
+    unmerge = Awaited(Palimpsest.unmerge)
+    verify = Awaited(Palimpsest.verify)
+    wait_for = Awaited(Palimpsest.wait_for)
+    withdraw = Awaited(Palimpsest.withdraw)
+
+
+class _Offer:
+    """What one task submits, and where it gets its outcomes."""
+
+    def __init__(self, candidates: Any, source: str) -> None:
+        several = isinstance(candidates, Iterable) and not isinstance(candidates, Mapping | str)
+        self.candidates = list(candidates) if several else candidates  # an iterator is read once
+        self.size = len(self.candidates) if several else 1
+        self.source = source
+        self.outcomes: Future[list[Outcome]] = Future()
+
+
+class _Windows:
+    """Gathers what tasks submit while the window before is decided on: a group commit."""
+
+    def __init__(self, store: Palimpsest, threads: ThreadPoolExecutor) -> None:
+        self._store = store
+        self._threads = threads
+        self._waiting: deque[_Offer] = deque()
+        self._lock = Lock()
+        self._deciding = False
+
+    def offer(self, candidates: Any, source: str) -> Future[list[Outcome]]:
+        """The outcomes, once a window with these candidates was decided on."""
+        offer = _Offer(candidates, source)
+        with self._lock:
+            self._waiting.append(offer)
+            if not self._deciding:
+                self._threads.submit(self._decide_all)
+                self._deciding = True
+        return offer.outcomes
+
+    def close(self) -> None:
+        """Cancel what waits for its window."""
+        with self._lock:
+            for offer in self._waiting:
+                offer.outcomes.cancel()
+            self._waiting.clear()
+
+    def _decide_all(self) -> None:
+        while window := self._next():
+            begun = [one for one in window if one.outcomes.set_running_or_notify_cancel()]
+            if len(begun) > 1:
+                self._decide_together(begun)
+            else:
+                self._decide_each(begun)
+
+    def _next(self) -> list[_Offer]:
+        """Offers in their order, as many as one commit holds; none ends the deciding."""
+        with self._lock:
+            fit, rows = 0, 0
+            for offer in self._waiting:
+                rows += offer.size
+                if fit and rows > WINDOW:
+                    break
+                fit += 1
+            self._deciding = bool(fit)
+            return [self._waiting.popleft() for _ in range(fit)]
+
+    def _decide_together(self, window: list[_Offer]) -> None:
+        """Decide on a window in one commit. What is wrong with one offer is not the others' affair.
+
+        As nothing of a window is written unless all is, each can be decided on alone then.
+        """
+        try:
+            found = self._store.submit_each([(one.candidates, one.source) for one in window])
+        except (StoreError, TransientError) as error:
+            for one in window:
+                one.outcomes.set_exception(error)
+        except Exception:  # noqa: BLE001 - whose it was gets it
+            self._decide_each(window)
+        else:
+            for one, outcomes in zip(window, found, strict=True):
+                one.outcomes.set_result(outcomes)
+
+    def _decide_each(self, window: list[_Offer]) -> None:
+        for one in window:
+            try:
+                outcomes = self._store.submit(one.candidates, source=one.source)
+            except Exception as error:  # noqa: BLE001 - who awaits it gets it
+                one.outcomes.set_exception(error)
+            else:
+                one.outcomes.set_result(outcomes)

@@ -1,0 +1,189 @@
+"""The facade for asyncio: the same calls, awaited; what tasks submit at once is one commit."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from palimpsest import AsyncPalimpsest, Palimpsest, StoreError, UsageError
+from palimpsest.streams.write.inputs import Input, Outcome
+
+HERE = {"open", "close", "folder", "gateway", "import_log", "turn"}
+"""Of the facade, what is no call of the twin: the store's own are at `twin.store`."""
+
+Used = Callable[[AsyncPalimpsest], Coroutine[Any, Any, None]]
+
+
+def use(folder: Path, used: Used) -> None:
+    """Run a coroutine on a store that is open meanwhile."""
+
+    async def run() -> None:
+        async with await AsyncPalimpsest.open(folder) as twin:
+            await used(twin)
+
+    asyncio.run(run())
+
+
+def note(number: int) -> dict[str, str]:
+    return {"owner_id": "ada", "text": f"note {number} says {number}"}
+
+
+class Windows:
+    """How many candidates each commit had; the first waits until it may go on."""
+
+    def __init__(self, twin: AsyncPalimpsest) -> None:
+        self.sizes: list[int] = []
+        self.go = threading.Event()
+        self._begun = threading.Event()
+        self._submit = twin.store.gateway.submit
+
+    def submit(self, inputs: Sequence[Input]) -> list[Outcome]:
+        self.sizes.append(len(inputs))
+        self._begun.set()
+        self.go.wait(10)
+        return self._submit(inputs)
+
+    async def have_begun(self) -> None:
+        """Wait for the first commit."""
+        assert await asyncio.to_thread(self._begun.wait, 10)
+
+
+def test_every_call_of_the_facade_has_its_twin() -> None:
+    own = {name for name in vars(Palimpsest) if not name.startswith("_")}
+    twins = {name for name in vars(AsyncPalimpsest) if not name.startswith("_")}
+    assert own - HERE - twins == set()
+    assert AsyncPalimpsest.recall.__doc__ == Palimpsest.recall.__doc__
+
+
+def test_it_does_what_the_facade_does(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        [first] = await twin.submit(note(1))
+        [again] = await twin.submit(note(1))
+        assert first.candidate_id
+        assert (first.decision, again.decision) == ("stored", "hash_exact")
+        [memory] = await twin.recall("ada", "note 1", k=3)
+        assert memory["memory_id"] == first.candidate_id
+        [other] = await twin.submit(note(2))
+        joined = await twin.merge(str(first.candidate_id), str(other.candidate_id))
+        done = await twin.unmerge(decision_id=joined["decision_id"], dry_run=True)
+        assert len(done["memories"]) == 2
+        assert await twin.position() == twin.store.position
+        assert (await twin.policy()).name == "standard"
+        assert await twin.call(lambda store: store.status()["memories"]) == 1
+
+    use(tmp_path / "store", used)
+
+
+def test_what_tasks_submit_meanwhile_is_one_commit_and_each_gets_its_own(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        windows = Windows(twin)
+        with patch.object(twin.store.gateway, "submit", windows.submit):
+            asked = [asyncio.ensure_future(twin.submit(note(n), source=f"s{n}")) for n in range(9)]
+            await windows.have_begun()
+            windows.go.set()
+            found = await asyncio.gather(*asked)
+        assert sum(windows.sizes) == 9
+        assert windows.sizes[-1] >= 8
+        for n, [outcome] in enumerate(found):
+            shown = await twin.show_candidate(str(outcome.candidate_id))
+            assert (shown["text"], shown["source"]) == (note(n)["text"], f"s{n}")
+
+    use(tmp_path / "store", used)
+
+
+def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        windows = Windows(twin)
+        with patch.object(twin.store.gateway, "submit", windows.submit):
+            first = asyncio.ensure_future(twin.submit(note(0)))
+            await windows.have_begun()
+            others = [
+                asyncio.ensure_future(twin.submit(note(1))),
+                asyncio.ensure_future(twin.submit("no mapping")),  # type: ignore[arg-type]
+                asyncio.ensure_future(twin.submit(note(2), source="")),
+                asyncio.ensure_future(twin.submit([note(3), note(4)])),
+            ]
+            windows.go.set()
+            await first
+            one, no_mapping, no_source, two = await asyncio.gather(*others, return_exceptions=True)
+        assert isinstance(no_mapping, UsageError)
+        assert "`candidates`" in str(no_mapping)
+        assert isinstance(no_source, UsageError)
+        assert isinstance(one, list)
+        assert isinstance(two, list)
+        assert [len(one), len(two)] == [1, 2]
+        assert (await twin.status())["candidates"] == 4
+
+    use(tmp_path / "store", used)
+
+
+def test_a_store_that_fails_is_told_to_all_and_not_tried_again(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        tried: list[int] = []
+        begun, go = threading.Event(), threading.Event()
+
+        def fail(inputs: Sequence[Input]) -> list[Outcome]:
+            tried.append(len(inputs))
+            begun.set()
+            go.wait(10)
+            raise StoreError("the disk is full")
+
+        with patch.object(twin.store.gateway, "submit", fail):
+            asked = [asyncio.ensure_future(twin.submit(note(n))) for n in range(5)]
+            await asyncio.to_thread(begun.wait, 10)
+            go.set()
+            found = await asyncio.gather(*asked, return_exceptions=True)
+        assert all(isinstance(one, StoreError) for one in found)
+        assert sum(tried) == 5
+        await twin.submit(note(1))
+
+    use(tmp_path / "store", used)
+
+
+def test_cancelled_before_its_turn_it_is_never_made_and_after_that_it_stays(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        windows = Windows(twin)
+        with patch.object(twin.store.gateway, "submit", windows.submit):
+            begun = asyncio.ensure_future(twin.submit(note(0)))
+            await windows.have_begun()
+            waiting = asyncio.ensure_future(twin.submit(note(1)))
+            await asyncio.sleep(0)
+            for task in (begun, waiting):
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            windows.go.set()
+            await twin.submit(note(2))
+        faces = {one["face"] for one in await twin.recall("ada", "note", k=9)}
+        assert faces == {note(0)["text"], note(2)["text"]}
+
+    use(tmp_path / "store", used)
+
+
+def test_closed_it_says_so_and_what_waits_is_cancelled(tmp_path: Path) -> None:
+    async def used() -> None:
+        twin = await AsyncPalimpsest.open(tmp_path / "store")
+        windows = Windows(twin)
+        with patch.object(twin.store.gateway, "submit", windows.submit):
+            begun = asyncio.ensure_future(twin.submit(note(0)))
+            await windows.have_begun()
+            waiting = asyncio.ensure_future(twin.submit(note(1)))
+            await asyncio.sleep(0)
+            closing = asyncio.ensure_future(twin.close())
+            await asyncio.sleep(0)
+            windows.go.set()
+            await closing
+        assert (await begun)[0].decision == "stored"
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        for call in (twin.submit(note(2)), twin.status()):
+            with pytest.raises(UsageError, match="closed"):
+                await call
+
+    asyncio.run(used())

@@ -1,0 +1,30 @@
+"""Many threads use one store with one model: their calls take turns, and none is lost."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from palimpsest import Palimpsest
+
+THREADS = 60
+
+
+def test_sixty_threads_submit_recall_and_show_at_once(memories: Palimpsest) -> None:
+    begin = Barrier(THREADS)
+
+    def use(number: int) -> tuple[str, list[str], str]:
+        begin.wait()
+        text = f"note {number} of thread {number}"
+        [outcome] = memories.submit({"owner_id": f"owner {number % 7}", "text": text})
+        assert outcome.candidate_id
+        found = memories.recall(f"owner {number % 7}", text, k=60)
+        shown = memories.show(outcome.candidate_id)
+        return text, [one["face"] for one in found], shown["owner_id"]
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        done = list(threads.map(use, range(THREADS)))
+    assert [owner for _, _, owner in done] == [f"owner {n % 7}" for n in range(THREADS)]
+    assert all(text in faces for text, faces, _ in done)
+    assert memories.status()["candidates"] == THREADS
+    assert memories.verify()["differences"] == 0

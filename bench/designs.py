@@ -446,8 +446,9 @@ def draw(results: Sequence[Result], file: Path) -> None:
             next(r.memories / r.rows for r in results if (r.preset, r.stream) == (preset, stream))
             for stream in streams
         ]
-        at = [number + (place - len(presets) / 2) * 0.8 / len(presets) for number in range(4)]
-        left.bar(at[: len(streams)], share, width=0.8 / len(presets), label=preset, align="edge")
+        offset = (place - len(presets) / 2) * 0.8 / len(presets)
+        at = [number + offset for number in range(len(streams))]
+        left.bar(at, share, width=0.8 / len(presets), label=preset, align="edge")
     left.set_xticks(range(len(streams)), [name.replace("_", "\n", 1) for name in streams])
     left.set_ylabel("memories left ÷ candidates")
     left.set_title("What is left of each stream")

@@ -143,6 +143,7 @@ def checked(kind: Kind) -> Kind:
 def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        """Wait for the turn, and call the method."""
         with self.turn.lock:
             return method(self, *args, **kwargs)
 
@@ -152,6 +153,7 @@ def _in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
 def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
+        """Check the arguments, and call the method with ids for the URNs among them."""
         arguments = _arguments(method)
         arguments.check(args, kwargs)
         try:

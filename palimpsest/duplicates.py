@@ -6,11 +6,15 @@ from typing import Literal, TypedDict
 
 from palimpsest.contracts.answers import Checked
 from palimpsest.contracts.urn import Urn
+from palimpsest.streams.core.skips import Skip, skipped_for
 
 Reason = Literal["ExactMatch", "SemanticSimilar", "RecentCapture"]
 
-KEPT = frozenset({"stored", "pending", "llm_keep", "fallback_keep", "invalid", ""})
-"""Decisions after which a candidate is a memory of its own, or none at all."""
+_REASONS: dict[Skip, Reason] = {
+    "exact": "ExactMatch",
+    "semantic": "SemanticSimilar",
+    "recent": "RecentCapture",
+}
 HASH_TAG = "hash:sha256:"
 TAG_DIGITS = 16
 
@@ -30,12 +34,9 @@ class DuplicateCheck(TypedDict):
 
 
 def reason_of(decision: str) -> Reason | None:
-    """Why a decision joins; None for one that joins nobody."""
-    if decision in KEPT:
-        return None
-    if decision == "recent_capture":
-        return "RecentCapture"
-    return "ExactMatch" if decision == "hash_exact" else "SemanticSimilar"
+    """Why a first decision joins; None for one that joins nobody."""
+    skip = skipped_for(decision)
+    return _REASONS[skip] if skip else None
 
 
 def duplicate_check(answer: Checked, owner_id: str, namespace: str) -> DuplicateCheck:

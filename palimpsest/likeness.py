@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import islice
 from typing import TypedDict
 
 import numpy as np
 
 from palimpsest.contracts.urn import Urn
 from palimpsest.local_gateway import LocalGateway
-from palimpsest.projections.recall import DECIMALS
 from palimpsest.streams.core.ledger import Memory
 from palimpsest.streams.retrieval import vector_of
-from palimpsest.streams.write.owners import fold_owner
-
-CHUNK = 1024
+from palimpsest.streams.search import pairs_above
 
 
 class Alike(TypedDict):
@@ -34,38 +31,19 @@ def across_namespaces(
 
     Memories whose text has no vector are left out.
     """
-    ledger = fold_owner(gateway.log, owner_id)
-    by_namespace: dict[str, list[Memory]] = {}
-    for memory in ledger.memories():
-        if memory.living and memory.face.vector is not None:
-            by_namespace.setdefault(memory.namespace, []).append(memory)
-    found: list[tuple[float, Memory, Memory]] = []
-    for ours, theirs in combinations(by_namespace.values(), 2):
-        found += _near(ours, theirs, at_least)
-    found.sort(key=lambda one: (-one[0], one[1].members[0].place, one[2].members[0].place))
-    return [_shown(owner_id, *one) for one in found[:limit]]
-
-
-def _near(
-    ours: list[Memory], theirs: list[Memory], at_least: float
-) -> list[tuple[float, Memory, Memory]]:
-    found: list[tuple[float, Memory, Memory]] = []
-    others = _units(theirs)
-    for start in range(0, len(ours), CHUNK):
-        some = ours[start : start + CHUNK]
-        cosines = (_units(some) @ others.T).round(DECIMALS)
-        for row, column in np.argwhere(cosines >= at_least):
-            pair = sorted((some[row], theirs[column]), key=lambda m: m.members[0].place)
-            found.append((float(cosines[row, column]), pair[0], pair[1]))
-    return found
-
-
-def _units(memories: list[Memory]) -> np.typing.NDArray[np.float64]:
-    """Their faces' vectors, (memories, dimension), of unit length."""
-    vectors = [vector_of(v).astype(np.float64) for m in memories if (v := m.face.vector)]
-    numbers = np.stack(vectors)
-    units: np.typing.NDArray[np.float64] = numbers / np.linalg.norm(numbers, axis=1, keepdims=True)
-    return units
+    ledger = gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    living = [one for one in ledger.memories() if one.living and one.face.vector is not None]
+    if not living:
+        return []
+    living.sort(key=lambda memory: memory.members[0].place)
+    vectors = np.stack([vector_of(v) for memory in living if (v := memory.face.vector)])
+    across = (
+        (similarity, living[a], living[b])
+        for similarity, a, b in pairs_above(vectors, at_least)
+        if living[a].namespace != living[b].namespace
+    )
+    return [_shown(owner_id, *one) for one in islice(across, limit)]
 
 
 def _shown(owner_id: str, similarity: float, older: Memory, newer: Memory) -> Alike:

@@ -285,6 +285,7 @@ class Metrics(Board):
         def watched(
             lines: Lines, others: Sequence[Outgoing], done: Sequence[InputOffset]
         ) -> int | None:
+            """Publish, and note how long it took."""
             with self.stage("publish"):
                 offset = publish(lines, others, done)
             self.rejected(others)

@@ -24,7 +24,7 @@ from palimpsest.streams.dedupe.run import Near, Proposal, Run, joined, pairing, 
 from palimpsest.streams.judge.judge import PairJudge
 from palimpsest.streams.judge.pairs import Composed, Side
 from palimpsest.streams.retrieval import vector_of
-from palimpsest.streams.search import VectorIndex
+from palimpsest.streams.search import pairs_above
 
 _log = logging.getLogger(__name__)
 
@@ -78,20 +78,10 @@ def _near(memories: list[Memory], floor: float, run: Run) -> list[Near]:
         return []
     speakers = sorted((m.face.speaker for m in memories), key=lambda entry: entry.place)
     vectors = np.stack([vector_of(f.vector) for e in speakers if (f := e.memory.face).vector])
-    index = VectorIndex(vectors.shape[1])
-    for vector in vectors:
-        index.append(vector)
     run.pairs += len(memories) * (len(memories) - 1) // 2
-    pairs = [
-        (hit.score, hit.row, row)
-        for row, hits in enumerate(index.above(vectors, floor, limit=len(vectors)))
-        for hit in hits
-        if hit.row < row
-    ]
-    pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
     return [
         Near(speakers[a], speakers[b], compared(speakers[a], speakers[b], score))
-        for score, a, b in pairs
+        for score, a, b in pairs_above(vectors, floor)
     ]
 
 

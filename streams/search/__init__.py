@@ -5,6 +5,6 @@ from palimpsest.streams.search.full_text import FullTextIndex
 from palimpsest.streams.search.hits import Hit
 from palimpsest.streams.search.peers import peers
 from palimpsest.streams.search.tokens import TokenIndex
-from palimpsest.streams.search.vectors import VectorIndex
+from palimpsest.streams.search.vectors import VectorIndex, pairs_above
 
-__all__ = ["FullTextIndex", "Hit", "TokenIndex", "VectorIndex", "cosine", "peers"]
+__all__ = ["FullTextIndex", "Hit", "TokenIndex", "VectorIndex", "cosine", "pairs_above", "peers"]

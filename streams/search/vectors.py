@@ -147,3 +147,22 @@ def _contenders(pairs: Pairs, queries: int, limit: int) -> Pairs:
     if len(pairs.row) <= limit:
         return pairs
     return reaching(pairs, bars(pairs, queries, limit))
+
+
+def pairs_above(vectors: NDArray[np.float16], floor: float) -> list[tuple[float, int, int]]:
+    """All pairs of vectors (n, dimension) whose rounded cosine is at least `floor`.
+
+    As (cosine, earlier row, later row), nearest first; ties go to the earlier rows. ValueError as
+    in `squared_norm`.
+    """
+    index = VectorIndex(vectors.shape[1])
+    for vector in vectors:
+        index.append(vector)
+    pairs = [
+        (hit.score, hit.row, row)
+        for row, hits in enumerate(index.above(vectors, floor, limit=len(vectors)))
+        for hit in hits
+        if hit.row < row
+    ]
+    pairs.sort(key=lambda pair: (-pair[0], pair[1], pair[2]))
+    return pairs

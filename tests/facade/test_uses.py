@@ -269,4 +269,9 @@ def test_a_store_that_was_closed_records_nothing_more(tmp_path: Path, clock: Clo
     with opened(tmp_path, clock) as store:
         say(store, "green tea")
         store.recall("ann", "tea")
+        assert recorded(store) == []
     store._uses.record()  # the timer that was on its way
+    with opened(tmp_path, clock) as again:
+        again.gateway.serve_left()
+        [once] = recorded(again)
+        assert [use.count for use in once.data.uses or ()] == [1]

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from palimpsest.contracts.commands import Combine
 from palimpsest.contracts.events import Figures
+from palimpsest.contracts.evidence import Evidence, Neighbour
+from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Consolidate, Policy, Tokenizer
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
@@ -66,6 +69,32 @@ def plan(ledger: Ledger, policy: Policy, rule: Consolidate, session_id: str) -> 
         if len(memories) >= rule.fewest:
             found += _clusters(ledger, policy, rule, memories)
     return Plan(tuple(found), count)
+
+
+def joins(ledger: Ledger, policy: Policy, planned: Plan, run: str) -> Iterator[Combine]:
+    """The commands of a plan, each to be carried out before the next; `run` is their cause.
+
+    The representative speaks, whether it came first or last. What stands between two by their turn
+    is left out.
+    """
+    for cluster in planned.clusters:
+        for other, score in cluster.others:
+            older, newer = sorted((cluster.speaker, other), key=_place)
+            if hindrance_of(ledger, older, newer) is not None:
+                continue
+            takes = newer is cluster.speaker
+            seen = Neighbour(candidate_id=older.id, jaccard=score)
+            yield Combine(
+                command_id=event_id(run, f"{older.id}:{newer.id}"),
+                owner_id=ledger.owner_id,
+                a=older.id,
+                b=newer.id,
+                decision="superseded",
+                face="take" if takes else "keep",
+                evidence=Evidence(policy=policy.hash, check=CHECK, neighbours=(seen,)),
+                outright=takes,
+                cause=run,
+            )
 
 
 def figures(planned: Plan, superseded: int) -> Figures:

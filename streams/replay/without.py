@@ -2,18 +2,20 @@
 
 Vectors and verdicts are those of the log; no model is asked. A decision whose question is the same
 as it was stays as it was recorded: nothing changes because the code did. What people said later is
-said again, as far as it can be; a batch run's join stands where its pair is two memories still.
+said again, as far as it can be. Runs that ask no judge are carried out again; the join of another
+run stands where its pair is two memories still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import (
     Admit,
+    Combine,
     Operation,
     Settle,
 )
@@ -37,9 +39,9 @@ from palimpsest.contracts.events import (
     SettledData,
 )
 from palimpsest.contracts.evidence import Neighbour, Verdict
-from palimpsest.contracts.identity import event_id, run_id
+from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.model import unchecked
-from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.contracts.policy import Consolidate, PairsDedupe, Policy
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.decide import decide, execute
 from palimpsest.streams.core.evolve import evolve
@@ -51,6 +53,7 @@ from palimpsest.streams.core.settle import Freed, due, obstacle, settle_due
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.walk import still_about
 from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
+from palimpsest.streams.dedupe.consolidate import joins, plan
 from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.replay.again import merged_again, redecided_again, said_again
 
@@ -82,13 +85,13 @@ class Without:
         self._parted = False
         self._in_force = next(iter(policies.values()))
         self._recorded: dict[str, list[Joined]] = {}
+        self._runs: dict[str, Ran] = {}
+        self._run_ids: dict[str, str] = {}
         self.again: dict[str, dict[str, Joined]] = {}
 
     def tell(self, events: Sequence[AnyEvent]) -> None:
         """Tell the whole history, in order."""
-        for event in events:
-            if isinstance(event, Joined) and (run := self._run_of(event)):
-                self._recorded.setdefault(run, []).append(event)
+        self._find_runs(events)
         out = {run for run, joins in self._recorded.items() if self._is_of_any(joins)}
         for event in events:
             begins = isinstance(event, Joined) and self._run_of(event) in out
@@ -120,8 +123,8 @@ class Without:
             case Joined() if (run := self._run_of(event)) is not None:
                 self._run_again(event, run)
             case Ran():
-                if event.data.step == "dedupe":
-                    self._run_again(event, run_id(event.owner_id, "dedupe", event.data.due))
+                if event.id in self._run_ids:
+                    self._run_again(event, self._run_ids[event.id])
                 self._evolve(event)
             case Decided() | Settled() | Joined() | Redecided() if event.id in self._out:
                 self._take_out(event)
@@ -288,31 +291,61 @@ class Without:
 
     # -- batch runs that ask no judge ------------------------------------------------------------
 
+    def _find_runs(self, events: Sequence[AnyEvent]) -> None:
+        """Find the runs that can be carried out again from the log alone, and their joins.
+
+        A run whose joins do not name it has its record's id.
+        """
+        rans = {e.id: e for e in events if isinstance(e, Ran) and self._rule_of(e) is not None}
+        joined = [e for e in events if isinstance(e, Joined) and e.data.cause is not None]
+        named = {event_id(cause, "0"): cause for e in joined if (cause := e.data.cause)}
+        self._run_ids = {id_: named.get(id_, id_) for id_ in rans}
+        self._runs = {run: rans[id_] for id_, run in self._run_ids.items()}
+        for event in joined:
+            if run := self._run_of(event):
+                self._recorded.setdefault(run, []).append(event)
+
+    def _rule_of(self, ran: Ran) -> PairsDedupe | Consolidate | None:
+        """The rule of a run, if it asks no judge."""
+        policy = self._policies.get(ran.data.policy)
+        if policy is None:
+            return None
+        if ran.data.step == "consolidate":
+            return policy.consolidate
+        return policy.dedupe if isinstance(policy.dedupe, PairsDedupe) else None
+
     def _run_of(self, event: Joined) -> str | None:
-        """The run that a join belongs to, where it can be carried out again from the log alone."""
-        evidence = event.data.evidence
-        policy = self._policies.get(evidence.policy) if evidence is not None else None
-        by_rule = policy is not None and isinstance(policy.dedupe, PairsDedupe)
-        return event.data.cause if by_rule and event.data.rank == "rule" else None
+        """The run that a join belongs to, where it can be carried out again."""
+        return event.data.cause if event.data.cause in self._runs else None
 
     def _is_of_any(self, joins: Iterable[Joined]) -> bool:
         return any(join.id in self._out for join in joins)
 
     def _run_again(self, event: Joined | Ran, run: str) -> None:
         """Carry a run out there, at its first event; its pairs that are taken out are separated."""
-        policy = self._policies.get(_policy_of(event))
-        if run in self.again or policy is None or not isinstance(policy.dedupe, PairsDedupe):
+        if run in self.again:
             return
         for one in self._recorded.get(run, ()):
             if one.id in self._out:
                 self._separate(one, one.data.join.to)
         made = self.again[run] = {}
-        for planned in by_pairs(self.other, policy, policy.dedupe, Run(_untold)):
-            command = combine_command(self.other, policy, planned, run, self._content)
-            for told in decide(command, self.other, policy, event.time):
+        ran = self._runs[run]
+        for command in self._planned(ran, run):
+            for told in decide(command, self.other, self._policies[ran.data.policy], event.time):
                 self._evolve(told)
                 if isinstance(told, Joined):
                     made[told.id] = told
+
+    def _planned(self, ran: Ran, run: str) -> Iterator[Combine]:
+        """The joins that a run would make there, each to be made before the next."""
+        policy, rule = self._policies[ran.data.policy], self._rule_of(ran)
+        if isinstance(rule, Consolidate):
+            assert ran.data.session_id is not None, "a session's run names it"
+            found = plan(self.other, policy, rule, ran.data.session_id)
+            yield from joins(self.other, policy, found, run)
+        elif rule is not None:
+            for planned in by_pairs(self.other, policy, rule, Run(_untold)):
+                yield combine_command(self.other, policy, planned, run, self._content)
 
     def _content(self, text: str) -> Content:
         """A text as a run would have recorded it, with its vector where the log has one."""
@@ -368,12 +401,6 @@ class Without:
         if newer.memory is not older.memory:
             told = event.model_copy(update={"subject": newer.id})
             self._separate(told, older.id)
-
-
-def _policy_of(event: Joined | Ran) -> str:
-    if isinstance(event, Ran):
-        return event.data.policy
-    return event.data.evidence.policy if event.data.evidence is not None else ""
 
 
 def _untold(_what: str, _share: float | None) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from palimpsest.contracts.commands import Combine, EndSession, Operation, RecordRun
-from palimpsest.contracts.evidence import Evidence, Neighbour
+from palimpsest.contracts.commands import EndSession, Operation, RecordRun
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.combine import hindrance_of
-from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.dedupe.consolidate import CHECK, figures, plan
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.dedupe.consolidate import CHECK, figures, joins, plan
 
 
 def run_of(end: EndSession) -> str:
@@ -30,14 +28,11 @@ def consolidated(
     if rule is None or not policy.enabled:
         return
     planned, run = plan(ledger, policy, rule, end.session_id), run_of(end)
+    said = {"actor": end.actor, "because": end.because, "more_follow": True}
     superseded = 0
-    for cluster in planned.clusters:
-        for other, score in cluster.others:
-            older, newer = sorted((cluster.speaker, other), key=lambda entry: entry.place)
-            if hindrance_of(ledger, older, newer) is None:
-                superseded += 1
-                takes = newer is cluster.speaker
-                yield _join(end, policy, run, (older, newer), score, takes=takes)
+    for join in joins(ledger, policy, planned, run):
+        superseded += 1
+        yield join.model_copy(update=said)
     yield RecordRun(
         command_id=run,
         owner_id=end.owner_id,
@@ -47,32 +42,4 @@ def consolidated(
         due=now,
         figures=figures(planned, superseded),
         session_id=end.session_id,
-    )
-
-
-def _join(
-    end: EndSession,
-    policy: Policy,
-    run: str,
-    pair: tuple[Entry, Entry],
-    score: float,
-    *,
-    takes: bool,
-) -> Combine:
-    """The representative speaks, whether it came first or last (`takes`)."""
-    older, newer = pair
-    seen = Neighbour(candidate_id=older.id, jaccard=score)
-    return Combine(
-        command_id=event_id(run, f"{older.id}:{newer.id}"),
-        owner_id=end.owner_id,
-        actor=end.actor,
-        because=end.because,
-        more_follow=True,
-        a=older.id,
-        b=newer.id,
-        decision="superseded",
-        face="take" if takes else "keep",
-        evidence=Evidence(policy=policy.hash, check=CHECK, neighbours=(seen,)),
-        outright=takes,
-        cause=run,
     )

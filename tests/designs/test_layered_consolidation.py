@@ -13,6 +13,7 @@ from palimpsest.contracts.policy import Consolidate
 from palimpsest.contracts.requests import (
     AccessRequest,
     MergeRequest,
+    ReinstateRequest,
     RetractRequest,
     Selection,
     SeparateRequest,
@@ -390,3 +391,20 @@ def test_configuration_all_numbers_are_from_the_file() -> None:
         protected_categories=("constraint", "postmortem", "gotcha"),
         protected_kinds=("perception",),
     )
+
+
+def test_a_dry_run_says_what_the_session_would_have_become_instead(owner: Owner) -> None:
+    """The newest speaks for all three. Without it, the other two would have been one."""
+    one, two, three = (row["candidate_id"] for row in said(owner, ONE, TWO, THREE))
+    end(owner)
+    before = owner.memories()
+    out = next(join for join in joins(owner) if join.data.join.to == two)
+    told = owner.unmerge(out.id, dry_run=True)["consequences"]
+    assert [(row["candidate_id"], row["would_be"]) for row in told] == [
+        (three, {"decision": "stored", "joined_to": None}),
+        (two, {"decision": "superseded", "joined_to": one}),
+    ]
+    owner.unmerge(out.id, with_consequences=True)
+    assert owner.faces() == [TWO, THREE]
+    owner.ask(ReinstateRequest(request_id=fresh(), decision_id=out.id))
+    assert owner.memories() == before

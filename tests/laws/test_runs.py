@@ -16,7 +16,8 @@ from palimpsest.streams.core import combine
 from palimpsest.streams.core.ledger import Entry
 from palimpsest.streams.dedupe import by_pairs
 from palimpsest.streams.policies import load_policy
-from tests.laws import checks
+from palimpsest.streams.replay.without import Without
+from tests.laws import checks, consequences
 from tests.laws.histories import (
     AGAINS,
     ON_CANDIDATES,
@@ -83,6 +84,13 @@ def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
     checks.l8_redo_restores(policy, story, which)
 
 
+@given(policies, stories, numbers)
+def test_unmerging_with_consequences_equals_the_history_without(
+    policy: Policy, story: list[Act], which: int
+) -> None:
+    consequences.equals_without(policy, story, which, ["same"])
+
+
 def nothing_absorbed_absorbs(policy: Policy, story: list[Act]) -> None:
     """Within a run, who does not speak any more is in no later pair."""
     log = tell(policy, story).world.log
@@ -142,11 +150,22 @@ def it_remembers_who_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_pairs, "_absorbed", broken)
 
 
+def a_run_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run without a join, it is as if it had not been."""
+    monkeypatch.setattr(Without, "_planned", lambda self, ran, run: iter(()))
+
+
+def without_the_first(policy: Policy, story: list[Act]) -> None:
+    """The law about consequences, of one join of each story."""
+    consequences.equals_without(policy, story, 0, ["same"])
+
+
 @pytest.mark.parametrize(
     ("broken", "law"),
     [
         (it_joins_what_is_apart, checks.l9_separations_bind),
         (it_remembers_who_stays, nothing_absorbed_absorbs),
+        (a_run_is_not_told_again, without_the_first),
     ],
 )
 def test_a_break_is_found(

@@ -18,9 +18,9 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import combine
 from palimpsest.streams.dedupe import alike, consolidate
+from palimpsest.streams.replay.without import Without
 from palimpsest.streams.search.content import content_tokens, jaccard
-from palimpsest.streams.write import session_end
-from tests.laws import checks
+from tests.laws import checks, consequences
 from tests.laws.histories import (
     AGAINS,
     ON_CANDIDATES,
@@ -100,6 +100,13 @@ def test_a_run_counts_its_joins(policy: Policy, story: list[Act]) -> None:
     assert {run: count for run, count in counted.items() if count} == made
 
 
+@given(policies, stories, numbers)
+def test_unmerging_with_consequences_equals_the_history_without(
+    policy: Policy, story: list[Act], which: int
+) -> None:
+    consequences.equals_without(policy, story, which, ["same"])
+
+
 def test_the_histories_consolidate() -> None:
     """What is drawn has runs that join, and joins that are taken back and brought back."""
     seen: Counter[str] = Counter()
@@ -121,7 +128,7 @@ def test_the_histories_consolidate() -> None:
 
 
 def it_joins_what_is_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (combine, consolidate, session_end):
+    for module in (combine, consolidate):
         monkeypatch.setattr(module, "hindrance_of", lambda *_: None)
 
 
@@ -136,11 +143,22 @@ def every_pair_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike.Alike, "_like", broken)
 
 
+def a_run_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run without a join, it is as if it had not been."""
+    monkeypatch.setattr(Without, "_planned", lambda self, ran, run: iter(()))
+
+
+def without_the_first(policy: Policy, story: list[Act]) -> None:
+    """The law about consequences, of one join of each story."""
+    consequences.equals_without(policy, story, 0, ["same"])
+
+
 @pytest.mark.parametrize(
     ("broken", "law"),
     [
         (it_joins_what_is_apart, checks.l9_separations_bind),
         (every_pair_is_alike, clusters_are_cliques),
+        (a_run_is_not_told_again, without_the_first),
     ],
     ids=lambda one: one.__name__,
 )

@@ -1,10 +1,10 @@
-"""What became, or would become, of a candidate, in the words of designs/namespaced.md."""
+"""What became, or would become, of a candidate, in the words of the published designs."""
 
 from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from palimpsest.contracts.answers import Checked
+from palimpsest.contracts.answers import Checked, SimilarFact
 from palimpsest.contracts.urn import Urn
 from palimpsest.streams.core.skips import Skip, skipped_for
 
@@ -14,6 +14,14 @@ _REASONS: dict[Skip, Reason] = {
     "exact": "ExactMatch",
     "semantic": "SemanticSimilar",
     "recent": "RecentCapture",
+}
+_METHODS: dict[str, Method] = {
+    "hash_exact": "exact",
+    "recent_capture": "exact",
+    "token_reject": "jaccard",
+    "auto_reject": "cosine",
+    "superseded": "cosine",
+    "session_reject": "session_cosine",
 }
 HASH_TAG = "hash:sha256:"
 TAG_DIGITS = 16
@@ -31,6 +39,23 @@ class DuplicateCheck(TypedDict):
     matched_memory_id: str | None
     matched_urn: str | None
     check_duration_ms: float
+
+
+Method = Literal["exact", "jaccard", "cosine", "session_cosine", "none"]
+
+
+class DedupResult(TypedDict):
+    """Whether a candidate is a duplicate, and of what, as `layered` says it.
+
+    `similarity` is that of the duplicate, or of the most similar fact; `similar_facts` are there
+    where it is none.
+    """
+
+    is_dup: bool
+    method: Method
+    existing_id: str | None
+    similarity: float | None
+    similar_facts: list[SimilarFact]
 
 
 def reason_of(decision: str) -> Reason | None:
@@ -51,6 +76,22 @@ def duplicate_check(answer: Checked, owner_id: str, namespace: str) -> Duplicate
         matched_memory_id=memory_id,
         matched_urn=str(Urn(owner_id, namespace, memory_id)) if memory_id else None,
         check_duration_ms=answer["duration_ms"],
+    )
+
+
+def dedup_result(answer: Checked) -> DedupResult:
+    """The answer to a check, as `layered` shapes it; who is known already matches exactly."""
+    known = answer["result"] == "known"
+    method: Method = "exact" if known else _METHODS.get(answer["decision"], "none")
+    similar = answer["similar_facts"] or []
+    nearest = max((one["similarity"] for one in similar), default=None)
+    duplicate = method != "none"
+    return DedupResult(
+        is_dup=duplicate,
+        method=method,
+        existing_id=answer["memory_id"] if duplicate else None,
+        similarity=answer["similarity"] if duplicate else nearest,
+        similar_facts=[] if duplicate else similar,
     )
 
 

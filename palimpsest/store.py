@@ -42,7 +42,7 @@ from palimpsest.contracts.requests import (
     WithdrawRequest,
 )
 from palimpsest.deduping import Wanted, dedupe
-from palimpsest.duplicates import DuplicateCheck, duplicate_check
+from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
 from palimpsest.finding import By, Plan, find
 from palimpsest.ingesting import (
@@ -280,6 +280,13 @@ class Palimpsest:
         owner_id = str(candidate.get("owner_id"))
         namespace = str(candidate.get("namespace") or DEFAULT_NAMESPACE)
         return duplicate_check(answer, owner_id, namespace)
+
+    def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
+        """Whether a candidate would be a duplicate, and of what, in the shape of `layered`.
+
+        It is `check` in other words; nothing is written.
+        """
+        return dedup_result(self.check(candidate, source=source))
 
     def ingest(
         self,

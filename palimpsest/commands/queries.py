@@ -174,16 +174,23 @@ def check(
         bool,
         typer.Option("--duplicate", help="Say only whether it is one, as `namespaced` does."),
     ] = False,
+    dedup_result: Annotated[
+        bool,
+        typer.Option("--dedup-result", help="Say only whether it is one, as `layered` does."),
+    ] = False,
 ) -> None:
     """Say what would become of a candidate: the decision, the neighbour and the score.
 
     Nothing is written. The exit status is 1 if the candidate would be invalid.
     """
     call = invocation(context)
+    if duplicate and dedup_result:
+        raise typer.BadParameter("name one of --duplicate and --dedup-result")
     candidate = {**_values("--field", fields), "owner_id": owner, "text": text}
     with call.store() as store:
-        if duplicate:
-            found = store.check_duplicate(candidate, source=source)
+        if duplicate or dedup_result:
+            shaped = store.check_duplicate if duplicate else store.dedup_result
+            found = shaped(candidate, source=source)
             call.output.answer(found, lambda: rendering.fields(found))
             return
         answer = store.check(candidate, source=source)

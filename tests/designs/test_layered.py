@@ -7,15 +7,21 @@ them are one to the engine.
 
 from __future__ import annotations
 
+import json
+from typing import cast
+
 import numpy as np
 import pytest
 
+from palimpsest.contracts.answers import Checked
 from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import CosineCheck, SessionCheck, Similar, TokenCheck
+from palimpsest.contracts.requests import CheckRequest
+from palimpsest.duplicates import dedup_result
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.search.content import STOPWORDS, content_tokens, jaccard
-from tests.designs.owners import Owner
+from tests.designs.owners import Owner, fresh
 from tests.stub_engine import vector_of
 
 POLICY = "layered"
@@ -302,3 +308,33 @@ def test_session_cosine_among_the_20_nearest_of_the_scope(
     if decision is not None:
         assert (found["decision"], found["joined_to"]) == (decision, own["candidate_id"])
     assert (found["joined_to"] is None) == (decision is None)
+
+
+# -- the answer's shape --------------------------------------------------------------------------
+
+
+def told_of(owner: Owner, text: str, session: str | None = None) -> tuple[object, ...]:
+    """What a check says of a text, but for the facts' texts."""
+    row = json.dumps({"owner_id": owner.name, "text": text, "session_id": session})
+    request = CheckRequest(request_id=fresh(), owner_id=owner.name, row=row, source="s")
+    found = dedup_result(cast("Checked", owner.ask(request)))
+    assert [*found] == ["is_dup", "method", "existing_id", "similarity", "similar_facts"]
+    facts = [(one["id"], one["similarity"]) for one in found["similar_facts"]]
+    return found["is_dup"], found["method"], found["existing_id"], found["similarity"], facts
+
+
+def test_duplicate_in_the_shape_of_the_document(owner: Owner) -> None:
+    text, other = f"{HEAVY} gear lever", f"{HEAVY} pump crane"
+    first, heavy = (row["memory_id"] for row in owner.say(TEXT, text))
+    assert told_of(owner, TEXT) == (True, "exact", first, 1.0, [])
+    assert told_of(owner, words(9)) == (True, "jaccard", first, 0.9, [])
+    assert told_of(owner, other) == (True, "cosine", heavy, 0.9259, [])
+    near = words(6, *"pump crane plate belt".split())
+    assert told_of(owner, near) == (False, "none", None, 0.6, [(first, 0.6)])
+    assert told_of(owner, "a boat on the lake") == (False, "none", None, None, [])
+
+
+def test_duplicate_within_the_session_in_the_shape_of_the_document(owner: Owner) -> None:
+    [fourth] = owner.say(FOURTH, session_id="now")
+    owner.say(*BLIND)
+    assert told_of(owner, CLEAN, "now")[:3] == (True, "session_cosine", fourth["memory_id"])

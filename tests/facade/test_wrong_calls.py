@@ -37,6 +37,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "access": {"candidate_id": A},
     "behind": {},
     "check": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
+    "dedup_result": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "check_duplicate": {"candidate": {"owner_id": "ada", "text": "She moved."}, "source": "s"},
     "compact_session": {"owner_id": "ada", "session_id": "s"},
     "compose": {"request": COMPOSING},

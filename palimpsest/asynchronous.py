@@ -8,6 +8,7 @@ for the disk.
 from __future__ import annotations
 
 import asyncio
+import builtins
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -105,7 +106,7 @@ class AsyncPalimpsest:
         candidates: Mapping[str, Any] | Iterable[Mapping[str, Any]],
         *,
         source: str = "python",
-    ) -> list[Outcome]:
+    ) -> builtins.list[Outcome]:
         """As `Palimpsest.submit`; what other tasks submit meanwhile goes into the same commit."""
         self.require()
         return await asyncio.wrap_future(self._windows.offer(candidates, source))
@@ -138,13 +139,17 @@ class AsyncPalimpsest:
     dead_letter = Awaited(Palimpsest.dead_letter)
     dead_letters = Awaited(Palimpsest.dead_letters)
     decisions = Awaited(Palimpsest.decisions)
+    dedup_result = Awaited(Palimpsest.dedup_result)
     dedupe = Awaited(Palimpsest.dedupe)
     embed = Awaited(Palimpsest.embed)
     end_session = Awaited(Palimpsest.end_session)
     export_log = Awaited(Palimpsest.export_log)
     find = Awaited(Palimpsest.find)
+    get = Awaited(Palimpsest.get)
+    history = Awaited(Palimpsest.history)
     ingest = Awaited(Palimpsest.ingest)
     likeness = Awaited(Palimpsest.likeness)
+    list = Awaited(Palimpsest.list)
     merge = Awaited(Palimpsest.merge)
     metrics = Awaited(Palimpsest.metrics)
     next_review = Awaited(Palimpsest.next_review)

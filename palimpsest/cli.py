@@ -16,6 +16,7 @@ from palimpsest.commands import (
     judge,
     logs,
     maintenance,
+    memories,
     policies,
     queries,
     schedule,
@@ -40,6 +41,7 @@ app = typer.Typer(
 # In the order of `--help`.
 app.add_typer(ingestion.app)
 app.add_typer(queries.app)
+app.add_typer(memories.app)
 app.add_typer(statements.app)
 app.add_typer(undo.app)
 app.add_typer(maintenance.app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import builtins
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, cast, get_args
 from uuid import uuid4
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from palimpsest import exchange, review_queue, viewing
 from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
@@ -41,6 +42,7 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
     WithdrawRequest,
 )
+from palimpsest.contracts.shown import Found, History, Page
 from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
@@ -58,14 +60,16 @@ from palimpsest.judging import JudgeOnDemand
 from palimpsest.kafka_gateway import KafkaGateway, log_that_follows
 from palimpsest.likeness import Alike, across_namespaces
 from palimpsest.local_gateway import LocalGateway, Wait
+from palimpsest.memories import find_memory, history_of, page_of
 from palimpsest.paths import LOG_FILE, PROJECTIONS
+from palimpsest.projections.filters import Filter
 from palimpsest.reviewing import review
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings
-from palimpsest.streams.log.as_of import AsOf
+from palimpsest.streams.log.as_of import AsOf, in_utc
 from palimpsest.streams.log.dead_letters import LetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
@@ -75,6 +79,9 @@ from palimpsest.uses import Uses
 
 MOST_RECALLED = 100_000
 """Memories of one answer, at most."""
+
+MOST_LISTED = 1_000
+"""Memories of one page, at most."""
 
 MOST = 2**63 - 1
 """The largest number that DuckDB can limit a query by, and that can be counted to."""
@@ -100,6 +107,31 @@ Result = TypeVar("Result")
 
 def _ignore(_what: str, _share: float | None) -> None:
     """Progress is not reported."""
+
+
+class Narrowed(TypedDict, total=False):
+    """Which memories are wanted: those of which one living member has all that is asked for.
+
+    Every key of `metadata` has to have the value given. The member happened at `since` or later,
+    and before `until`; times without a zone are UTC.
+    """
+
+    namespace: Name | None
+    category: Name | None
+    metadata: Mapping[str, JsonValue] | None
+    since: datetime | None
+    until: datetime | None
+
+
+def _filter(narrowed: Narrowed) -> Filter:
+    since, until = narrowed.get("since"), narrowed.get("until")
+    return Filter(
+        namespace=narrowed.get("namespace"),
+        category=narrowed.get("category"),
+        metadata=narrowed.get("metadata") or {},
+        since=since and in_utc(since),
+        until=until and in_utc(until),
+    )
 
 
 class Said(TypedDict, total=False):
@@ -230,7 +262,7 @@ class Palimpsest:
         candidates: Candidates,
         *,
         source: Name = "python",
-    ) -> list[Outcome]:
+    ) -> builtins.list[Outcome]:
         """Decide on one candidate or several, in order; one outcome for each.
 
         A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). One
@@ -240,7 +272,9 @@ class Palimpsest:
         rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
         return self._gateway.submit(to_inputs(rows, source))
 
-    def submit_each(self, offers: Sequence[tuple[Candidates, Name]]) -> list[list[Outcome]]:
+    def submit_each(
+        self, offers: Sequence[tuple[Candidates, Name]]
+    ) -> builtins.list[builtins.list[Outcome]]:
         """Decide on what several callers submit, each with its source, as if they were one.
 
         The outcomes of each. Up to 512 candidates together are committed as one, or not at all.
@@ -568,7 +602,7 @@ class Palimpsest:
         """
         return embed_late(self._gateway, owner_id, progress)
 
-    def settle(self, requests: Sequence[SettleRequest]) -> list[JsonObject | RefusedError]:
+    def settle(self, requests: Sequence[SettleRequest]) -> builtins.list[JsonObject | RefusedError]:
         """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""
         return self._gateway.ask_each(requests)
 
@@ -588,7 +622,7 @@ class Palimpsest:
         as_of: AsOf | None = None,
         session_id: Name | None = None,
         min_confidence: Annotated[float, Field(ge=0, le=1)] | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> builtins.list[dict[str, Any]]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
         `as_of` a position of the log, or a time, answers as it was then; UsageError where that lies
@@ -626,6 +660,40 @@ class Palimpsest:
         """
         return find(self._gateway, owner_id, query, by=by, k=k, namespace=namespace)
 
+    def list(
+        self,
+        owner_id: Name,
+        *,
+        limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 50,
+        after: Id | None = None,
+        former: bool = False,
+        **narrowed: Unpack[Narrowed],
+    ) -> Page:
+        """A page of an owner's living memories, the latest first by when each of them began.
+
+        `after` the `next` of one page, the next follows: a memory that is there all the while is on
+        exactly one, whatever comes and goes meanwhile. Keywords of `Narrowed` say which are wanted.
+        With `former`, members have texts that the face has displaced, too. UsageError where `after`
+        is no such id.
+        """
+        wanted = _filter(narrowed)
+        return page_of(self._gateway, owner_id, wanted, limit=limit, after=after, former=former)
+
+    def get(self, memory_id: Id) -> Found:
+        """Today's memory by any id that was ever a memory's or a candidate's.
+
+        `moved` says that the memory has another id today, `state` whether it is `living`, `pending`
+        or `retracted`. All wordings are there, also `former` ones. RefusedError for an unknown id.
+        """
+        return find_memory(self._gateway, memory_id)
+
+    def history(self, memory_id: Id) -> History:
+        """Every event of a memory in order, each with what it `did`, who, why and when.
+
+        Of its members, and of those who left it until they did; any id will do, as for `get`.
+        """
+        return history_of(self._gateway, memory_id)
+
     def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """Counts, the log's position, how far each projection lags behind it, and it `behind`.
 
@@ -639,7 +707,7 @@ class Palimpsest:
         *,
         at_least: Annotated[float, Field(ge=0, le=1)] = 0.9,
         limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
-    ) -> list[Alike]:
+    ) -> builtins.list[Alike]:
         """An owner's memories that are near each other across namespaces; nothing is joined.
 
         By the cosine of their faces, the nearest pair first.
@@ -669,7 +737,7 @@ class Palimpsest:
         since: datetime | None = None,
         limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
         as_of: AsOf | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> builtins.list[dict[str, Any]]:
         """The latest decisions that match, newest last; `as_of` a position or a time."""
         return viewing.decisions(
             self._gateway,
@@ -680,13 +748,13 @@ class Palimpsest:
             as_of=as_of,
         )
 
-    def owners_of_session(self, session_id: Name) -> list[str]:
+    def owners_of_session(self, session_id: Name) -> builtins.list[str]:
         """Who has spoken in a session: most often one owner."""
         return viewing.owners_of_session(self._gateway, session_id)
 
     def sql(
         self, query: Words, parameters: Sequence[object] | Mapping[str, object] = ()
-    ) -> list[dict[str, Any]]:
+    ) -> builtins.list[dict[str, Any]]:
         """Rows of a query over the analysts' views, as objects by column.
 
         `parameters` are a list for the query's `?`, or a dict for its `$name`. Of columns with the
@@ -719,7 +787,7 @@ class Palimpsest:
         """
         return self._gateway.behind()
 
-    def dead_letters(self, state: LetterState | None = None) -> list[dict[str, Any]]:
+    def dead_letters(self, state: LetterState | None = None) -> builtins.list[dict[str, Any]]:
         """What could not be read, without its bytes."""
         return exchange.dead_letters(self._gateway, state)
 

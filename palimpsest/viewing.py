@@ -22,12 +22,13 @@ from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
 from palimpsest.projections.dedup_metrics import dedup_metrics
-from palimpsest.projections.recall import Query, Recalled, Weighing, recall_as_of
+from palimpsest.projections.recall import Query, Recalled, recall_as_of
 from palimpsest.projections.recall import recall as recall_now
 from palimpsest.projections.recall_words import recall_by_words
 from palimpsest.projections.sessions import own_memories
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
+from palimpsest.projections.wordings import Weighing
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.skips import named_namespaces
@@ -311,9 +312,7 @@ def _told_of(
     gateway: LocalGateway, candidate_id: str, as_of: AsOf | None
 ) -> tuple[Ledger, Timeline]:
     """The ledger of a candidate's owner, and what was said of the owner's candidates till then."""
-    owner_id = gateway.log.owner_of(decision_id_of_or_none(candidate_id))
-    if owner_id is None:
-        raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
+    owner_id = owner_of(gateway, candidate_id)
     position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
     ledger, timeline = Ledger(owner_id), Timeline()
     for recorded in gateway.log.of_owner(owner_id, upto=position):
@@ -324,6 +323,14 @@ def _told_of(
             "unknown_candidate", f"there was no candidate {candidate_id} at position {position}"
         )
     return ledger, timeline
+
+
+def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
+    """Whose candidate it is; RefusedError for what is nobody's."""
+    owner_id = gateway.log.owner_of(decision_id_of_or_none(candidate_id))
+    if owner_id is None:
+        raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
+    return owner_id
 
 
 def decision_id_of_or_none(candidate_id: str) -> str:

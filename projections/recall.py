@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -20,12 +19,12 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Vector
-from palimpsest.contracts.policy import Policy
 from palimpsest.projections.lance import FOLDER, read_state
 from palimpsest.projections.sessions import own_of
 from palimpsest.projections.source import EventSource
 from palimpsest.projections.totals import Total
 from palimpsest.projections.vectors import decoded
+from palimpsest.projections.wordings import Weighing
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.worth import worth
@@ -76,22 +75,6 @@ class Recalled(TypedDict):
     occurred_at: str | None
     confidence: NotRequired[float | None]
     importance: NotRequired[float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Weighing:
-    """How memories are weighed as they are recalled: by which policy, when, and from what on."""
-
-    policy: Policy
-    at: datetime
-    min_confidence: float | None
-
-    def keeps(self, memory: Memory) -> bool:
-        """Whether it is confident enough; nobody's confidence is never too low."""
-        if self.min_confidence is None:
-            return True
-        confidence = worth(memory, "confidence", self.policy, self.at)
-        return confidence is None or confidence >= self.min_confidence
 
 
 def recall(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from palimpsest.projections.recall import DECIMALS, Recalled, Weighing, shown_memory
+from palimpsest.projections.recall import DECIMALS, Recalled, shown_memory
 from palimpsest.projections.sessions import own_of
+from palimpsest.projections.wordings import Weighing
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.guard import tokens
 

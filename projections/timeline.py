@@ -1,15 +1,15 @@
-"""What was said after admission of some candidates, as one timeline. Pure; from the log alone."""
+"""What happened to some candidates, as one timeline. Pure; from the log alone."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from palimpsest.contracts.events import (
     Accessed,
     AnyEvent,
     Decided,
-    Embedded,
+    Erased,
     Joined,
     Redecided,
     Refused,
@@ -20,7 +20,9 @@ from palimpsest.contracts.events import (
     Separated,
     Settled,
 )
+from palimpsest.contracts.shown import Happened
 from palimpsest.contracts.wire import Recorded
+from palimpsest.projections.in_words import did
 from palimpsest.projections.words import kind_of
 
 Pair = tuple[str | None, str | None]
@@ -37,35 +39,48 @@ SHOWN = (
     "detail",
 )
 """What an event says of itself, beside whom it is about and when it was."""
+UNSAID = frozenset({"decided", "accessed", "embedded"})
+"""Events that are no words on anything."""
+
+
+class Told(NamedTuple):
+    """An event as it is told, and all candidates whom it is about."""
+
+    told: Happened
+    about: frozenset[str]
 
 
 class Timeline:
     """Notes an owner's events in order; `of` tells those that are about some candidates."""
 
     def __init__(self) -> None:
-        self._told: list[dict[str, Any]] = []
+        self._told: list[Told] = []
         self._pairs: dict[str, Pair] = {}
         self._admitted: dict[str, str] = {}
         self._questions: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._reversals: dict[str, str] = {}
         self._retractions: dict[str, str] = {}
+        self._separations: set[str] = set()
 
-    def note(self, recorded: Recorded) -> None:
-        """Take in the next event; admissions and uses are no words on anything."""
-        event = recorded.event
-        if not isinstance(event, Decided | Accessed | Embedded):
-            self._tell(recorded.position, event)
-        self._remember(event)
+    def note(self, recorded: Recorded) -> Told:
+        """Take in the next event, and tell it."""
+        told = self._tell(recorded.position, recorded.event)
+        self._told.append(told)
+        self._remember(recorded.event)
+        return told
 
-    def of(self, candidates: Collection[str]) -> list[dict[str, Any]]:
-        """The events about any of these candidates, or about a pair with one, in order."""
+    def of(self, candidates: Collection[str]) -> list[Happened]:
+        """What was said of any of these candidates, or of a pair with one, in order.
+
+        Admissions and uses are no words on anything.
+        """
         return [
             told
-            for told in self._told
-            if told.get("candidate_id") in candidates or told.get("other_id") in candidates
+            for told, about in self._told
+            if told["event"] not in UNSAID and not about.isdisjoint(candidates)
         ]
 
-    def _tell(self, position: int, event: AnyEvent) -> None:
+    def _tell(self, position: int, event: AnyEvent) -> Told:
         candidate_id, other_id = self._about(event)
         verdicts = _verdicts(event)
         told = {
@@ -73,6 +88,7 @@ class Timeline:
             "event": kind_of(event),
             "event_id": event.id,
             "decided_at": event.time.isoformat(),
+            "did": did(event, withdraws=self._withdraws(event)),
             "candidate_id": candidate_id,
             "other_id": other_id,
             "decision_id": getattr(event.data, "decision_id", None),
@@ -80,13 +96,18 @@ class Timeline:
             **{name: getattr(event.data, name, None) for name in SHOWN},
             "reasoning": next((v.reasoning for v in verdicts if v.reasoning), None),
         }
-        self._told.append({name: value for name, value in told.items() if value is not None})
+        said = {name: value for name, value in told.items() if value is not None}
+        about = (candidate_id, other_id, *_several(event))
+        return Told(cast("Happened", said), frozenset(one for one in about if one is not None))
+
+    def _withdraws(self, event: AnyEvent) -> bool:
+        return isinstance(event, Reversed) and event.data.decision_id in self._separations
 
     def _about(self, event: AnyEvent) -> Pair:
         """The candidate that an event is about and, of a pair, the older one."""
         data = event.data
         match event:
-            case Settled() | Joined() | Redecided():
+            case Decided() | Settled() | Joined() | Redecided():
                 return _joined(event)
             case Reversed():
                 return event.data.candidate_id, event.data.joined_to
@@ -137,6 +158,8 @@ class Timeline:
                 self._reversals[event.data.decision_id] = event.id
             case Retracted():
                 self._retractions[event.data.candidate_id] = event.id
+            case Separated():
+                self._separations.add(event.id)
             case _:
                 pass
         if isinstance(event, Decided | Settled | Joined | Redecided):
@@ -146,6 +169,17 @@ class Timeline:
 def _joined(event: Decided | Settled | Joined | Redecided) -> Pair:
     join = event.data.join
     return event.subject, join.to if join is not None else None
+
+
+def _several(event: AnyEvent) -> Iterable[str]:
+    """The candidates of an event that may be about many."""
+    match event:
+        case Accessed():
+            return [use.candidate_id for use in event.data.uses or ()]
+        case Erased():
+            return event.data.candidate_ids
+        case _:
+            return ()
 
 
 def _verdicts(event: AnyEvent) -> Iterable[Any]:

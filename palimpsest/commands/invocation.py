@@ -115,6 +115,49 @@ AsOfOption = Annotated[
     ),
 ]
 
+
+def named_values(option: str, given: list[str] | None) -> dict[str, str]:
+    """Values by name, all of them texts; whoever reads them knows what each should be."""
+    values: dict[str, str] = {}
+    for one in given or []:
+        name, sign, value = one.partition("=")
+        if not (name and sign):
+            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
+        values[name] = value
+    return values
+
+
+Category = Annotated[
+    str | None, typer.Option("--category", metavar="C", help="With a member of this category.")
+]
+Metadata = Annotated[
+    list[str] | None,
+    typer.Option("--metadata", metavar="KEY=VALUE", help="With this in its metadata; repeatable."),
+]
+HappenedSince = Annotated[
+    datetime | None,
+    typer.Option("--since", parser=moment, metavar="TIME", help="That happened then or later."),
+]
+HappenedUntil = Annotated[
+    datetime | None,
+    typer.Option("--until", parser=moment, metavar="TIME", help="That happened before then."),
+]
+
+
+def metadata_of(given: list[str] | None) -> dict[str, Any]:
+    """Values of metadata by key: what is JSON as JSON, so 2 is a number; all else is text."""
+    return {name: _json_or_text(one) for name, one in named_values("--metadata", given).items()}
+
+
+def _json_or_text(written: str) -> Any:
+    from orjson import JSONDecodeError, loads
+
+    try:
+        return loads(written)
+    except JSONDecodeError:
+        return written
+
+
 # -- shell completion ----------------------------------------------------------------------------
 
 

@@ -17,6 +17,7 @@ from palimpsest.commands.invocation import (
     complete_kinds,
     invocation,
     moment,
+    named_values,
 )
 from palimpsest.commands.shell import FAILED
 from palimpsest.output import plain
@@ -186,7 +187,7 @@ def check(
     call = invocation(context)
     if duplicate and dedup_result:
         raise typer.BadParameter("name one of --duplicate and --dedup-result")
-    candidate = {**_values("--field", fields), "owner_id": owner, "text": text}
+    candidate = {**named_values("--field", fields), "owner_id": owner, "text": text}
     with call.store() as store:
         if duplicate or dedup_result:
             shaped = store.check_duplicate if duplicate else store.dedup_result
@@ -287,16 +288,5 @@ def sql(
                 {"file": str(file), "open": ways}, lambda: rendering.views(file, ways)
             )
         else:
-            rows = [plain(row) for row in store.sql(query, _values("--param", params))]
+            rows = [plain(row) for row in store.sql(query, named_values("--param", params))]
             call.output.answer(rows, lambda: rendering.query_table(rows))
-
-
-def _values(option: str, given: list[str] | None) -> dict[str, str]:
-    """Values by name, all of them texts; whoever reads them knows what each should be."""
-    values: dict[str, str] = {}
-    for one in given or []:
-        name, sign, value = one.partition("=")
-        if not (name and sign):
-            raise typer.BadParameter(f"{option} {one}: write it as NAME=VALUE")
-        values[name] = value
-    return values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -14,6 +14,9 @@ from rich.text import Text
 from rich.tree import Tree
 
 from palimpsest.output import WIDE, plain, visible
+
+if TYPE_CHECKING:
+    from palimpsest.contracts.shown import Found, History, Page, Wording
 
 # -- tables and lists ----------------------------------------------------------------------------
 
@@ -135,6 +138,52 @@ def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
     return Group(*lines)
 
 
+def page(found: Page) -> RenderableType:
+    """Memories as a table, and how the next page is asked for."""
+    if not found["memories"]:
+        return shown("no memories", "dim")
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in ("memory", "namespace", "updated", "wordings", "face"):
+        table.add_column(name, max_width=WIDE, justify="right" if name == "wordings" else "left")
+    for memory in found["memories"]:
+        said = (memory["memory_id"], memory["namespace"], memory["updated_at"][:19])
+        row = (*said, len(memory["members"]), memory["face"])
+        table.add_row(*map(shown, row))
+    more = f"; more by --after {found['next']}" if found["next"] else ""
+    return Group(table, shown(f"{_many(found['total'], 'memory')}{more}", "dim"))
+
+
+def found_memory(memory: Found) -> RenderableType:
+    """Today's memory of an id: its face, and each wording with where it came from."""
+    tree = Tree(Group(shown(memory["face"], "bold"), shown(_about(memory), "dim")))
+    for one in memory["members"]:
+        origin = [one["decision"], f"from {one['source']}", one["session_id"], one["occurred_at"]]
+        about = "  ".join(str(part) for part in origin if part)
+        former = Text.assemble(shown(about, "cyan"), shown(_former(one), "yellow"))
+        tree.add(
+            Group(shown(one["text"]), former, shown(f"candidate {one['candidate_id']}", "dim"))
+        )
+    return tree
+
+
+def _former(one: Wording) -> str:
+    return "  former" if one["relation"] == "former" else ""
+
+
+def history(told: History) -> RenderableType:
+    """Every event of a memory: what it did, who, why, and the face after it."""
+    lines: list[RenderableType] = [
+        Group(shown(told["face"], "bold"), shown(_about(told), "dim")),
+    ]
+    face = None
+    for event in told["events"]:
+        lines.append(_event(event))
+        if event.get("face") != face:
+            face = event.get("face")
+            lines.append(Text.assemble("    face: ", shown(face)))
+    return Group(*lines)
+
+
 def plan(found: Mapping[str, Any]) -> RenderableType:
     """The memories that may be meant, each with why."""
     if not found["hits"]:
@@ -220,7 +269,9 @@ def _count(name: str, answer: Mapping[str, Any]) -> int:
 
 
 def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+    if count == 1:
+        return f"{count:,} {what}"
+    return f"{count:,} {what.removesuffix('y')}ies" if what.endswith("ry") else f"{count:,} {what}s"
 
 
 def bulk(verb: str, done: str, answer: Mapping[str, Any]) -> RenderableType:
@@ -292,8 +343,11 @@ def memory_tree(memory: Mapping[str, Any]) -> RenderableType:
 
 
 def _about(memory: Mapping[str, Any]) -> str:
+    living = memory.get("living", memory.get("state") != "retracted")
     marks = [
-        *([] if memory.get("living", True) else ["retracted"]),
+        *([] if living else ["retracted"]),
+        *(["pending"] if memory.get("state") == "pending" else []),
+        *([f"moved from {memory['id']}"] if memory.get("moved") else []),
         *(["needs composition"] if memory.get("needs_composition") else []),
     ]
     where = f"{memory['owner_id']} / {memory['namespace']}"
@@ -378,7 +432,11 @@ def _event(event: Mapping[str, Any]) -> RenderableType:
         shown("".join(f"  {part}" for part in (who, *dict.fromkeys(because)) if part)),
     )
     answers = f"  answers {event['answers']}" if event.get("answers") else ""
-    return Group(line, shown(f"    {pair}  event {event['event_id']}{answers}", "dim"))
+    return Group(
+        line,
+        shown(f"    {event['did']}"),
+        shown(f"    {pair}  event {event['event_id']}{answers}", "dim"),
+    )
 
 
 def _place(candidate: Mapping[str, Any]) -> str:

@@ -46,7 +46,7 @@ def in_utc(when: datetime) -> datetime:
     try:
         return (when if when.tzinfo else when.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
-        raise UsageError("`as_of` must be within the years 1 to 9999") from None
+        raise UsageError(f"{when} must be within the years 1 to 9999, in UTC") from None
 
 
 def _position_at(log: Log, when: datetime, owner_id: str | None) -> int:

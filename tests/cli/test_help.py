@@ -31,7 +31,8 @@ def commands(group: Any = ROOT, path: tuple[str, ...] = ()) -> Iterator[tuple[st
 
 COMMANDS = dict(commands())
 DESIGNED = (
-    "ingest, status, metrics, recall, find, likeness, check, show, decisions, merge, separate,"
+    "ingest, status, metrics, recall, find, likeness, check, show, decisions, list, get, history,"
+    " merge, separate,"
     " withdraw, confirm, reinstate, retract, restore, unmerge, reverse, rebuild, verify, embed,"
     " sql, log export, log import,"
     " policy list, policy show, policy explain, policy check, policy set, schemas,"

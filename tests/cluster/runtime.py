@@ -134,9 +134,12 @@ class ClusterRuntime:
         return [line for _, line in lines]
 
     def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
+        return [*query(self.read_side() / PROJECTIONS_FOLDER, MEMORIES, [owner_id])]
+
+    def read_side(self) -> Path:
         self._settle()
         eventually(lambda: is_shown(self._store), "the projections follow")
-        return [*query(self._store / PROJECTIONS_FOLDER, MEMORIES, [owner_id])]
+        return self._store
 
     def letters(self) -> list[bytes]:
         self._settle()

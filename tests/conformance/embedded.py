@@ -69,6 +69,9 @@ class EmbeddedRuntime:
         self._gateway.refresh()
         return [*query(self._gateway.projections, MEMORIES, [owner_id])]
 
+    def read_side(self) -> Path:
+        return self._folder
+
     def letters(self) -> list[bytes]:
         letters = DeadLetters(self._gateway.log)
         return [letters.original(letter.id) or b"" for letter in letters.letters()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.contracts.events import AnyEvent
@@ -38,6 +39,9 @@ class Runtime(Protocol):
 
     def memories(self, owner_id: str) -> list[Mapping[str, Any]]:
         """The owner's living memories as its read side shows them: id, face, number of members."""
+
+    def read_side(self) -> Path:
+        """The folder of its store, which has everything that was said so far."""
 
     def letters(self) -> list[bytes]:
         """The bytes of every row that could not be read, in any order: it may have no owner."""

@@ -9,6 +9,7 @@ from uuid import uuid4
 import orjson
 import pytest
 
+from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -74,13 +75,17 @@ def of_the_stream(streamed: Streamed) -> list[AnyEvent]:
     return [event for event in found if isinstance(event, PolicySet) or event.id in ids]
 
 
-def folded(runtime: Runtime, owner_id: str, *, times: int = 1) -> list[dict[str, Any]]:
-    """The owner's living memories by folding the log, each event as often as said."""
+def ledger_of(runtime: Runtime, owner_id: str, times: int = 1) -> Ledger:
     ledger = Ledger(owner_id)
     for event in of(owner_id, runtime):
         for _ in range(times):
             evolve(ledger, event)
-    pictures = [picture(memory) for memory in ledger.memories()]
+    return ledger
+
+
+def folded(runtime: Runtime, owner_id: str, *, times: int = 1) -> list[dict[str, Any]]:
+    """The owner's living memories by folding the log, each event as often as said."""
+    pictures = [picture(memory) for memory in ledger_of(runtime, owner_id, times).memories()]
     return sorted(
         (
             {
@@ -205,6 +210,39 @@ def test_the_read_side_shows_what_the_log_folds_into(shared: Runtime) -> None:
         shown = shared.memories(owner)
         assert shown == folded(shared, owner) == folded(shared, owner, times=2)
         assert len(shown) > 3
+
+
+def test_memories_are_listed_found_and_told_as_the_log_has_them(shared: Runtime) -> None:
+    with Palimpsest.open(shared.read_side(), create=False, engine="none") as store:
+        for owner in OWNERS:
+            ledger = ledger_of(shared, owner)
+            listed = every_page(store, owner)
+            living = [memory for memory in ledger.memories() if memory.living]
+            assert listed == [(one.id, one.face.text) for one in reversed(living)]
+            for entry in ledger.entries.values():
+                found = store.get(entry.id)
+                assert (found["memory_id"], found["moved"]) == (
+                    entry.memory.id,
+                    entry.memory.id != entry.id,
+                )
+            told = [one for memory_id, _ in listed for one in store.history(memory_id)["events"]]
+            about = [event.id for event in of(owner, shared) if isinstance(event, Decided)]
+            assert about == [
+                one["event_id"]
+                for one in sorted(told, key=lambda one: one["position"])
+                if one["event"] == "decided"
+            ]
+
+
+def every_page(store: Palimpsest, owner: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    after: str | None = None
+    while True:
+        page = store.list(owner, limit=3, after=after)
+        found += [(one["memory_id"], one["face"]) for one in page["memories"]]
+        after = page["next"]
+        if after is None:
+            return found
 
 
 # -- requests ------------------------------------------------------------------------------------

@@ -104,6 +104,8 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
         named["A"] = store.older
     some = {
         "show": store.memory,
+        "get": store.memory,
+        "history": store.memory,
         "dead-letters": store.letter,
         "confirm": decision,
         "reinstate": decision,

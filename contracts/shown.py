@@ -1,0 +1,115 @@
+"""What reads answer, with its types; times are ISO 8601 in UTC (docs/python.md)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+Relation = Literal["same", "former"]
+"""Whether a wording says what the face says, or what the face has displaced."""
+
+State = Literal["living", "pending", "retracted"]
+"""`pending` while every living member waits for the judge; `retracted`: no member is living."""
+
+
+class Wording(TypedDict):
+    """A text of a memory, the earliest living candidate who said it, and where that came from.
+
+    `decision` brought the candidate into the memory: its join, else its own first decision.
+    """
+
+    candidate_id: str
+    text: str
+    relation: Relation
+    source: str
+    session_id: str | None
+    occurred_at: str | None
+    decision: str
+    decision_id: str
+
+
+class Shown(TypedDict):
+    """A memory with its face and its distinct wordings.
+
+    `intensity` is the highest of its living members, `metadata` that of the one that happened last.
+    `confidence` and `importance`, decayed, are there where the policy decays one of them, or where
+    memories of little confidence are left out.
+    """
+
+    memory_id: str
+    urn: str
+    face: str
+    namespace: str
+    members: list[Wording]
+    intensity: float | None
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    occurred_at: str | None
+    confidence: NotRequired[float | None]
+    importance: NotRequired[float | None]
+
+
+class Page(TypedDict):
+    """Some of an owner's memories, and where the next page begins; None after the last one.
+
+    `total` counts the memories of all pages as they are now.
+    """
+
+    memories: list[Shown]
+    next: str | None
+    total: int
+
+
+class Found(Shown):
+    """Today's memory of an id: `moved` where that is not the id that the memory has today."""
+
+    id: str
+    moved: bool
+    state: State
+    owner_id: str
+    needs_composition: bool
+
+
+class Happened(TypedDict):
+    """An event, and what it `did` in words.
+
+    `candidate_id` is who it is about, and `other_id` the other one where it is about two. `answers`
+    is the event that it answers. In a history, `face` is the memory's after the event, and `text`
+    what an admitted candidate said.
+    """
+
+    position: int
+    event: str
+    event_id: str
+    decided_at: str
+    did: str
+    candidate_id: NotRequired[str]
+    other_id: NotRequired[str]
+    decision_id: NotRequired[str]
+    answers: NotRequired[str]
+    decision: NotRequired[str]
+    rank: NotRequired[str]
+    actor: NotRequired[str]
+    because: NotRequired[str]
+    cause: NotRequired[str]
+    consequence_of: NotRequired[str]
+    command: NotRequired[str]
+    reason: NotRequired[str]
+    detail: NotRequired[str]
+    reasoning: NotRequired[str]
+    text: NotRequired[str]
+    face: NotRequired[str]
+
+
+class History(TypedDict):
+    """Every event of a memory, in order: of its members, and of former ones until they left."""
+
+    id: str
+    memory_id: str
+    urn: str
+    moved: bool
+    state: State
+    owner_id: str
+    namespace: str
+    face: str
+    events: list[Happened]

@@ -1,0 +1,70 @@
+"""Which of an owner's memories are wanted: by namespace, category, metadata and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.moment import moment
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A memory passes where one living member has all that is asked for.
+
+    `metadata` are keys with the values that they must have; the member happened at `since` or
+    later, and before `until`, both with a time zone.
+    """
+
+    namespace: str | None = None
+    category: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def looks_at_members(self) -> bool:
+        """Whether anything but the namespace is asked for."""
+        return bool(self.metadata) or any((self.category, self.since, self.until))
+
+    def keeps(self, memory: Memory) -> bool:
+        """Whether a memory passes; one that is not living never does."""
+        if self.namespace not in (None, memory.namespace):
+            return False
+        if not self.looks_at_members:
+            return memory.living
+        return any(entry.living and self._has(entry) for entry in memory.members)
+
+    def _has(self, entry: Entry) -> bool:
+        return (
+            self.category in (None, entry.fields.category)
+            and self.within(moment(entry))
+            and self.says(entry.fields.metadata)
+        )
+
+    def within(self, at: datetime) -> bool:
+        """Whether a moment is within the time that is asked for."""
+        return (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+
+    def says(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether metadata have all the values that are asked for."""
+        return all(
+            name in metadata and same_json(metadata[name], value)
+            for name, value in self.metadata.items()
+        )
+
+
+def same_json(one: object, other: object) -> bool:
+    """Whether two values are the same as JSON: 1 is 1.0, and neither is true."""
+    match one, other:
+        case (bool(), _) | (_, bool()):
+            return one is other
+        case dict(), dict():
+            return one.keys() == other.keys() and all(same_json(one[k], other[k]) for k in one)
+        case ((list() | tuple()), (list() | tuple())):
+            return len(one) == len(other) and all(map(same_json, one, other))
+        case _:
+            return one == other

@@ -1,0 +1,112 @@
+"""What an event did, in plain words; texts of memories are not among them. Pure."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from palimpsest.contracts.events import (
+    Accessed,
+    AnyEvent,
+    Compacted,
+    Composed,
+    Confirmed,
+    Decided,
+    Embedded,
+    Erased,
+    FaceRule,
+    Invalid,
+    Join,
+    Joined,
+    PolicySet,
+    Ran,
+    Redecided,
+    Refused,
+    Reinstated,
+    Restored,
+    Retracted,
+    Reversed,
+    Separated,
+    SessionEnded,
+    Settled,
+)
+
+_SPEAKS: dict[FaceRule, str] = {
+    "repeat": "as an exact repeat",
+    "keep": "whose wording stays the face",
+    "take": "and takes the face, unless it happened earlier",
+    "text": "and a text composed of both is the face",
+}
+
+
+def did(event: AnyEvent, *, withdraws: bool = False) -> str:
+    """What an event did to the candidate that it is about; the other one of a pair is `it`.
+
+    `withdraws`: the reversal takes back a word that two candidates are not the same.
+    """
+    match event:
+        case Decided():
+            return _came(event)
+        case Settled():
+            return _settled(event)
+        case Joined():
+            by = "a person" if event.data.rank == "person" else "a batch run"
+            return f"{by} joined it to another candidate, {_speaks(event.data.join)}"
+        case Redecided():
+            return f"decided on anew without a join that was taken out: {_became(event.data.join)}"
+        case Reversed() if withdraws:
+            return "the word that the two are not the same was taken back"
+        case Reversed():
+            still = "" if event.data.separates else "; other joins still hold the two together"
+            again = " as a consequence of another reversal" if event.data.consequence_of else ""
+            return f"the join was taken out{again}{'' if again else still}"
+        case Reinstated():
+            return "the join that had been taken out stands again"
+        case Separated():
+            return "the two were said not to be the same"
+        case Confirmed():
+            return "the decision was confirmed"
+        case Composed():
+            return "a text was composed anew, of the sources that are left"
+        case Retracted():
+            return "taken out of life and search; its joins stay"
+        case Restored():
+            return "brought back to life and search"
+        case Accessed():
+            return "the memory was used"
+        case Embedded():
+            return "its text, stored while the model was down, was embedded"
+        case Refused():
+            return f"refused: {event.data.command}, because of {event.data.reason}"
+        case Erased():
+            return "its text was destroyed; its id and its joins stay"
+        case Invalid() | SessionEnded() | Compacted() | Ran() | PolicySet():
+            return ""
+        case _:
+            assert_never(event)
+
+
+def _came(event: Decided) -> str:
+    data = event.data
+    if data.join is None and data.decision == "pending":
+        return f"came in; the judge is asked about {len(data.evidence.asked)} near candidates"
+    return f"came in: {_became(data.join)}"
+
+
+def _became(join: Join | None) -> str:
+    return "a memory of its own" if join is None else f"joined another candidate, {_speaks(join)}"
+
+
+def _settled(event: Settled) -> str:
+    data = event.data
+    if data.join is not None:
+        return f"its question was answered: joined another candidate, {_speaks(data.join)}"
+    if data.decision == "fallback_keep":
+        return "its question was closed without an answer: kept apart"
+    return "its question was answered: kept apart"
+
+
+def _speaks(join: Join) -> str:
+    if join.former:
+        speaker = "the newer" if join.face == "take" else "the older"
+        return f"and a person chose {speaker} wording as the face"
+    return _SPEAKS[join.face]

@@ -1,0 +1,149 @@
+"""A memory as reads show it: its face, its wordings, and where each came from. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.shown import Shown, State, Wording
+from palimpsest.contracts.urn import Urn
+from palimpsest.projections.totals import Total
+from palimpsest.streams.core.faces import standing_text
+from palimpsest.streams.core.ledger import Edge, Entry, Memory
+from palimpsest.streams.core.worth import worth
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """How memories are weighed as they are read: by which policy, when, and from what on."""
+
+    policy: Policy
+    at: datetime
+    min_confidence: float | None
+
+    def keeps(self, memory: Memory) -> bool:
+        """Whether it is confident enough; nobody's confidence is never too low."""
+        if self.min_confidence is None:
+            return True
+        confidence = worth(memory, "confidence", self.policy, self.at)
+        return confidence is None or confidence >= self.min_confidence
+
+
+def shown_memory(
+    memory: Memory, weighing: Weighing | None = None, *, former: bool = False
+) -> Shown:
+    """A memory as reads show it; with what it says no more, where `former` is wished."""
+    total, owner_id = Total.of(memory), memory.members[0].fields.owner_id
+    shown = Shown(
+        memory_id=memory.id,
+        urn=str(Urn(owner_id, memory.namespace, memory.id)),
+        face=memory.face.text,
+        namespace=memory.namespace,
+        members=wordings(memory, former=former),
+        intensity=total.intensity,
+        metadata=dict(total.metadata),
+        created_at=told(memory.members[0].decided_at),
+        updated_at=told(memory.updated),
+        occurred_at=told(total.occurred_at) if total.occurred_at else None,
+    )
+    if weighing is not None:
+        shown["confidence"] = worth(memory, "confidence", weighing.policy, weighing.at)
+        shown["importance"] = worth(memory, "importance", weighing.policy, weighing.at)
+    return shown
+
+
+def state_of(memory: Memory) -> State:
+    """Whether it is living, and if so, whether all of it waits for the judge."""
+    return Total.of(memory).status if memory.living else "retracted"
+
+
+def told(time: datetime) -> str:
+    """A time as it is printed; tables have UTC without a zone."""
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+
+
+def wordings(memory: Memory, *, former: bool) -> list[Wording]:
+    """Its distinct texts by the id of who stands for them; of a retracted memory all of them."""
+    displaced = displaced_of(memory)
+    found = [
+        wording(entry, former=entry in displaced)
+        for entry in _speakers(memory)
+        if former or entry not in displaced
+    ]
+    return sorted(found, key=lambda one: one["candidate_id"])
+
+
+def _speakers(memory: Memory) -> list[Entry]:
+    """The earliest living candidate of each text; the earliest where no member lives."""
+    if memory.living:
+        return [entry for entry in memory.members if entry.distinct.representative is entry]
+    earliest: dict[str, Entry] = {}
+    for entry in memory.members:
+        earliest.setdefault(entry.distinct.hash, entry)
+    return list(earliest.values())
+
+
+def wording(entry: Entry, *, former: bool) -> Wording:
+    """A candidate's text with where it came from."""
+    edge, fields = brought_by(entry), entry.fields
+    return Wording(
+        candidate_id=entry.id,
+        text=entry.text,
+        relation="former" if former else "same",
+        source=fields.source,
+        session_id=fields.session_id,
+        occurred_at=told(fields.occurred_at) if fields.occurred_at else None,
+        decision=edge.decision if edge else entry.decision,
+        decision_id=edge.id if edge else entry.decision_id,
+    )
+
+
+def brought_by(entry: Entry) -> Edge | None:
+    """The standing join that brought a candidate to an older one; None for who came alone."""
+    return next((e for e in entry.edges if e.standing and e.newer is entry), None)
+
+
+def displaced_of(memory: Memory) -> Collection[Entry]:
+    """The members that say what the face has displaced: from it, a *take* is on every way to them.
+
+    So is what a person's choice of the face displaced. Whoever brings a former face back by a
+    repeat brings back all that says the same.
+    """
+    edges = list(memory.edges())
+    by_id = {entry.id: entry for entry in memory.members} if memory.texted else {}
+    if all(_agrees(edge, by_id) for edge in edges):
+        return ()
+    together, same = _Sets(memory.members), _Sets(memory.members)
+    for edge in sorted(edges, key=lambda edge: edge.place):
+        if together.unite(edge) and _agrees(edge, by_id):
+            same.unite(edge)
+    speaks = same.root(memory.face.speaker)
+    return {entry for entry in memory.members if same.root(entry) is not speaks}
+
+
+def _agrees(edge: Edge, by_id: dict[str, Entry]) -> bool:
+    """Whether both parts go on saying what the joined memory says."""
+    if edge.former or edge.face == "take":
+        return False
+    return edge.face != "text" or standing_text(edge, by_id) is not None
+
+
+class _Sets:
+    """Union-find over members."""
+
+    def __init__(self, members: Iterable[Entry]) -> None:
+        self._parent = {entry: entry for entry in members}
+
+    def root(self, entry: Entry) -> Entry:
+        while self._parent[entry] is not entry:
+            self._parent[entry] = self._parent[self._parent[entry]]
+            entry = self._parent[entry]
+        return entry
+
+    def unite(self, edge: Edge) -> bool:
+        """Unite the ends of a join; whether they were apart."""
+        older, newer = self.root(edge.older), self.root(edge.newer)
+        self._parent[newer] = older
+        return older is not newer

@@ -1,0 +1,53 @@
+"""`list`, `get` and `history` on the command line."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import CommandLine, Row
+
+
+def test_pages_are_asked_for_by_where_the_last_one_ended(palimpsest: CommandLine, row: Row) -> None:
+    palimpsest.ingest(
+        row("She keeps a kettle.", category="home", metadata={"page": 2}),
+        row("A violin rests here.", metadata={"page": "two"}, occurred_at="2025-01-01T00:00:00Z"),
+        row("The harbour freezes."),
+    )
+    kettle, violin, harbour = palimpsest.ids()
+    page = palimpsest.json("list", "ada", "--limit", "2")
+    assert [one["memory_id"] for one in page["memories"]] == [harbour, violin]
+    rest = palimpsest.json("list", "ada", "--after", page["next"])
+    assert [one["memory_id"] for one in rest["memories"]] == [kettle]
+
+    def listed(*options: str) -> list[str]:
+        return [one["memory_id"] for one in palimpsest.json("list", "ada", *options)["memories"]]
+
+    assert listed("--category", "home") == listed("--metadata", "page=2") == [kettle]
+    assert listed("--metadata", "page=two") == [violin]
+    assert listed("--until", "2025-06-01") == [violin]
+    assert listed("--since", "2025-06-01", "--category", "home") == [kettle]
+    drawn = palimpsest("list", "ada", "--limit", "2").out
+    assert "The harbour freezes." in drawn
+    assert f"3 memories; more by --after {violin}" in drawn
+    assert palimpsest("list", "nobody").out.strip() == "no memories"
+    assert palimpsest("list", "ada", "--after", "nowhere").status == 2
+
+
+def test_an_id_is_found_where_its_memory_is_today(palimpsest: CommandLine, row: Row) -> None:
+    palimpsest.ingest(row("She keeps a kettle."), row("A violin rests here."))
+    a, b = palimpsest.ids()
+    joined = palimpsest.json("merge", a, b, "--face", b, "--because", "one thing")["decision_id"]
+    found = palimpsest.json("get", b)
+    assert (found["memory_id"], found["moved"], found["state"]) == (a, True, "living")
+    assert palimpsest.json("get", joined[:12])["memory_id"] == a
+    drawn = palimpsest("get", b).out
+    assert f"moved from {b}" in drawn
+    assert "manual_join  from rows.jsonl" in drawn
+    assert "former" in drawn
+    told = palimpsest.json("history", b)
+    assert [one["event"] for one in told["events"]] == ["decided", "decided", "joined"]
+    drawn = palimpsest("history", b).out
+    assert "a person joined it to another candidate" in drawn
+    assert drawn.index("face: She keeps a kettle.") < drawn.rindex("face: A violin rests here.")
+    palimpsest("retract", "--candidate", a)
+    palimpsest("retract", "--candidate", b)
+    assert "retracted" in palimpsest("get", a).out
+    assert palimpsest("get", "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11").status == 3

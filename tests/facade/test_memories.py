@@ -1,0 +1,261 @@
+"""`list`, `get` and `history`: an owner's memories, one by any id, and all that became of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.shown import Happened
+
+WORDS = "tea kettle boat shed Paris Berlin blue car paints clocks sings harbour".split()
+
+
+def said(store: Palimpsest, *texts: str, owner: str = "ada", **fields: Any) -> list[str]:
+    rows = [{"owner_id": owner, "text": text, **fields} for text in texts]
+    return [str(one.candidate_id) for one in store.submit(rows)]
+
+
+def pages(
+    store: Palimpsest,
+    between: Callable[[], None] = lambda: None,
+    limit: int = 3,
+    **wanted: Any,
+) -> Iterator[str]:
+    """The ids of an owner's memories, in order; something may happen between two pages."""
+    after: str | None = None
+    while True:
+        page = store.list("ada", limit=limit, after=after, **wanted)
+        yield from (memory["memory_id"] for memory in page["memories"])
+        after = page["next"]
+        if after is None:
+            return
+        between()
+
+
+def test_the_latest_memory_comes_first_and_nobody_elses(memories: Palimpsest) -> None:
+    a, b, c = said(memories, "tea in the shed", "a blue car", "the boat sings")
+    said(memories, "ben's kettle", owner="ben")
+    page = memories.list("ada", limit=2)
+    assert [one["memory_id"] for one in page["memories"]] == [c, b]
+    assert (page["next"], page["total"]) == (b, 3)
+    last = memories.list("ada", limit=2, after=page["next"])
+    assert [one["memory_id"] for one in last["memories"]] == [a]
+    assert (last["next"], last["total"]) == (None, 3)
+    assert memories.list("nobody") == {"memories": [], "next": None, "total": 0}
+    with pytest.raises(UsageError, match="after"):
+        memories.list("ben", after=a)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_doubled_or_left_out_while_memories_come_and_go(
+    memories: Palimpsest, seed: int
+) -> None:
+    chance = random.Random(seed)
+    ids = said(memories, *(f"{number} {chance.choice(WORDS)} {number}" for number in range(14)))
+
+    def living() -> set[str]:
+        rows = memories.sql("SELECT memory_id FROM memories WHERE owner_id = 'ada'")
+        return {row["memory_id"] for row in rows}
+
+    always = living()
+    joins: list[str] = []
+
+    def something() -> None:
+        nonlocal always
+        match chance.choice(["say", "retract", "restore", "merge", "unmerge"]):
+            case "say":
+                ids.extend(said(memories, f"new {len(ids)} {len(ids)}"))
+            case "retract":
+                memories.retract(Selection(candidate_id=chance.choice(ids)))
+            case "restore":
+                memories.restore(Selection(candidate_id=chance.choice(ids)))
+            case "merge":
+                a, b = chance.sample(ids, 2)
+                joins.append(memories.merge(a, b)["decision_id"])
+            case "unmerge" if joins:
+                memories.unmerge(decision_id=joins.pop())
+        always &= living()
+
+    def few() -> None:
+        for _ in range(2):
+            try:
+                something()
+            except RefusedError:
+                continue
+
+    listed = list(pages(memories, few))
+    assert len(listed) == len(set(listed))
+    assert always <= set(listed)
+    assert always
+
+
+def test_a_memory_is_listed_if_one_living_member_has_all_that_is_asked_for(
+    memories: Palimpsest,
+) -> None:
+    chance = random.Random(8)
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    rows: list[dict[str, Any]] = [
+        {
+            "owner_id": "ada",
+            "text": f"{number} {chance.choice(WORDS)} {number}",
+            "namespace": chance.choice(["home", "work"]),
+            "category": chance.choice(["plan", "taste", None]),
+            "metadata": {"page": chance.choice([1, 2, True, "2"]), "tags": ["x", {"y": 1.0}]},
+            "occurred_at": (start + timedelta(days=chance.randint(0, 9))).isoformat(),
+        }
+        for number in range(24)
+    ]
+    ids = [str(one.candidate_id) for one in memories.submit(rows)]
+    for _ in range(12):
+        a, b = chance.sample(ids, 2)
+        try:
+            memories.merge(a, b)
+        except RefusedError:
+            continue
+    for gone in chance.sample(ids, 3):
+        memories.retract(Selection(candidate_id=gone))
+    members = memories.sql("SELECT candidate_id, memory_id FROM candidates WHERE living")
+    by_id = dict(zip(ids, rows, strict=True))
+
+    def listed(**wanted: Any) -> set[str]:
+        return set(pages(memories, limit=5, **wanted))
+
+    def expected(has: Callable[[dict[str, Any]], bool]) -> set[str]:
+        return {row["memory_id"] for row in members if has(by_id[row["candidate_id"]])}
+
+    def at(row: dict[str, Any]) -> datetime:
+        return datetime.fromisoformat(row["occurred_at"])
+
+    since, until = start + timedelta(days=3), start + timedelta(days=6)
+    assert listed() == expected(lambda row: True)
+    assert listed(namespace="home") == expected(lambda row: row["namespace"] == "home")
+    assert listed(category="plan") == expected(lambda row: row["category"] == "plan")
+    assert listed(since=since, until=until) == expected(lambda row: since <= at(row) < until)
+    for page in (1, 2, True, "2"):
+        got = {
+            row["memory_id"]
+            for row in members
+            if repr(by_id[row["candidate_id"]]["metadata"]["page"]) == repr(page)
+        }
+        assert listed(metadata={"page": page}) == got
+    assert listed(metadata={"page": 2.0}) == listed(metadata={"page": 2})
+    both = {"category": "plan", "since": since, "metadata": {"tags": ["x", {"y": 1}]}}
+    assert listed(**both) == expected(lambda row: row["category"] == "plan" and at(row) >= since)
+    assert listed(metadata={"pages": 1}) == set()
+    assert listed(category="plan") != listed(category="taste")
+
+
+def test_times_without_a_zone_are_utc(memories: Palimpsest) -> None:
+    [noon] = said(memories, "tea at noon", occurred_at="2026-03-01T12:00:00Z")
+    assert list(pages(memories, since=datetime(2026, 3, 1, 12))) == [noon]  # noqa: DTZ001
+    assert list(pages(memories, until=datetime(2026, 3, 1, 12))) == []  # noqa: DTZ001
+
+
+def test_any_id_that_was_ever_a_memorys_finds_todays(memories: Palimpsest) -> None:
+    a, b = said(memories, "tea in the shed", "a blue car", source="chat", session_id="s1")
+    found = memories.get(b)
+    assert (found["memory_id"], found["moved"], found["state"]) == (b, False, "living")
+    joined = memories.merge(a, b)["decision_id"]
+    found = memories.get(b)
+    assert (found["memory_id"], found["id"], found["moved"]) == (a, b, True)
+    assert (found["owner_id"], found["face"]) == ("ada", "tea in the shed")
+    [own, other] = sorted(found["members"], key=lambda one: one["candidate_id"] != a)
+    assert (own["decision"], other["decision"], other["decision_id"]) == (
+        "stored",
+        "manual_join",
+        joined,
+    )
+    assert (other["session_id"], other["relation"]) == ("s1", "same")
+    assert memories.get(found["urn"])["moved"] is False
+    memories.unmerge(decision_id=joined)
+    assert memories.get(b)["moved"] is False
+
+
+def test_of_the_retracted_it_is_said(memories: Palimpsest) -> None:
+    a, b = said(memories, "tea in the shed", "a blue car")
+    memories.merge(a, b)
+    memories.retract(Selection(candidate_id=a))
+    assert [one["text"] for one in memories.get(a)["members"]] == ["a blue car"]
+    assert memories.get(a)["state"] == "living"
+    memories.retract(Selection(candidate_id=b))
+    found = memories.get(b)
+    assert (found["state"], found["moved"]) == ("retracted", True)
+    assert {one["text"] for one in found["members"]} == {"tea in the shed", "a blue car"}
+    assert memories.list("ada")["memories"] == []
+    with pytest.raises(RefusedError, match="no candidate"):
+        memories.get("0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
+
+
+def test_what_a_face_displaced_is_former(memories: Palimpsest) -> None:
+    paris, home, berlin, again = said(
+        memories, "she lives in Paris", "her home is Paris", "she moved to Berlin", "elsewhere"
+    )
+    memories.merge(paris, home)
+    memories.merge(paris, berlin, face=berlin)
+
+    def relations(one: str) -> dict[str, str]:
+        return {w["candidate_id"]: w["relation"] for w in memories.get(one)["members"]}
+
+    assert relations(paris) == {paris: "former", home: "former", berlin: "same"}
+    [listed] = [m for m in memories.list("ada")["memories"] if m["memory_id"] == paris]
+    assert [one["candidate_id"] for one in listed["members"]] == [berlin]
+    [listed] = memories.list("ada", former=True, until=datetime.now(UTC))["memories"][1:]
+    assert len(listed["members"]) == 3
+    memories.merge(berlin, again)
+    assert relations(again)[again] == "same"
+
+
+def test_a_history_has_every_event_of_the_members_and_of_who_left_until_then(
+    memories: Palimpsest,
+) -> None:
+    tea, car, boat = said(memories, "tea in the shed", "a blue car", "the boat sings")
+    memories.merge(tea, boat, because="one thing", actor="eve")
+    joined = memories.merge(tea, car, face=car)["decision_id"]
+    memories.access(tea)
+    memories.unmerge(decision_id=joined, because="two things")
+    memories.retract(Selection(candidate_id=car), because="after it left")
+    with pytest.raises(RefusedError, match="separated them already"):
+        memories.separate(tea, car)
+    told = memories.history(boat)
+    assert (told["memory_id"], told["moved"], told["face"]) == (tea, True, "tea in the shed")
+
+    def line(event: Happened) -> tuple[str, str | None, str | None, str | None]:
+        face, why = event.get("face"), event.get("because")
+        return event["event"], event.get("candidate_id"), face, why
+
+    assert [line(event) for event in told["events"]] == [
+        ("decided", tea, "tea in the shed", None),
+        ("decided", car, "a blue car", None),
+        ("decided", boat, "the boat sings", None),
+        ("joined", boat, "tea in the shed", "one thing"),
+        ("joined", car, "a blue car", None),
+        ("accessed", tea, "a blue car", None),
+        ("reversed", car, "tea in the shed", "two things"),
+        ("refused", car, "tea in the shed", None),
+    ]
+    positions = [event["position"] for event in told["events"]]
+    assert positions == sorted(positions)
+    assert all(event["did"] and event["decided_at"] for event in told["events"])
+    assert told["events"][3]["actor"] == "eve"
+    assert told["events"][0]["text"] == "tea in the shed"
+    alone = memories.history(car)["events"]
+    assert [event["event"] for event in alone if event["candidate_id"] == car][-2:] == [
+        "retracted",
+        "refused",
+    ]
+
+
+def test_a_separation_that_is_withdrawn_makes_nobody_a_member(memories: Palimpsest) -> None:
+    a, b = said(memories, "tea in the shed", "a blue car")
+    memories.separate(a, b)
+    memories.withdraw(a, b)
+    memories.access(b)
+    told = memories.history(a)["events"]
+    assert [event["event"] for event in told] == ["decided", "separated", "reversed"]
+    assert "taken back" in told[2]["did"]

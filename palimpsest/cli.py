@@ -20,6 +20,7 @@ from palimpsest.commands import (
     policies,
     queries,
     schedule,
+    serving,
     statements,
     undo,
 )
@@ -55,6 +56,7 @@ app.add_typer(policies.app, name="policy")
 app.add_typer(dead_letters.app, name="dead-letters")
 app.add_typer(cluster.topics_app, name="topics")
 app.add_typer(cluster.app)
+app.add_typer(serving.app)
 app.add_typer(judge.app)
 app.add_typer(ingestion.extract_app)
 app.add_typer(ingestion.prompt_app, name="prompt")

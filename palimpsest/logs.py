@@ -15,7 +15,17 @@ from types import TracebackType
 from palimpsest.contracts.errors import PalimpsestError
 
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-CHATTY = ("aiokafka", "faust", "mode", "asyncio", "aiohttp", "anthropic", "httpx2", "httpcore2")
+CHATTY = (
+    "aiokafka",
+    "faust",
+    "mode",
+    "asyncio",
+    "aiohttp",
+    "anthropic",
+    "httpx2",
+    "httpcore2",
+    "uvicorn",
+)
 """Libraries that log every step, some with its content: only their warnings are logged."""
 REPEATING = ("aiokafka", "faust", "mode")
 """Libraries that repeat a line for each attempt to reach a broker: dozens a second."""

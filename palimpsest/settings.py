@@ -16,6 +16,7 @@ from pydantic_settings import (
 from palimpsest.contracts.errors import UsageError
 from palimpsest.dedup_settings import DedupSettings
 from palimpsest.scheduling import Schedule
+from palimpsest.serve_settings import ServeSettings
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.judge.settings import JudgeSettings
 
@@ -37,8 +38,9 @@ class Settings(BaseSettings):
     worker's, `data` is the folder of a worker or a verifier, and `web_port` where a worker or a
     projector has pages. `kafka` is a cluster, each part of it a variable of its own
     (`PALIMPSEST_KAFKA_BOOTSTRAP`) or a key of the table `[kafka]`; `judge` likewise: how its
-    service is asked; and `schedule`: when batch runs and reviews are due. `dedup` are numbers
-    of the preset `namespaced`, for when it is put in force.
+    service is asked; `schedule`: when batch runs and reviews are due; and `serve`: where a server
+    listens, and for whom. `dedup` are numbers of the preset `namespaced`, for when it is put in
+    force.
     """
 
     model_config = SettingsConfigDict(
@@ -65,6 +67,7 @@ class Settings(BaseSettings):
     judge: JudgeSettings = JudgeSettings()
     dedup: DedupSettings = DedupSettings()
     schedule: Schedule = Schedule()
+    serve: ServeSettings = ServeSettings()
 
     @classmethod
     def settings_customise_sources(

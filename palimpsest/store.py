@@ -10,12 +10,19 @@ from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, Unpack, cast, get_args
-from uuid import uuid4
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from palimpsest import exchange, review_queue, viewing
-from palimpsest.calls import Id, Place, Turn, Words, checked, require_no_inheritance
+from palimpsest.calls import (
+    Id,
+    Place,
+    Turn,
+    Words,
+    checked,
+    request_id,
+    require_no_inheritance,
+)
 from palimpsest.contracts.answers import Checked, JsonObject
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
@@ -142,8 +149,8 @@ class Said(TypedDict, total=False):
 
 
 def fresh() -> str:
-    """The id of a request that nobody has made before."""
-    return str(uuid4())
+    """The id of a request that nobody has made before, unless it was given one."""
+    return request_id()
 
 
 def _no_text(candidates: object) -> object:

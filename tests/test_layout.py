@@ -342,6 +342,7 @@ def test_every_layer_says_that_it_is_typed() -> None:
 GUARDED = {
     "cluster": ("palimpsest.streams.cluster", "palimpsest.following", "palimpsest.cluster_client"),
     "judge": ("palimpsest.streams.judge.service",),
+    "serve": ("palimpsest.serve", "palimpsest.commands.serving"),
     "sentence-transformers": ("palimpsest.streams.embedder.sentence_transformers_engine",),
 }
 """The only modules that may import what an extra installs: the base runs without them."""

@@ -120,6 +120,7 @@ PACKAGES = (
 EXTRAS = {
     "cluster": "faust-streaming",
     "judge": "anthropic",
+    "serve": "mcp",
     "sentence-transformers": "sentence-transformers",
 }
 """The package by which each extra is known to be there."""

@@ -57,7 +57,6 @@ NEAR = {
     "config": "policy show",
     "info": "status",
     "stats": "status",
-    "serve": "worker",
 }
 """Words of other tools, and the command here that does it."""
 

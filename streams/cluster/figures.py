@@ -29,6 +29,9 @@ Name = Literal[
     "palimpsest_dedup_skipped",
     "palimpsest_dedup_check_duration_ms",
     "palimpsest_dedup_similarity_score",
+    "palimpsest_requests",
+    "palimpsest_request_seconds",
+    "palimpsest_requests_running",
 ]
 SECONDS = (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0)
 

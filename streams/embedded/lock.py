@@ -14,14 +14,14 @@ LOCK_FILE = "writer.lock"
 
 
 class WriterLock:
-    """An advisory lock on `writer.lock` in the store's folder.
+    """An advisory lock on `writer.lock` in the store's folder, or on another `file`.
 
     The operating system releases it when its process ends, however that happens, so a file that was
     left behind means nothing. A forked child shares it: start other processes by `spawn`.
     """
 
-    def __init__(self, store: Path) -> None:
-        self._path = store / LOCK_FILE
+    def __init__(self, store: Path, file: str = LOCK_FILE) -> None:
+        self._path = store / file
         self._file: int | None = None
 
     @property

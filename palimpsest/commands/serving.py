@@ -1,0 +1,96 @@
+"""A store's server: `serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palimpsest.commands import rendering
+from palimpsest.commands.invocation import Invocation, invocation
+from palimpsest.contracts.errors import UsageError
+from palimpsest.interrupts import stop_event
+
+if TYPE_CHECKING:
+    from palimpsest.serve.endpoint import Endpoint
+    from palimpsest.serve_settings import ServeSettings
+
+app = typer.Typer()
+
+SILENT = ("mcp", "sse_starlette")
+"""Libraries whose lines quote what was sent."""
+
+
+@app.command(epilog="Example: palimpsest --store memories serve")
+def serve(
+    context: typer.Context,
+    host: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Where to listen; else 127.0.0.1, this machine."),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="N", min=0, max=65535, help="Else 7077; 0 for any.")
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name by which it is called; more by more options."),
+    ] = None,
+    tokens: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Who may what (docs/http.md).")
+    ] = None,
+    idle: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=1, help="End when nobody has asked for so long."),
+    ] = None,
+) -> None:
+    """Serve the store over HTTP (/v1) and MCP (/mcp/OWNER) to agents and people.
+
+    Says where it is once it is ready; runs until SIGTERM or Ctrl-C, and ends with 0 then.
+    Without tokens it is for this machine alone, and makes secrets of its own.
+    """
+    call = invocation(context)
+    require_serve()
+    from palimpsest.logs import log_to_standard_error
+
+    log_to_standard_error()
+    for name in SILENT:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    said = {"host": host, "port": port, "allowed_hosts": allowed_host, "tokens_file": tokens}
+    update = {name: value for name, value in said.items() if value is not None}
+    asyncio.run(_serve(call, call.settings.serve.model_copy(update=update), idle))
+
+
+def require_serve() -> None:
+    """UsageError where the extra `serve` is not installed."""
+    try:
+        import mcp
+        import uvicorn
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "uvicorn"):
+            raise
+        raise UsageError("a server needs: pip install 'palimpsest-memory[serve]'") from None
+    del mcp, uvicorn
+
+
+async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) -> None:
+    from palimpsest.serve.run import serve as run
+    from palimpsest.store import Palimpsest
+
+    opened = partial(
+        Palimpsest.open,
+        call.settings.store,
+        cluster=call.settings.kafka,
+        **call.settings.opening(),
+    )
+
+    def told(endpoint: Endpoint) -> None:
+        document = {"url": endpoint.url, "pid": endpoint.pid, "store": str(call.settings.store)}
+        call.output.answer(document, lambda: rendering.fields(document))
+        sys.stdout.flush()
+
+    await run(opened, settings, stop_event(), idle=idle, told=told)

@@ -1,0 +1,45 @@
+"""All doors of one store behind one gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from starlette.routing import BaseRoute, Router
+
+from palimpsest.asynchronous import AsyncPalimpsest
+from palimpsest.serve import pages, v1
+from palimpsest.serve.callers import Authenticator
+from palimpsest.serve.feed import Feeds
+from palimpsest.serve.gate import Gate, Limits
+from palimpsest.serve.hosts import Hosts
+from palimpsest.serve_settings import Token
+
+
+class App:
+    """The application of ASGI, and what its process tells it: that it is ready, that it ends.
+
+    A further door is a function that returns routes for a store; it is added in `__init__`.
+    """
+
+    def __init__(
+        self,
+        store: AsyncPalimpsest,
+        tokens: Iterable[Token],
+        hosts: Iterable[str],
+        limits: Limits | None = None,
+    ) -> None:
+        self.ready = False
+        self._feeds = Feeds(store)
+        figures = pages.RequestFigures()
+        routes: list[BaseRoute] = [
+            *pages.routes(store, figures, lambda: self.gate.running, lambda: self.ready),
+            *v1.routes(store, self._feeds),
+        ]
+        router = Router(routes, redirect_slashes=False)
+        self.gate = Gate(router, Hosts(hosts), Authenticator(tokens), figures, limits)
+
+    def end(self) -> None:
+        """Take no more requests; who waits for news is answered at once."""
+        self.ready = False
+        self.gate.draining = True
+        self._feeds.end()

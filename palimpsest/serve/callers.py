@@ -1,0 +1,82 @@
+"""Who may what: tokens, each with the owners whose memories it opens, and a role."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from palimpsest.serve.problems import ProblemError
+from palimpsest.serve_settings import Role, Token
+
+ROLES: tuple[Role, ...] = ("agent", "reviewer", "operator")
+"""Each may what the one before it may. A reviewer and an operator are persons."""
+
+SCHEMES = ("bearer", "token")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whose token a request showed."""
+
+    name: str
+    role: Role
+    owners: re.Pattern[str]
+
+    def may_act_as(self, role: Role) -> bool:
+        """Whether the caller's role includes another."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    def require_role(self, role: Role) -> None:
+        """A problem where the role does not do."""
+        if not self.may_act_as(role):
+            raise ProblemError(403, "forbidden", f"this needs the role {role}")
+
+    def require_owner(self, owner_id: str) -> None:
+        """A problem where the token does not open this owner's memories."""
+        if not self.owners.fullmatch(owner_id):
+            raise ProblemError(403, "forbidden", "the token is not for this owner")
+
+
+class Authenticator:
+    """Knows the tokens, by their hashes alone."""
+
+    def __init__(
+        self,
+        tokens: Iterable[Token],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._known = [
+            (_hash(one.secret.get_secret_value()), one.expires, _caller(one)) for one in tokens
+        ]
+        self._now = now
+
+    def caller(self, authorization: str | None) -> Caller:
+        """Whose token the header `Authorization` shows; a problem for none, or one that is over.
+
+        Every known token is compared, each in constant time.
+        """
+        scheme, _, secret = (authorization or "").partition(" ")
+        shown = _hash(secret.strip())
+        found = [known for known in self._known if hmac.compare_digest(known[0], shown)]
+        if scheme.lower() not in SCHEMES or not found:
+            raise _unauthorized("show a token: Authorization: Bearer …")
+        _, expires, caller = found[0]
+        if expires is not None and expires <= self._now():
+            raise _unauthorized("the token has expired")
+        return caller
+
+
+def _caller(token: Token) -> Caller:
+    return Caller(token.name, token.role, re.compile(token.owners))
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="surrogateescape")).digest()
+
+
+def _unauthorized(detail: str) -> ProblemError:
+    return ProblemError(401, "unauthorized", detail, headers={"www-authenticate": "Bearer"})

@@ -1,0 +1,187 @@
+"""What one caller may do with one owner's memories: the same behind every door.
+
+An id of another owner is unknown here, whatever it is an id of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar
+from uuid import UUID, uuid5
+
+from palimpsest.asynchronous import AsyncPalimpsest
+from palimpsest.calls import named_request
+from palimpsest.contracts.answers import Checked, JsonObject
+from palimpsest.finding import By, Plan
+from palimpsest.naming import bare
+from palimpsest.serve.callers import Caller
+from palimpsest.serve.problems import not_found
+from palimpsest.store import Palimpsest
+from palimpsest.streams.log.as_of import AsOf
+from palimpsest.viewing import decision_id_of_or_none
+
+REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
+"""Where the ids of requests with a key are made: the same key is the same request."""
+
+Answer = TypeVar("Answer")
+
+
+class Intents:
+    """One owner's memories as a caller may see and change them.
+
+    It cannot be made where the caller's token is not for this owner: that is a problem.
+
+    `key` is the client's own name for what it asks: asked again with it, also after a crash, a
+    write is done once. The log knows it, not this process.
+    """
+
+    def __init__(
+        self,
+        store: AsyncPalimpsest,
+        caller: Caller,
+        owner_id: str,
+        *,
+        source: str,
+        key: str | None = None,
+    ) -> None:
+        caller.require_owner(owner_id)
+        self._store = store
+        self._caller = caller
+        self.owner_id = owner_id
+        self._source = source
+        self._key = key
+
+    # -- memories ----------------------------------------------------------------------------------
+
+    async def add(self, memories: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
+        """Offer memories; the outcome of each.
+
+        Those of a key that is known with other ones are `invalid` (`id_conflict`).
+        """
+        rows = [self._candidate(memory, number) for number, memory in enumerate(memories)]
+        outcomes = await self._store.submit(rows, source=self._source)
+        return [asdict(outcome) for outcome in outcomes]
+
+    def _candidate(self, memory: Mapping[str, Any], number: int) -> dict[str, Any]:
+        row = {**memory, "owner_id": self.owner_id}
+        if self._key is not None and row.get("id") is None:
+            row["id"] = f"{self._key}/{number}"
+        return row
+
+    async def search(self, query: str, *, as_of: AsOf | None = None, **asked: Any) -> list[Any]:
+        """The memories nearest to a question; as of another time for a person alone."""
+        self._require_person_for(as_of)
+        return await self._store.recall(self.owner_id, query, as_of=as_of, **asked)
+
+    async def find(self, query: str, *, by: Sequence[By], k: int, namespace: str | None) -> Plan:
+        """Which memories are meant."""
+        return await self._store.find(self.owner_id, query, by=by, k=k, namespace=namespace)
+
+    async def check(self, memory: Mapping[str, Any]) -> Checked:
+        """What would become of a memory; nothing is written."""
+        row = self._candidate(memory, 0)
+        return await self._store.check(row, source=self._source)
+
+    async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> dict[str, Any]:
+        """A memory with every member, by any member's id."""
+        self._require_person_for(as_of)
+        return await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
+
+    # -- taking back -------------------------------------------------------------------------------
+
+    async def unmerge(
+        self, target: Mapping[str, str], *, dry_run: bool, consequences: bool, because: str | None
+    ) -> JsonObject:
+        """Take joins out, named by one of `decision_id`, `candidate_id` and `memory_id`."""
+        [(kind, some_id)] = target.items()
+
+        def taken(store: Palimpsest, own: str) -> JsonObject:
+            names = {"decision_id": None, "candidate_id": None, "memory_id": None, kind: own}
+            return store.unmerge(
+                **names,
+                dry_run=dry_run,
+                with_consequences=consequences and not dry_run,
+                actor=self._caller.name,
+                because=because,
+            )
+
+        return await self._with(some_id, taken, write="unmerge")
+
+    async def reinstate(
+        self, decision_id: str, *, dry_run: bool, because: str | None
+    ) -> JsonObject:
+        """Take a reversal back."""
+        return await self._with(
+            decision_id,
+            lambda store, own: store.reinstate(
+                own, dry_run=dry_run, actor=self._caller.name, because=because
+            ),
+            write="reinstate",
+        )
+
+    # -- what a person says ------------------------------------------------------------------------
+
+    async def merge(self, a: str, b: str, *, face: str | None, because: str | None) -> JsonObject:
+        """Say that two candidates are the same."""
+        self._caller.require_role("reviewer")
+
+        def merged(store: Palimpsest) -> JsonObject:
+            own = [self._own(store, one) for one in (a, b)]
+            wins = None if face is None else self._own(store, face)
+            return store.merge(*own, face=wins, actor=self._caller.name, because=because)
+
+        return await self._asked(merged, write="merge")
+
+    async def separate(self, a: str, b: str, *, because: str | None) -> JsonObject:
+        """Say that two candidates are not the same."""
+        self._caller.require_role("reviewer")
+
+        def separated(store: Palimpsest) -> JsonObject:
+            own = [self._own(store, one) for one in (a, b)]
+            return store.separate(*own, actor=self._caller.name, because=because)
+
+        return await self._asked(separated, write="separate")
+
+    async def confirm(self, decision_id: str, *, because: str | None) -> JsonObject:
+        """Agree with a decision."""
+        self._caller.require_role("reviewer")
+        return await self._with(
+            decision_id,
+            lambda store, own: store.confirm(own, actor=self._caller.name, because=because),
+            write="confirm",
+        )
+
+    # -- how it asks -------------------------------------------------------------------------------
+
+    def _require_person_for(self, as_of: AsOf | None) -> None:
+        """Agents do not see in the past what was forgotten since."""
+        if as_of is not None:
+            self._caller.require_role("reviewer")
+
+    async def _with(
+        self, some_id: str, ask: Callable[[Palimpsest, str], Answer], write: str | None = None
+    ) -> Answer:
+        """As `_asked`, about something of this owner."""
+        return await self._asked(lambda store: ask(store, self._own(store, some_id)), write)
+
+    async def _asked(self, ask: Callable[[Palimpsest], Answer], write: str | None = None) -> Answer:
+        """What the store answers; a `write` with a key is a request with an id of its own."""
+        if write is None or self._key is None:
+            return await self._store.call(ask)
+        request_id = str(uuid5(REQUESTS, "\n".join((self.owner_id, write, self._key))))
+
+        def asked(store: Palimpsest) -> Answer:
+            with named_request(request_id):
+                return ask(store)
+
+        return await self._store.call(asked)
+
+    def _own(self, store: Palimpsest, some_id: str) -> str:
+        """An id of this owner's; a problem for any other."""
+        found: str = bare(store.gateway, some_id)
+        log = store.gateway.log
+        owners = {log.owner_of(one) for one in (decision_id_of_or_none(found), found)}
+        if owners - {None} != {self.owner_id}:
+            raise not_found()
+        return found

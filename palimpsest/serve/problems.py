@@ -1,0 +1,125 @@
+"""Errors as HTTP tells them: problem details (RFC 9457), without what was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    ModelError,
+    PalimpsestError,
+    RefusedError,
+    TransientError,
+    UsageError,
+)
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_SECONDS = 1
+
+TITLES = {
+    "bad_request": "The request cannot be read",
+    "unauthorized": "A valid token is needed",
+    "forbidden": "The token does not allow this",
+    "not_found": "There is nothing here",
+    "method_not_allowed": "The resource has no such method",
+    "timeout": "The request came too slowly",
+    "refused": "It cannot be",
+    "too_large": "The request is too large",
+    "misdirected": "This server has another name",
+    "invalid": "The request breaks a rule",
+    "too_many": "Too many requests at once",
+    "bug": "The server met a bug",
+    "unavailable": "Try again later",
+}
+"""By kind; the kind is the end of the problem's `type`."""
+
+
+class ProblemError(PalimpsestError):
+    """What a client is told instead of an answer; `detail` never quotes what was sent."""
+
+    def __init__(
+        self,
+        status: int,
+        kind: str,
+        detail: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.kind = kind
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.more = more
+
+    def document(self) -> dict[str, Any]:
+        """The body of the response."""
+        return {
+            "type": f"urn:palimpsest:problem:{self.kind}",
+            "title": TITLES[self.kind],
+            "status": self.status,
+            "detail": self.detail,
+            **self.more,
+        }
+
+    def body(self) -> bytes:
+        """The same as JSON."""
+        return orjson.dumps(self.document())
+
+
+def not_found(detail: str = "nothing with this id belongs to this owner") -> ProblemError:
+    """Also of what is another owner's: nobody learns that it exists."""
+    return ProblemError(404, "not_found", detail)
+
+
+def problem_of(error: Exception) -> ProblemError:
+    """What a client is told about an error of a call."""
+    again = {"retry-after": str(RETRY_SECONDS)}
+    match error:
+        case ProblemError():
+            return error
+        case HTTPException(status_code=404):
+            return not_found("there is no such resource")
+        case HTTPException(status_code=405):
+            return ProblemError(
+                405,
+                "method_not_allowed",
+                "the resource has no such method",
+                headers=error.headers or {},
+            )
+        case ValidationError():
+            return ProblemError(422, "invalid", "a field breaks a rule", errors=_fields(error))
+        case RefusedError(reason=reason, detail=detail):
+            return ProblemError(409, "refused", detail, reason=reason)
+        case UsageError():
+            return ProblemError(422, "invalid", str(error))
+        case InvalidInputError(reason=reason, detail=detail):
+            return ProblemError(422, "invalid", detail, reason=reason)
+        case TransientError() | ModelError():
+            return ProblemError(503, "unavailable", str(error), headers=again)
+        case PalimpsestError():
+            return ProblemError(
+                503, "unavailable", "the store cannot be used: the server's log says why"
+            )
+        case _:
+            return ProblemError(500, "bug", "this is a bug; the server's log says where")
+
+
+def _fields(error: ValidationError) -> list[dict[str, Any]]:
+    """Which fields break which rules: never their values, nor the names of unknown ones."""
+    found = error.errors(include_input=False, include_context=False, include_url=False)
+    return [
+        {"field": ".".join(map(str, _place(one))), "rule": one["msg"].removeprefix("Value error, ")}
+        for one in found
+    ]
+
+
+def _place(one: Any) -> tuple[int | str, ...]:
+    place: tuple[int | str, ...] = one["loc"]
+    return place[:-1] if one["type"] == "extra_forbidden" else place

@@ -1,0 +1,172 @@
+"""The process of a server: it opens the store, is ready once the model is, and ends in time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import uvicorn
+
+from palimpsest.asynchronous import AsyncPalimpsest
+from palimpsest.contracts.errors import ModelError, TransientError, UsageError
+from palimpsest.serve.app import App
+from palimpsest.serve.connections import PatientProtocol
+from palimpsest.serve.endpoint import (
+    SERVER_LOCK,
+    Endpoint,
+    generated_tokens,
+    read_endpoint,
+    remove_endpoint,
+    write_endpoint,
+)
+from palimpsest.serve.hosts import LOOPBACK, is_loopback
+from palimpsest.serve_settings import ServeSettings, Token
+from palimpsest.store import Palimpsest
+from palimpsest.streams.embedded.lock import WriterLock
+
+_log = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 5
+"""For requests that were begun; what the process has left of its ten is for the projections."""
+CONNECTIONS = 1024
+HEAD_BYTES = 32 * 1024
+IDLE_LOOK_SECONDS = 1.0
+WARM = "warm"
+
+
+def require_safe(settings: ServeSettings) -> None:
+    """UsageError for a server that others could reach without a token, or by any name."""
+    if is_loopback(settings.host):
+        return
+    if not settings.all_tokens():
+        raise UsageError("others than this machine could ask: give tokens (--tokens FILE)")
+    if not settings.allowed_hosts:
+        raise UsageError("name the hosts by which it is called (--allowed-host NAME)")
+
+
+@contextmanager
+def only_server(folder: Path) -> Iterator[None]:
+    """Be the one server of a store meanwhile; TransientError where there is another."""
+    lock = WriterLock(folder, SERVER_LOCK)
+    if not lock.try_acquire():
+        other = read_endpoint(folder)
+        at = f" at {other.url}" if other else ""
+        raise TransientError(f"another process serves this store{at}")
+    try:
+        yield
+    finally:
+        remove_endpoint(folder)
+        lock.release()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; TransientError where the port is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise TransientError(f"cannot listen at {host} port {port}: {error.strerror}") from None
+
+
+async def serve(
+    opened: Callable[[], Palimpsest],
+    settings: ServeSettings,
+    stop: asyncio.Event,
+    *,
+    idle: float | None = None,
+    told: Callable[[Endpoint], None],
+) -> None:
+    """Serve a store until `stop` is set, or nobody has asked anything for `idle` seconds.
+
+    `told` is called with where it is once it is ready.
+    """
+    require_safe(settings)
+    given = settings.all_tokens()
+    tokens = given or generated_tokens()
+    with listening(settings.host, settings.port) as listener:
+        store = await asyncio.to_thread(opened)
+        async with AsyncPalimpsest(store) as twin:
+            with only_server(store.folder):
+                app = App(twin, tokens, _hosts(settings))
+                server = _Server(_config(app))
+                running = asyncio.create_task(server.serve([listener]))
+                try:
+                    await twin.call(_warm)
+                    app.ready = True
+                    endpoint = _endpoint(listener, () if given else tokens)
+                    write_endpoint(store.folder, endpoint)
+                    told(endpoint)
+                    await _until(stop, app, running, idle)
+                finally:
+                    app.end()
+                    server.should_exit = True
+                    await running
+
+
+def _warm(store: Palimpsest) -> None:
+    """Load the model; where there is none, and the policy goes on without, say so."""
+    try:
+        store.gateway.embedder().embed_now(WARM)
+    except ModelError as error:
+        if store.policy.embedder_fails == "stop":
+            raise
+        _log.warning("there is no model: memories are found by words (%s)", error)
+
+
+async def _until(
+    stop: asyncio.Event, app: App, running: asyncio.Task[None], idle: float | None
+) -> None:
+    while not stop.is_set() and not running.done():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(IDLE_LOOK_SECONDS):
+                await stop.wait()
+        quiet = time.monotonic() - app.gate.asked_at
+        if idle is not None and quiet > idle and not app.gate.running:
+            _log.info("nobody has asked anything for %.0f s", quiet)
+            return
+
+
+def _hosts(settings: ServeSettings) -> Sequence[str]:
+    return [*settings.allowed_hosts, *(LOOPBACK if is_loopback(settings.host) else ())]
+
+
+def _endpoint(listener: socket.socket, generated: Sequence[Token]) -> Endpoint:
+    host, port = listener.getsockname()[:2]
+    secrets = {one.role: one.secret.get_secret_value() for one in generated}
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return Endpoint(
+        url=url, pid=os.getpid(), agent=secrets.get("agent"), operator=secrets.get("operator")
+    )
+
+
+def _config(app: App) -> uvicorn.Config:
+    return uvicorn.Config(
+        app.gate,
+        http=PatientProtocol,
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, for a process that has its own handlers of signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield

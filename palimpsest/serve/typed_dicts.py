@@ -1,0 +1,43 @@
+"""The facade's answers as pydantic reads them: before Python 3.12, not as `typing` has them."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+import typing_extensions
+
+
+def readable(kind: Any) -> Any:
+    """The same type, with every `typing.TypedDict` in it as one of `typing_extensions`."""
+    if is_typeddict(kind):
+        return _made(kind)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is None or origin is Literal:
+        return kind
+    if origin is Annotated:
+        return Annotated[(readable(arguments[0]), *arguments[1:])]
+    parts = tuple(map(readable, arguments))
+    if origin in (Union, UnionType):
+        return Union[parts]  # noqa: UP007 - of types that are known when it runs
+    return origin[parts[0]] if len(parts) == 1 else origin[parts]
+
+
+@cache
+def _made(kind: Any) -> Any:
+    fields = get_type_hints(kind, include_extras=True)
+    make: Any = typing_extensions.TypedDict
+    made = make(kind.__name__, {name: readable(hint) for name, hint in fields.items()})
+    made.__doc__ = kind.__doc__
+    made.__module__ = kind.__module__
+    return made

@@ -1,0 +1,84 @@
+"""The settings of `palimpsest serve`, and the tokens that it knows (docs/http.md)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.model import Strict, Timestamp
+
+Role = Literal["agent", "reviewer", "operator"]
+SHORTEST_SECRET = 16
+PORT = 7077
+
+
+def _pattern(value: str) -> str:
+    try:
+        re.compile(value)
+    except re.error:
+        raise ValueError("is no regular expression") from None
+    return value
+
+
+def _long(value: SecretStr) -> SecretStr:
+    secret = value.get_secret_value()
+    if len(secret) < SHORTEST_SECRET or not secret.isascii() or not secret.isprintable():
+        raise ValueError(f"should be {SHORTEST_SECRET} or more characters of ASCII")
+    return value
+
+
+class Token(Strict):
+    """What a client shows. `owners` is a regular expression that an owner's whole id matches."""
+
+    name: Name
+    secret: Annotated[SecretStr, AfterValidator(_long)]
+    owners: Annotated[str, AfterValidator(_pattern)]
+    role: Role = "agent"
+    expires: Timestamp | None = None
+
+
+class _TokenFile(Strict):
+    token: Annotated[tuple[Token, ...], Field(min_length=1)]
+
+
+def read_tokens(file: Path) -> tuple[Token, ...]:
+    """The tokens of a TOML file with a table `[[token]]` each; UsageError for a wrong one."""
+    try:
+        return _TokenFile.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).token
+    except OSError as error:
+        raise UsageError(f"no tokens can be read from {file}: {error.strerror}") from None
+    except ValidationError as error:
+        wrong = error.errors(include_input=False, include_context=False, include_url=False)
+        where = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in wrong)
+        raise UsageError(f"{file}: {where}") from None
+    except ValueError:
+        raise UsageError(f"{file} is no TOML") from None
+
+
+class ServeSettings(BaseModel):
+    """Where a server listens, by which names it may be called, and whose tokens it knows.
+
+    `tokens` are those of the environment (`PALIMPSEST_SERVE_TOKENS`, a list in JSON), beside those
+    of the file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = PORT
+    allowed_hosts: tuple[str, ...] = ()
+    tokens_file: Path | None = None
+    tokens: tuple[Token, ...] = ()
+
+    def all_tokens(self) -> tuple[Token, ...]:
+        """Those of the file and of the environment; UsageError where two have one name."""
+        found = (*self.tokens, *(read_tokens(self.tokens_file) if self.tokens_file else ()))
+        if len({one.name for one in found}) < len(found):
+            raise UsageError("two tokens have the same name")
+        return found

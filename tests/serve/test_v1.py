@@ -1,0 +1,174 @@
+"""The HTTP door: what it answers is what the store says, and what OpenAPI promises."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+
+from palimpsest.serve.problems import MEDIA_TYPE
+from tests.serve.conftest import Server, Use
+
+MEMORIES = "/v1/owners/ada/memories"
+
+
+def test_a_memory_is_added_found_and_shown(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        first = await server.add("Ada lives in Paris")
+        again = await server.add("Ada lives in Paris")
+        assert (first["decision"], again["decision"]) == ("stored", "hash_exact")
+        await server.add("The cat sleeps", metadata={"room": ["kitchen"]}, topics=["pets"])
+        response = await server.ask("POST", f"{MEMORIES}/search", {"query": "Ada lives", "k": 1})
+        [memory] = response.json()["memories"]
+        assert memory["face"] == "Ada lives in Paris"
+        found = await server.ask("POST", f"{MEMORIES}/find", {"query": "cat", "by": ["words"]})
+        assert [hit["face"] for hit in found.json()["hits"]] == ["The cat sleeps"]
+        checked = await server.ask("POST", f"{MEMORIES}/check", {"text": "The cat sleeps"})
+        assert checked.json()["decision"] == "hash_exact"
+        shown = await server.ask("GET", f"{MEMORIES}/{again['candidate_id']}/joins")
+        assert shown.json()["memory_id"] == first["memory_id"]
+        assert len(shown.json()["members"]) == 2
+
+    served(used)
+
+
+def test_a_key_makes_a_repeat_of_a_retry_and_refuses_other_content(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        key = {"Idempotency-Key": "k 1"}
+        first = await server.ask("POST", MEMORIES, {"text": "Ada skis"}, headers=key)
+        again = await server.ask("POST", MEMORIES, {"text": "Ada skis"}, headers=key)
+        assert (first.json()["result"], again.json()["result"]) == ("decided", "known")
+        assert first.json()["candidate_id"] == again.json()["candidate_id"]
+        other = await server.ask("POST", MEMORIES, {"text": "Ada rows"}, headers=key)
+        assert other.status_code == 422
+        assert other.json()["reason"] == "id_conflict"
+        assert (await server.twin.status())["candidates"] == 1
+
+    served(used)
+
+
+def test_an_unmerge_is_shown_done_once_and_taken_back(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        a, b = [await server.add(text) for text in ("Ada rows a boat", "Ada paints walls")]
+        pair = {"a": a["candidate_id"], "b": b["candidate_id"]}
+        joined = await server.ask("POST", "/v1/owners/ada/merge", pair, name="grace")
+        decision = {"decision_id": joined.json()["decision_id"]}
+        path = "/v1/owners/ada/unmerge"
+        dry = await server.ask("POST", path, {**decision, "dry_run": True})
+        assert len(dry.json()["memories"]) == 2
+        assert (await server.twin.status())["memories"] == 1
+        key = {"Idempotency-Key": "undo 1"}
+        done, again = [await server.ask("POST", path, decision, headers=key) for _ in range(2)]
+        assert done.json()["reversed"] == [decision["decision_id"]]
+        assert again.json() == done.json()
+        back = await server.ask("POST", "/v1/owners/ada/reinstate", decision)
+        assert len(back.json()["memories"]) == 1
+        refused = await server.ask("POST", "/v1/owners/ada/reinstate", decision)
+        assert refused.status_code == 409
+        assert refused.json()["reason"]
+
+    served(used)
+
+
+def test_decisions_come_page_by_page_and_who_waits_gets_the_next(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        path = "/v1/owners/ada/decisions"
+        nothing = await server.ask("GET", path)
+        assert nothing.json()["decisions"] == []
+        for number in range(3):
+            await server.add(f"note {number} of {number}")
+            await server.add(f"note {number} of {number}", "bob")
+        first = (await server.ask("GET", path, params={"limit": 2})).json()
+        rest = (await server.ask("GET", path, params={"after": first["next"]})).json()
+        assert [len(first["decisions"]), len(rest["decisions"])] == [2, 1]
+        waiting = asyncio.ensure_future(
+            server.ask("GET", path, params={"after": rest["next"], "wait": 20})
+        )
+        await asyncio.sleep(0.05)
+        await server.add("another", "bob")
+        await asyncio.sleep(0.15)
+        assert not waiting.done()
+        news = await server.add("something else entirely")
+        [decision] = (await waiting).json()["decisions"]
+        assert decision["candidate_id"] == news["candidate_id"]
+        idle = asyncio.ensure_future(
+            server.ask("GET", path, params={"after": await server.twin.position(), "wait": 20})
+        )
+        await asyncio.sleep(0.05)
+        server.app.end()
+        assert (await idle).json()["decisions"] == []
+
+    served(used)
+
+
+def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        marker = "hippopotamus"
+        wrong: list[tuple[str, str, Any, int]] = [
+            ("POST", MEMORIES, {"text": f"{marker}\x00"}, 422),
+            ("POST", MEMORIES, {"text": "a", marker: marker}, 422),
+            ("POST", MEMORIES, {"text": "a", "confidence": marker}, 422),
+            ("POST", MEMORIES, [marker], 422),
+            ("POST", f"{MEMORIES}/search", {"query": marker, "k": 101}, 422),
+            ("GET", f"/v1/owners/ada/decisions?wait={marker}", None, 422),
+            ("GET", "/v1/owners/ada/decisions?wait=nan", None, 422),
+            ("GET", f"/v1/owners/ada/decisions?{marker}=1", None, 422),
+            ("GET", "/v1/owners/ada/decisions?wait=1&wait=2", None, 422),
+            ("POST", "/v1/owners/ada/unmerge", {"decision_id": "a", "memory_id": "b"}, 422),
+            ("POST", "/v1/owners/ada/unmerge", {"decision_id": marker}, 404),
+            ("POST", MEMORIES, None, 400),
+            ("GET", f"/v1/{marker}", None, 404),
+            ("DELETE", f"{MEMORIES}/search", None, 405),
+        ]
+        for method, path, document, status in wrong:
+            response = await server.ask(method, path, document)
+            assert response.status_code == status, (path, response.text)
+            assert response.headers["content-type"] == MEDIA_TYPE
+            assert response.json()["status"] == status
+            assert marker not in response.text
+        async with server.client() as client:
+            headers = {"content-type": "application/json"}
+            broken = await client.post(MEMORIES, content=b'{"text": "hip', headers=headers)
+            assert broken.status_code == 400
+            deep = b'{"text": "a", "metadata": ' + b'{"a":' * 60 + b"1" + b"}" * 61
+            assert (await client.post(MEMORIES, content=deep, headers=headers)).status_code == 400
+
+    served(used)
+
+
+def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        told = (await server.ask("GET", "/v1/openapi.json")).json()
+        operations = {
+            f"{method.upper()} {path}": operation
+            for path, methods in told["paths"].items()
+            for method, operation in methods.items()
+        }
+        routes = {route.path for route in server.app.gate.routes if route.path.startswith("/v1")}
+        assert routes - {"/v1/openapi.json"} == set(told["paths"])
+
+        def require(response: Any, operation: str) -> None:
+            content = operations[operation]["responses"]["200"]["content"]
+            schema = content["application/json"]["schema"]
+            whole = {**schema, "components": told["components"]}
+            jsonschema.Draft202012Validator(whole).validate(response.json())
+
+        base = "/v1/owners/{owner}/memories"
+        added = await server.ask("POST", MEMORIES, {"text": "Ada sings"})
+        require(added, f"POST {base}")
+        many = await server.ask("POST", f"{MEMORIES}/batch", {"memories": [{"text": "Ada hums"}]})
+        require(many, f"POST {base}/batch")
+        require(await server.ask("POST", f"{MEMORIES}/find", {"query": "Ada"}), f"POST {base}/find")
+        asked = await server.ask("POST", f"{MEMORIES}/search", {"query": "Ada"})
+        require(asked, f"POST {base}/search")
+        checked = await server.ask("POST", f"{MEMORIES}/check", {"text": "Ada sings"})
+        require(checked, f"POST {base}/check")
+        feed = await server.ask("GET", "/v1/owners/ada/decisions")
+        require(feed, "GET /v1/owners/{owner}/decisions")
+        problem = await server.ask("GET", "/v1/status")
+        default = operations["GET /v1/status"]["responses"]["default"]["content"][MEDIA_TYPE]
+        whole = {**default["schema"], "components": told["components"]}
+        jsonschema.Draft202012Validator(whole).validate(problem.json())
+
+    served(used)

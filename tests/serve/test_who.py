@@ -1,0 +1,297 @@
+"""Who may what, route by route: stored as A, read as B is nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest import UsageError
+from palimpsest.logs import FORM, PrivateFormatter
+from palimpsest.serve.callers import Authenticator
+from palimpsest.serve.feed import Feeds
+from palimpsest.serve.hosts import Hosts, is_loopback
+from palimpsest.serve.problems import ProblemError
+from palimpsest.serve.run import require_safe
+from palimpsest.serve.v1 import all_operations
+from palimpsest.serve_settings import ServeSettings, read_tokens
+from tests.serve.conftest import TOKENS, Server, Use, secret, serving, token
+
+TEXT = "Ada keeps the rhinoceros a secret"
+OTHER = "Ada paints the garden wall"
+
+
+def requests(memory: str, decision: str) -> dict[str, Any]:
+    """By an operation's name, a body that does something with one owner's memory."""
+    pair = {"a": memory, "b": memory}
+    return {
+        "add_memory": {"text": TEXT},
+        "add_memories": {"memories": [{"text": TEXT}]},
+        "search_memories": {"query": TEXT},
+        "find_memories": {"query": "rhinoceros"},
+        "check_memory": {"text": TEXT},
+        "unmerge": {"decision_id": decision},
+        "reinstate": {"decision_id": decision},
+        "merge": pair,
+        "separate": pair,
+        "confirm": {"decision_id": decision},
+    }
+
+
+def paths(owner: str, memory: str) -> Iterator[tuple[Any, str]]:
+    """Every operation with its path for an owner and a memory."""
+    for operation in all_operations(Feeds(None)):  # type: ignore[arg-type]
+        yield operation, operation.path.format(owner=owner, memory=memory)
+
+
+async def joined(server: Server) -> tuple[str, str]:
+    """Two memories of ada, joined: a candidate and the decision."""
+    a, b = [(await server.add(text))["candidate_id"] for text in (TEXT, OTHER)]
+    merge = await server.ask("POST", "/v1/owners/ada/merge", {"a": a, "b": b}, name="grace")
+    return a, merge.json()["decision_id"]
+
+
+def test_no_route_opens_another_owners_memories(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory, decision = await joined(server)
+        tried = 0
+        for operation, path in paths("ada", memory):
+            body = requests(memory, decision).get(operation.name)
+            for name, status in (("bob", 403), (None, 401)):
+                response = await server.ask(operation.method, path, body, name=name)
+                assert response.status_code == status, (operation.name, response.text)
+                assert "rhinoceros" not in response.text
+                tried += 1
+        assert tried == 2 * len(all_operations(Feeds(None)))  # type: ignore[arg-type]
+        assert (await server.twin.status())["candidates"] == 2
+
+    served(used)
+
+
+def test_an_id_of_another_owner_is_unknown_behind_ones_own_path(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory, decision = await joined(server)
+        for operation, path in paths("bob", memory):
+            if "owner" not in operation.path or operation.name.startswith("add"):
+                continue
+            name = "bob" if operation.role == "agent" else "grace"
+            body = requests(memory, decision).get(operation.name)
+            response = await server.ask(operation.method, path, body, name=name)
+            if "_id" in str(body) or "a" in (body or ()) or "{memory}" in operation.path:
+                assert response.status_code == 404, (operation.name, response.text)
+            elif operation.name not in ("find_memories", "check_memory"):  # they echo what is asked
+                assert "rhinoceros" not in response.text
+            assert memory not in response.text
+        kept = await server.ask("GET", f"/v1/owners/ada/memories/{memory}/joins")
+        assert len(kept.json()["members"]) == 2
+
+    served(used)
+
+
+def test_roles_are_for_what_they_say(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory, decision = await joined(server)
+        for operation, path in paths("ada", memory):
+            body = requests(memory, decision).get(operation.name)
+            wanted = 403 if operation.role != "agent" else None
+            response = await server.ask(operation.method, path, body)
+            assert (response.status_code == 403) == (wanted == 403), operation.name
+        for path in ("/v1/status", "/metrics"):
+            for name, status in (("ada", 403), ("grace", 403), ("root", 200)):
+                assert (await server.ask("GET", path, name=name)).status_code == status
+        then = {"query": "Ada", "as_of": 1}
+        path = "/v1/owners/ada/memories/search"
+        assert (await server.ask("POST", path, then)).status_code == 403
+        assert (await server.ask("POST", path, then, name="grace")).status_code == 200
+
+    served(used)
+
+
+def test_wrong_tokens_are_refused_wherever_they_are(served: Use[None], tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        path = "/v1/owners/ada/decisions"
+        shown = [
+            "Bearer nobody-knows-this-one",
+            secret("ada"),
+            f"Basic {secret('ada')}",
+            f"Bearer {secret('ada')}x",
+            f"Bearer {secret('ada')[:-1]}",
+            "Bearer ",
+            "",
+        ]
+        for header in shown:
+            async with server.client(None, authorization=header) as client:
+                response = await client.get(path)
+            assert response.status_code == 401, header
+            assert response.headers["www-authenticate"] == "Bearer"
+        for name in ("token", "access_token", "authorization", "api_key"):
+            url = f"{path}?{name}={secret('ada')}"
+            assert (await server.ask("GET", url, name=None)).status_code == 401
+        async with server.client(None, authorization=f"Token {secret('ada')}") as client:
+            assert (await client.get(path)).status_code == 200
+
+    served(used)
+
+
+def test_an_expired_token_is_over() -> None:
+    now = datetime(2026, 11, 1, tzinfo=UTC)
+    old = token("old", "ada", expires=now)
+    new = token("new", "ada", expires=now + timedelta(seconds=1))
+    known = Authenticator([old, new], lambda: now)
+    with pytest.raises(ProblemError, match="expired"):
+        known.caller(f"Bearer {secret('old')}")
+    assert known.caller(f"Bearer {secret('new')}").name == "new"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "owner", "may"),
+    [
+        ("ada", "ada", True),
+        ("ada", "adam", False),
+        ("ada", "xada", False),
+        ("ada|bob", "bobby", False),
+        ("ada", "ada\n", False),
+        (r"team-\d+", "team-12", True),
+        (r"team-\d+", "team-12/x", False),
+        (".*", "line\nbreak", False),
+    ],
+)
+def test_a_pattern_matches_the_whole_owner(pattern: str, owner: str, may: bool) -> None:
+    caller = Authenticator([token("t", pattern)]).caller(f"Bearer {secret('t')}")
+    if may:
+        caller.require_owner(owner)
+    else:
+        with pytest.raises(ProblemError):
+            caller.require_owner(owner)
+
+
+def test_every_route_checks_host_and_origin(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        every = [route.path for route in server.app.gate.routes]
+        assert "/healthz" in every
+        for path in every:
+            for headers, status in (
+                ({"host": "evil.example"}, 421),
+                ({"host": "localhost.evil.example:7077"}, 421),
+                ({"host": "evil.example@localhost"}, 421),
+                ({"origin": "http://evil.example"}, 403),
+                ({"origin": "null"}, 403),
+                ({"origin": "file://localhost"}, 403),
+            ):
+                async with server.client("root", **headers) as client:
+                    response = await client.get(path)
+                assert response.status_code == status, (path, headers)
+        async with server.client("root", origin="http://localhost:7077") as client:
+            assert (await client.get("/v1/status")).status_code == 200
+
+    served(used)
+
+
+def test_a_name_with_a_port_is_that_port_alone() -> None:
+    hosts = Hosts(["memory.example:8443", "::1"])
+    hosts.require("memory.example:8443", "https://memory.example:8443")
+    hosts.require("[::1]:9", None)
+    for host in ("memory.example", "memory.example:80", "", None, "memory.example:8443:1"):
+        with pytest.raises(ProblemError):
+            hosts.require(host, None)
+
+
+def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixture) -> None:
+    marker = "rhinoceros"
+
+    async def used(server: Server) -> None:
+        caplog.set_level(logging.DEBUG)
+        memory, decision = await joined(server)
+        for operation, path in paths("ada", memory):
+            body = requests(memory, decision).get(operation.name)
+            await server.ask(operation.method, path, body, name="root")
+            await server.ask(operation.method, f"{path}?q={marker}", {marker: marker}, name="root")
+        broken = b'{"text": "rhinoceros'
+        async with server.client() as client:
+            headers = {"content-type": "application/json", "x-marker": marker}
+            await client.post("/v1/owners/ada/memories", content=broken, headers=headers)
+            await client.get(f"/v1/{marker}")
+
+        def fail(*_: object) -> None:
+            raise RuntimeError(f"a bug that quotes the {marker}")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(server.twin.store.gateway, "dry_run", fail)
+            dry = {"decision_id": decision, "dry_run": True}
+            failed = await server.ask("POST", "/v1/owners/ada/unmerge", dry)
+        assert failed.status_code == 500
+        assert marker not in failed.text
+
+    served(used)
+    lines = [PrivateFormatter(FORM).format(record) for record in caplog.records]
+    ours = [line for line in lines if " palimpsest." in line]
+    assert any("POST /v1/owners/{owner}/memories 200" in line for line in ours)
+    assert any("RuntimeError" in line for line in ours)
+    assert not [line for line in lines if marker in line and " httpx2" not in line]
+    assert not [line for line in ours if "/ada" in line or "?" in line]
+
+
+def test_a_file_of_tokens_is_read_and_a_wrong_one_is_told_without_its_secrets(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "tokens.toml"
+    file.write_text(
+        '[[token]]\nname = "a"\nsecret = "sixteen-or-more-characters"\nowners = "ada"\n'
+        'role = "reviewer"\nexpires = 2030-01-01T00:00:00Z\n'
+    )
+    [found] = read_tokens(file)
+    assert (found.name, found.role, found.owners) == ("a", "reviewer", "ada")
+    assert "sixteen" not in repr(found)
+    for wrong in (
+        "",
+        "no toml",
+        '[[token]]\nname = "a"\nsecret = "short-secret"\nowners = "ada"\n',
+        '[[token]]\nname = "a"\nsecret = "short-secret-no-more"\nowners = "("\n',
+        '[[token]]\nname = "a"\nsecret = "short-secret-no-more"\n',
+        '[[token]]\nname = "a"\nsecret = "short-secret-no-more"\nowners = "a"\nrole = "king"\n',
+    ):
+        file.write_text(wrong)
+        with pytest.raises(UsageError) as told:
+            read_tokens(file)
+        assert "short-secret" not in str(told.value)
+    with pytest.raises(UsageError):
+        read_tokens(tmp_path / "none.toml")
+
+
+def test_other_machines_need_tokens_and_a_name() -> None:
+    assert [is_loopback(one) for one in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    require_safe(ServeSettings())
+    for wrong in (
+        ServeSettings(host="0.0.0.0"),
+        ServeSettings(host="0.0.0.0", tokens=TOKENS),
+        ServeSettings(host="memory.example", allowed_hosts=("memory.example",)),
+    ):
+        with pytest.raises(UsageError):
+            require_safe(wrong)
+    require_safe(ServeSettings(host="0.0.0.0", tokens=TOKENS, allowed_hosts=("memory.example",)))
+    with pytest.raises(UsageError, match="same name"):
+        ServeSettings(tokens=(*TOKENS, TOKENS[0])).all_tokens()
+
+
+def test_the_store_is_one_for_all_tokens(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with serving(tmp_path / "store") as server:
+            await server.add("Ada has a secret", "ada")
+            await server.add("Bob has none", "bob")
+            for owner, face in (("ada", "Ada has a secret"), ("bob", "Bob has none")):
+                path = f"/v1/owners/{owner}/memories/search"
+                found = await server.ask("POST", path, {"query": "secret", "k": 9}, name=owner)
+                assert [one["face"] for one in found.json()["memories"]] == [face]
+
+    asyncio.run(run())

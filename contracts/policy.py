@@ -290,6 +290,11 @@ class Policy(_Strict):
         """The checks that run: none where the policy is switched off."""
         return self.checks if self.enabled else ()
 
+    @property
+    def compares_words(self) -> bool:
+        """Whether a check that runs compares words, which needs no vector."""
+        return any(isinstance(check, TokenCheck) for check in self.active)
+
     @model_validator(mode="after")
     def _each_check_once(self) -> Self:
         names = [check.check for check in self.checks]

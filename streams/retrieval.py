@@ -86,44 +86,72 @@ class Reach:
 class _Rows:
     """One index row for each thing searched: whom it stands for, and each kind of index."""
 
-    dimension: int
     check: TokenCheck | None
     entries: list[Entry | None] = field(default_factory=list)
-    vectors: VectorIndex = field(init=False)
-    tokens: TokenIndex = field(init=False)
-    full_text: FullTextIndex = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.vectors = VectorIndex(self.dimension)
-        self.tokens = TokenIndex()
-        self.full_text = FullTextIndex()
+    vectors: VectorIndex | None = None
+    tokens: TokenIndex = field(default_factory=TokenIndex)
+    full_text: FullTextIndex = field(default_factory=FullTextIndex)
 
     def put(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
         """Set a row, or take it out of the search where nobody living speaks for it."""
         new = row == len(self.entries)
         if new:
             self.entries.append(entry)
-            self._append(text, vector)
         else:
             self.entries[row] = entry
-        if entry is None or vector is None:
-            self.vectors.remove(row)
+        self._put_vector(row, vector if entry is not None else None, new=new)
+        if self.check is not None:
+            self._put_words(row, text, new=new, out=entry is None)
+
+    def _put_vector(self, row: int, vector: Vector | None, *, new: bool) -> None:
+        """The vector of a row; the first one says of which dimension all are."""
+        if self.vectors is None:
+            if vector is None:
+                return
+            self.vectors = VectorIndex(vector.dimension)
+            for _ in self.entries:
+                self.vectors.append_empty()
+            new = False
+        if vector is None:
+            if new:
+                self.vectors.append_empty()
+            else:
+                self.vectors.remove(row)
+        elif new:
+            self.vectors.append(vector_of(vector))
+        else:
+            self.vectors.replace(row, vector_of(vector))
+
+    def near(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
+        """The best rows of each query (b, dimension), by their cosine."""
+        if self.vectors is None:
+            return [[] for _ in queries]
+        return self.vectors.above(queries, floor, limit=limit)
+
+    def among(self, query: Float16, rows: list[int], floor: float) -> list[Hit]:
+        """Those of some rows whose cosine with a query (dimension,) is at least a floor."""
+        return self.vectors.among(query, rows, floor) if self.vectors is not None else []
+
+    def cosines(self, query: Float16 | None, rows: list[int]) -> list[float | None]:
+        """The cosines of a query (dimension,) and some rows; None where either has no vector."""
+        if self.vectors is None or query is None:
+            return [None] * len(rows)
+        return self.vectors.cosines(query, rows)
+
+    def _put_words(self, row: int, text: str, *, new: bool, out: bool) -> None:
+        """The words of a row, which needs no vector to be found by them."""
+        if new:
+            self.tokens.append(self.tokens_of(text))
+            self.full_text.append(self.terms_of(text))
+        if out:
             self.tokens.remove(row)
             self.full_text.remove(row)
         elif not new:
-            self.vectors.replace(row, vector_of(vector))
-            if self.check is not None:
-                self.tokens.replace(row, self.tokens_of(text))
-                self.full_text.replace(row, self.terms_of(text))
-
-    def _append(self, text: str, vector: Vector | None) -> None:
-        numbers = vector_of(vector) if vector else _unit(self.dimension)
-        self.vectors.append(numbers)
-        self.tokens.append(self.tokens_of(text))
-        self.full_text.append(self.terms_of(text))
+            self.tokens.replace(row, self.tokens_of(text))
+            self.full_text.replace(row, self.terms_of(text))
 
     def tokens_of(self, text: str) -> frozenset[str]:
-        """The tokens of a text, as the check reads them; none where there is no check."""
+        """The tokens of a text, as the check reads them."""
         if self.check is None:
             return frozenset()
         return content_tokens(text) if self.check.tokenizer == "content" else _tokens(text)
@@ -143,26 +171,14 @@ class _Rows:
         return self.tokens.among(words, rows, floor)
 
 
-def _numbers(admit: Admit) -> Float16:
-    assert admit.content.vector is not None, "who is compared has a vector"
-    return vector_of(admit.content.vector)
-
-
-def _unit(dimension: int) -> Float16:
-    """A stand-in for a row that is taken out at once: an index holds unit vectors only."""
-    numbers = np.zeros(dimension, dtype=np.float16)
-    numbers[0] = 1.0
-    return numbers
-
-
 class ScopeIndex:
     """The search index of one scope under one kind of search."""
 
-    def __init__(self, scope: Scope, policy: Policy, dimension: int) -> None:
+    def __init__(self, scope: Scope, policy: Policy) -> None:
         self._scope = scope
         self._reach = Reach.of(policy, scope.namespace)
         self._faces = policy.search == "memories"
-        self._rows = _Rows(dimension, self._reach.tokens)
+        self._rows = _Rows(self._reach.tokens)
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
         self._ahead: Ahead | None = None
@@ -178,22 +194,27 @@ class ScopeIndex:
         if self._faces or not top:
             return
         vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
-        found = self._rows.vectors.above(vectors, floor, limit=top)
+        found = self._rows.near(vectors, floor, top)
         self._ahead = Ahead(list(newcomers), found, peers(vectors, floor), top)
 
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
-        """Everyone whom the policy's checks must see, with exact scores."""
+        """Everyone whom the policy's checks must see, with exact scores.
+
+        A newcomer without a vector is compared by its words alone.
+        """
         self.follow()
-        if admit.content.vector is None:
-            return ()
-        near = self._near(admit)
-        scored: dict[int, tuple[float, float | None]] = {
-            hit.row: (hit.score, None)
-            for hit in near[: self._reach.cosine_top]
-            if hit.score >= self._reach.cosine
-        }
-        scored.update((hit.row, (hit.score, None)) for hit in self._by_session(ledger, admit, near))
-        scored.update(self._by_tokens(admit))
+        query = vector_of(admit.content.vector) if admit.content.vector is not None else None
+        scored: dict[int, tuple[float | None, float | None]] = {}
+        if query is not None:
+            near = self._near(admit, query)
+            scored = {
+                hit.row: (hit.score, None)
+                for hit in near[: self._reach.cosine_top]
+                if hit.score >= self._reach.cosine
+            }
+            by_session = self._by_session(ledger, admit, query, near)
+            scored.update((hit.row, (hit.score, None)) for hit in by_session)
+        scored.update(self._by_tokens(admit.content.text, query))
         entries = self._rows.entries
         return tuple(
             unchecked(Neighbour, candidate_id=entry.id, cosine=cosine, jaccard=jaccard)
@@ -201,18 +222,19 @@ class ScopeIndex:
             if (entry := entries[row]) is not None
         )
 
-    def _near(self, admit: Admit) -> list[Hit]:
+    def _near(self, admit: Admit, query: Float16) -> list[Hit]:
         """The rows that the checks of the scope and of the session look at, the best of them."""
         top = self._reach.near_top
         if not top:
             return []
         hits = self._ahead.hits(admit.candidate_id) if self._ahead else None
         if hits is None:
-            query = _numbers(admit)[None, :]
-            [hits] = self._rows.vectors.above(query, self._reach.near, limit=top)
+            [hits] = self._rows.near(query[None, :], self._reach.near, top)
         return hits
 
-    def _by_session(self, ledger: Ledger, admit: Admit, near: list[Hit]) -> list[Hit]:
+    def _by_session(
+        self, ledger: Ledger, admit: Admit, query: Float16, near: list[Hit]
+    ) -> list[Hit]:
         """The session's rows over its threshold; unless there are many near, they are in `near`."""
         check = self._reach.session
         if check is not None and check.nearest is not None:
@@ -224,7 +246,7 @@ class ScopeIndex:
         rows = [*dict.fromkeys(map(self._row, recent))]
         if all_near:
             return [hit for hit in near if hit.score >= check.threshold and hit.row in rows]
-        return self._rows.vectors.among(_numbers(admit), rows, check.threshold)
+        return self._rows.among(query, rows, check.threshold)
 
     def _of_session(self, check: SessionCheck, admit: Admit, near: list[Hit]) -> list[Hit]:
         """Of the nearest, those over the threshold that were said in the newcomer's session."""
@@ -237,11 +259,13 @@ class ScopeIndex:
             and said_in(entry.distinct, said)
         ]
 
-    def _by_tokens(self, admit: Admit) -> dict[int, tuple[float, float | None]]:
-        hits = self._rows.by_tokens(admit.content.text, self._reach.jaccard)
+    def _by_tokens(
+        self, text: str, query: Float16 | None
+    ) -> dict[int, tuple[float | None, float | None]]:
+        hits = self._rows.by_tokens(text, self._reach.jaccard)
         if not hits:
             return {}
-        cosines = self._rows.vectors.cosines(_numbers(admit), [hit.row for hit in hits])
+        cosines = self._rows.cosines(query, [hit.row for hit in hits])
         return {hit.row: (cosine, hit.score) for hit, cosine in zip(hits, cosines, strict=True)}
 
     def _row(self, entry: Entry) -> int:

@@ -91,9 +91,10 @@ def _search(policy: Policy) -> str:
         "stop": "nothing is decided until it can be",
         "store": "newcomers are stored uncompared",
     }[policy.search_fails]
+    meanwhile = "compared by words alone" if policy.compares_words else "stored uncompared"
     down = {
         "stop": "nothing is decided, either",
-        "store": "newcomers are stored uncompared, and their vectors follow",
+        "store": f"newcomers are {meanwhile}, and their vectors follow",
     }[policy.embedder_fails]
     return (
         f"A newcomer is compared {found}. Where a namespace cannot be searched, {then}."

@@ -174,11 +174,11 @@ class Without:
     # -- arrivals --------------------------------------------------------------------------------
 
     def _arrive(self, event: Decided) -> None:
-        policy = self._policies.get(event.data.evidence.policy)
-        if policy is None or event.data.evidence.down:
+        policy, down = self._policies.get(event.data.evidence.policy), event.data.evidence.down
+        if policy is None or "search" in (down or ()):
             self._evolve(event)
             return
-        self._in_force, admit = policy, self._admit(event)
+        self._in_force, admit = policy, self._admit(event, down)
         target = _target(self.other, event)
         neighbours = () if target else self._search(self.other, admit, policy)
         if self._is_the_same(event, target, neighbours):
@@ -188,15 +188,15 @@ class Without:
         for anew in decide(seeing, self.other, policy, event.time):
             self._evolve(anew)
 
-    def _admit(self, event: Decided) -> Admit:
+    def _admit(self, event: Decided, down: tuple[str, ...] | None) -> Admit:
         """The candidate as it came; a repeat of what no longer speaks has its twin's vector."""
         content, fields = event.data.content, event.data.candidate
-        if content.vector is None:
+        if content.vector is None and not down:
             twin = self.real.distinct(fields.namespace, content.hash)
             vector = twin.vector if twin else None
             content = content.model_copy(update={"vector": vector})
         candidate = unchecked(Candidate, **fields.__dict__, text=content.text)
-        return Admit(event.subject, candidate, content, digest="")
+        return Admit(event.subject, candidate, content, digest="", down=down)
 
     def _is_the_same(
         self, event: Decided, target: Entry | None, found: Iterable[Neighbour]

@@ -49,6 +49,14 @@ class VectorIndex:
         """Add a vector (dimension,) and return its row; ValueError as in `squared_norm`."""
         return self._rows.append(vector)
 
+    def append_empty(self) -> int:
+        """Add a row that is never returned until it is replaced, and return it."""
+        stand_in = np.zeros(self._dimension, dtype=np.float16)
+        stand_in[0] = 1.0  # an index holds unit vectors only
+        row = self.append(stand_in)
+        self.remove(row)
+        return row
+
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
         """Give a row another vector; a removed one is back with it.
 
@@ -78,8 +86,8 @@ class VectorIndex:
             answers += self._answers(some, floor, limit, start)
         return answers
 
-    def cosines(self, query: NDArray[np.float16], rows: Sequence[int]) -> list[float]:
-        """The exact cosines of a query (dimension,) and some rows; 0.0 for a removed one.
+    def cosines(self, query: NDArray[np.float16], rows: Sequence[int]) -> list[float | None]:
+        """The exact cosines of a query (dimension,) and some rows; None for a removed one.
 
         ValueError as in `squared_norm`, IndexError where there is no such row.
         """
@@ -89,7 +97,7 @@ class VectorIndex:
         picked = self._existing(rows)
         scores = scored(query, squared, self._rows, picked)
         living = self._rows.living[picked].tolist()
-        return [score if lives else 0.0 for score, lives in zip(scores, living, strict=True)]
+        return [score if lives else None for score, lives in zip(scores, living, strict=True)]
 
     def among(self, query: NDArray[np.float16], rows: Sequence[int], floor: float) -> list[Hit]:
         """Those of some rows whose rounded cosine with a query (dimension,) is at least `floor`.

@@ -29,14 +29,14 @@ class Loaded:
     broken: dict[str, SearchError] = field(default_factory=dict)
     size: int = 0
 
-    def index(self, namespace: str, policy: Policy, dimension: int) -> ScopeIndex:
+    def index(self, namespace: str, policy: Policy) -> ScopeIndex:
         """The index of a scope, built when first asked for; SearchError for a broken one."""
         if namespace in self.broken:
             raise self.broken[namespace]
         found = self.indexes.get(namespace)
         if found is None:
             scope = self.ledger.scope(namespace)
-            found = self.indexes[namespace] = ScopeIndex(scope, policy, dimension)
+            found = self.indexes[namespace] = ScopeIndex(scope, policy)
         return found
 
     def give_up(self, namespace: str, error: SearchError) -> None:

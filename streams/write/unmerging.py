@@ -225,12 +225,12 @@ class _Indexes:
 
     def neighbours(self, ledger: Ledger, admit: Admit, policy: Policy) -> tuple[Neighbour, ...]:
         """A newcomer's neighbours, as a writer finds them."""
-        vector, namespace = admit.content.vector, admit.candidate.namespace
-        if vector is None:
+        namespace = admit.candidate.namespace
+        if admit.content.vector is None and not policy.compares_words:
             return ()
         key = (namespace, policy.hash)
         index = self._made.get(key)
         if index is None:
             scope = ledger.scope(namespace)
-            index = self._made[key] = ScopeIndex(scope, policy, vector.dimension)
+            index = self._made[key] = ScopeIndex(scope, policy)
         return index.neighbours(ledger, admit)

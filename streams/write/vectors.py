@@ -97,7 +97,5 @@ class Vectors:
         if policy.embedder_fails == "stop" or isinstance(error, UsageError):
             raise error
         if self._down_until is None:
-            _log.warning(
-                "DEDUP_FAIL: the embedder is down, newcomers are stored uncompared: %s", error
-            )
+            _log.warning("DEDUP_FAIL: the embedder is down, no meanings are compared: %s", error)
         self._down_until = time.monotonic() + RETRY_SECONDS

@@ -165,10 +165,9 @@ class Writer:
                     # An id that comes again with another text is refused: the first one counts.
                     newcomers.setdefault(one.meaning.candidate_id, vector)
         for (owner_id, namespace), newcomers in scopes.items():
-            dimension = next(iter(newcomers.values())).dimension
             owner = self.owners.get(owner_id)
             try:
-                owner.index(namespace, self.policy, dimension).look_ahead(newcomers)
+                owner.index(namespace, self.policy).look_ahead(newcomers)
             except SearchError as error:
                 self._go_on_without(owner, namespace, error)
 
@@ -272,10 +271,10 @@ class Writer:
             digest=digest(one.row.raw),
             down=("embedder",) if compared and vector is None else None,
         )
-        if vector is None:
+        if not compared or (vector is None and not self.policy.compares_words):
             return admit
         begun = perf_counter()
-        admit = self._with_neighbours(admit, ledger, vector.dimension)
+        admit = self._with_neighbours(admit, ledger)
         self._checked("semantic", _since(begun))
         return admit
 
@@ -289,14 +288,14 @@ class Writer:
             vectors[text] = found
         return found
 
-    def _with_neighbours(self, admit: Admit, ledger: Ledger, dimension: int) -> Admit:
+    def _with_neighbours(self, admit: Admit, ledger: Ledger) -> Admit:
         owner, namespace = self.owners.get(ledger.owner_id), admit.candidate.namespace
         try:
-            index = owner.index(namespace, self.policy, dimension)
+            index = owner.index(namespace, self.policy)
             return replace(admit, neighbours=index.neighbours(ledger, admit))
         except SearchError as error:
             self._go_on_without(owner, namespace, error)
-            return replace(admit, down=("search",))
+            return replace(admit, down=(*(admit.down or ()), "search"))
 
     def _follow(self, owner_id: str, admit: Admit) -> None:
         if admit.content.vector is None:

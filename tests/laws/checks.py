@@ -39,7 +39,6 @@ from palimpsest.streams.core.walk import holds
 from palimpsest.streams.retrieval import ScopeIndex
 from tests.laws.histories import Act, Say, Told, tell
 from tests.laws.world import (
-    DIMENSION,
     Command,
     Picture,
     World,
@@ -680,7 +679,7 @@ class Windows:
         """The index of a scope."""
         if namespace not in self.indexes:
             scope = ledger.scope(namespace)
-            self.indexes[namespace] = ScopeIndex(scope, self.policy, DIMENSION)
+            self.indexes[namespace] = ScopeIndex(scope, self.policy)
         return self.indexes[namespace]
 
     def retrieve(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:

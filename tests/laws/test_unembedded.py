@@ -20,7 +20,7 @@ from palimpsest.streams.core import candidates
 from tests.laws import checks, consequences
 from tests.laws.histories import Act, Say, Told, policies, stories, tell
 from tests.laws.test_consequences import lates, presets
-from tests.laws.world import POINTS, Command, World, text_at, vector_at
+from tests.laws.world import POINTS, Command, World, by_brute_force, text_at, vector_at
 
 any_policy = policies()
 numbers = st.integers(0, 15)
@@ -41,7 +41,8 @@ def often_down() -> Iterator[None]:
         if not isinstance(found, Admit) or not _is_down(found, self):
             return found
         content = found.content.model_copy(update={"vector": None})
-        return replace(found, content=content, neighbours=(), down=("embedder",))
+        down = replace(found, content=content, down=("embedder",))
+        return replace(down, neighbours=by_brute_force(self.policy)(self.ledger, down))
 
     def following(self: Told, act: Act) -> None:
         follow(self, act)

@@ -114,26 +114,27 @@ def admit_at(
 def by_brute_force(policy: Policy) -> Retrieve:
     """Everyone in the scope, exactly: distinct living candidates, or faces of living memories."""
 
+    def sees(ours: Vector | None, theirs: Vector | None) -> bool:
+        return policy.compares_words or (ours is not None and theirs is not None)
+
     def retrieve(ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
-        if admit.content.vector is None:
-            return ()
+        own = admit.content.vector
         if policy.search == "memories":
             memories = (m for m in ledger.memories() if m.namespace == admit.candidate.namespace)
             faces = [(m.face.speaker, m.face.text, m.face.vector) for m in memories if m.living]
-            return tuple(_compared(admit, *face) for face in faces if face[2] is not None)
+            return tuple(_compared(admit, *face) for face in faces if sees(own, face[2]))
         rows = ledger.scope(admit.candidate.namespace).rows
-        living = ((d.representative, d.vector) for d in rows if d.vector is not None)
+        living = ((d.representative, d.vector) for d in rows if sees(own, d.vector))
         return tuple(_compared(admit, e, e.text, vector) for e, vector in living if e is not None)
 
     return retrieve
 
 
 def _compared(admit: Admit, entry: Entry, text: str, vector: Vector | None) -> Neighbour:
-    assert admit.content.vector is not None
-    assert vector is not None
+    own = admit.content.vector
     return Neighbour(
         candidate_id=entry.id,
-        cosine=_cosine(admit.content.vector, vector),
+        cosine=None if own is None or vector is None else _cosine(own, vector),
         jaccard=_jaccard(admit.content.text, text),
     )
 

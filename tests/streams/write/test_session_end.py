@@ -123,19 +123,27 @@ def test_a_face_that_a_person_chose_speaks_and_where_two_meet_review_decides(
         assert len(memory.face.contradicts) == contradicts
 
 
-def test_without_an_embedder_exact_repeats_join_and_the_session_is_consolidated(
+def test_without_an_embedder_layers_1_and_2_and_consolidation_go_on(
     tmp_path: Path,
 ) -> None:
     """The document's layer 3 "only runs if embedder is available"; words need none at the end."""
     with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
         rows = [
             {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {word}"}
-            for word in (UNPLUGGED, "unheard", "unread")
+            for word in (f"{UNPLUGGED} arm", "pump crane", "plate belt")
         ]
-        told = runtime.submit(*rows, rows[0] | {"id": "again"})
-        assert [one.decision for one in told] == ["stored", "stored", "stored", "hash_exact"]
+        near = rows[0] | {"text": f"{UNPLUGGED} arm winch table and cup force grip"}
+        told = runtime.submit(*rows, rows[0] | {"id": "again"}, near)
+        stored = ["stored"] * 3
+        assert [one.decision for one in told] == [*stored, "hash_exact", "token_reject"]
+        assert told[-1].joined_to == told[0].candidate_id
         rows_of = runtime.writer.owners.get("ann").ledger.scope("default").rows
-        assert [distinct.vector for distinct in rows_of] == [None] * 3
+        assert [distinct.vector for distinct in rows_of] == [None] * 4
+        *_, last = [one.event for one in runtime.log.of_owner("ann")]
+        assert isinstance(last, Decided)
+        evidence = last.data.evidence
+        assert (evidence.down, evidence.check) == (("embedder",), "tokens")
+        assert {one.cosine for one in evidence.neighbours} == {None}
         [answer] = serve(WriterExecutor(runtime.writer), [end()])
         assert isinstance(answer, Done)
         assert answer.result["superseded_count"] == 2

@@ -123,10 +123,16 @@ class _Rows:
             self.vectors.replace(row, vector_of(vector))
 
     def near(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
-        """The best rows of each query (b, dimension), by their cosine."""
+        """The best rows of each query (b, dimension), by their cosine.
+
+        SearchError where the rows have another dimension.
+        """
         if self.vectors is None:
             return [[] for _ in queries]
-        return self.vectors.above(queries, floor, limit=limit)
+        try:
+            return self.vectors.above(queries, floor, limit=limit)
+        except ValueError as error:
+            raise SearchError(f"the scope cannot be searched for a newcomer: {error}") from error
 
     def among(self, query: Float16, rows: list[int], floor: float) -> list[Hit]:
         """Those of some rows whose cosine with a query (dimension,) is at least a floor."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import asyncio
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-LONG_RUNNING = frozenset({"project", "schedule", "serve", "verifier", "worker"})
+LONG_RUNNING = frozenset({"mcp", "project", "schedule", "serve", "verifier", "worker"})
 """The commands that run until a signal, and end with 0 then."""
 INTERRUPTED = 130
 STANDARD_ERROR = 2

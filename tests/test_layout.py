@@ -349,6 +349,7 @@ GUARDED = {
 
 IMPORTED_AS = {
     "faust-streaming": {"faust", "mode"},
+    "mcp": {"mcp", "mcp_types"},
     "pydantic": {"pydantic", "pydantic_core"},
 }
 """Distributions whose modules are not named as they are; mode and pydantic_core are lower halves,

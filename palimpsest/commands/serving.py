@@ -1,11 +1,13 @@
-"""A store's server: `serve`."""
+"""A store's server, `serve`, and its client for programs that start a process, `mcp`."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,16 +67,31 @@ def serve(
     asyncio.run(_serve(call, call.settings.serve.model_copy(update=update), idle))
 
 
+@app.command(epilog="Example: palimpsest --store memories mcp --owner ada")
+def mcp(
+    context: typer.Context,
+    owner: Annotated[str, typer.Option(metavar="OWNER", help="Whose memories the client has.")],
+) -> None:
+    """Speak MCP on standard input and output, for one owner, and forward it to the store's server.
+
+    Starts the server where none runs. It is found by a file in the store's folder; where
+    it was given tokens, PALIMPSEST_TOKEN has the one to show.
+    """
+    call = invocation(context)
+    require_serve()
+    from palimpsest.serve.shim import speak
+    from palimpsest.serve.starting import find_or_start
+
+    folder = call.settings.store.absolute()
+    said = {"--bootstrap": call.bootstrap, "--prefix": call.prefix}
+    options = [word for name, value in said.items() if value for word in (name, value)]
+    speak(owner, partial(find_or_start, folder, options), os.environ.get("PALIMPSEST_TOKEN"))
+
+
 def require_serve() -> None:
     """UsageError where the extra `serve` is not installed."""
-    try:
-        import mcp
-        import uvicorn
-    except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "uvicorn"):
-            raise
-        raise UsageError("a server needs: pip install 'palimpsest-memory[serve]'") from None
-    del mcp, uvicorn
+    if not all(map(find_spec, ("mcp", "starlette", "uvicorn"))):
+        raise UsageError("a server needs: pip install 'palimpsest-memory[serve]'")
 
 
 async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 
 from starlette.routing import BaseRoute, Router
 
@@ -12,6 +13,7 @@ from palimpsest.serve.callers import Authenticator
 from palimpsest.serve.feed import Feeds
 from palimpsest.serve.gate import Gate, Limits
 from palimpsest.serve.hosts import Hosts
+from palimpsest.serve.mcp_door import McpDoor
 from palimpsest.serve_settings import Token
 
 
@@ -30,13 +32,21 @@ class App:
     ) -> None:
         self.ready = False
         self._feeds = Feeds(store)
+        self._mcp = McpDoor(store)
         figures = pages.RequestFigures()
         routes: list[BaseRoute] = [
             *pages.routes(store, figures, lambda: self.gate.running, lambda: self.ready),
             *v1.routes(store, self._feeds),
+            *self._mcp.routes(),
         ]
         router = Router(routes, redirect_slashes=False)
         self.gate = Gate(router, Hosts(hosts), Authenticator(tokens), figures, limits)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer requests meanwhile; once."""
+        async with self._mcp.running():
+            yield
 
     def end(self) -> None:
         """Take no more requests; who waits for news is answered at once."""

@@ -75,6 +75,28 @@ class Find(Strict):
     namespace: Name | None = None
 
 
+class ListQuery(Strict):
+    """Which memories, and where the page begins: `after` is the `next` of the page before it."""
+
+    limit: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 50
+    after: SomeId | None = None
+    former: bool = False
+    namespace: Name | None = None
+    category: Name | None = None
+    since: Timestamp | None = None
+    until: Timestamp | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """What is asked for, without what is not."""
+        return self.model_dump(exclude_none=True)
+
+
+class ListBody(ListQuery):
+    """As the query of a list, and values that a memory's metadata has to have."""
+
+    metadata: Metadata | None = None
+
+
 class Undo(Strict):
     """A join that is taken out, by exactly one of its ids."""
 

@@ -94,11 +94,9 @@ class Gate:
         self.draining = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; anything else but the lifespan is none of ours."""
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
+        """Answer a request."""
+        assert scope["type"] == "http", "nothing else is switched on"
+        await self._answer(scope, receive, send)
 
     @property
     def running(self) -> int:

@@ -5,14 +5,16 @@ An id of another owner is unknown here, whatever it is an id of.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID, uuid5
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.calls import named_request
 from palimpsest.contracts.answers import Checked, JsonObject
+from palimpsest.contracts.shown import Found, Happened, History, Page
 from palimpsest.finding import By, Plan
 from palimpsest.naming import bare
 from palimpsest.serve.callers import Caller
@@ -54,7 +56,7 @@ class Intents:
 
     # -- memories ----------------------------------------------------------------------------------
 
-    async def add(self, memories: Sequence[Mapping[str, Any]]) -> list[JsonObject]:
+    async def add(self, memories: Sequence[Mapping[str, Any]]) -> builtins.list[JsonObject]:
         """Offer memories; the outcome of each.
 
         Those of a key that is known with other ones are `invalid` (`id_conflict`).
@@ -69,7 +71,9 @@ class Intents:
             row["id"] = f"{self._key}/{number}"
         return row
 
-    async def search(self, query: str, *, as_of: AsOf | None = None, **asked: Any) -> list[Any]:
+    async def search(
+        self, query: str, *, as_of: AsOf | None = None, **asked: Any
+    ) -> builtins.list[Any]:
         """The memories nearest to a question; as of another time for a person alone."""
         self._require_person_for(as_of)
         return await self._store.recall(self.owner_id, query, as_of=as_of, **asked)
@@ -82,6 +86,24 @@ class Intents:
         """What would become of a memory; nothing is written."""
         row = self._candidate(memory, 0)
         return await self._store.check(row, source=self._source)
+
+    async def list(self, **wanted: Any) -> Page:
+        """A page of the owner's living memories, the latest first."""
+        return await self._store.list(self.owner_id, **wanted)
+
+    async def get(self, memory_id: str) -> Found:
+        """Today's memory of any id; what was forgotten is nothing to an agent."""
+        found = await self._with(memory_id, lambda store, own: store.get(own))
+        if found["state"] == "retracted" and not self._caller.may_act_as("reviewer"):
+            raise not_found()
+        return found
+
+    async def history(self, memory_id: str) -> History:
+        """Every event of a memory; of one that was forgotten, an agent sees no texts."""
+        found = await self._with(memory_id, lambda store, own: store.history(own))
+        if found["state"] == "retracted" and not self._caller.may_act_as("reviewer"):
+            return _without_texts(found)
+        return found
 
     async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> dict[str, Any]:
         """A memory with every member, by any member's id."""
@@ -185,3 +207,11 @@ class Intents:
         if owners - {None} != {self.owner_id}:
             raise not_found()
         return found
+
+
+TEXTS = ("text", "face", "reasoning")
+
+
+def _without_texts(told: History) -> History:
+    events = [{k: v for k, v in one.items() if k not in TEXTS} for one in told["events"]]
+    return {**told, "face": "", "events": cast("builtins.list[Happened]", events)}

@@ -7,8 +7,8 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -94,19 +94,27 @@ async def serve(
         async with AsyncPalimpsest(store) as twin:
             with only_server(store.folder):
                 app = App(twin, tokens, _hosts(settings))
-                server = _Server(_config(app))
-                running = asyncio.create_task(server.serve([listener]))
-                try:
+                async with _answering(app, listener) as answering:
                     await twin.call(_warm)
                     app.ready = True
                     endpoint = _endpoint(listener, () if given else tokens)
                     write_endpoint(store.folder, endpoint)
                     told(endpoint)
-                    await _until(stop, app, running, idle)
-                finally:
-                    app.end()
-                    server.should_exit = True
-                    await running
+                    await _until(stop, app, answering, idle)
+
+
+@asynccontextmanager
+async def _answering(app: App, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Answer requests meanwhile; at the end, those that were begun are finished."""
+    server = _Server(_config(app))
+    async with app.running():
+        answering = asyncio.create_task(server.serve([listener]))
+        try:
+            yield answering
+        finally:
+            app.end()
+            server.should_exit = True
+            await answering
 
 
 def _warm(store: Palimpsest) -> None:
@@ -120,9 +128,9 @@ def _warm(store: Palimpsest) -> None:
 
 
 async def _until(
-    stop: asyncio.Event, app: App, running: asyncio.Task[None], idle: float | None
+    stop: asyncio.Event, app: App, answering: asyncio.Task[None], idle: float | None
 ) -> None:
-    while not stop.is_set() and not running.done():
+    while not stop.is_set() and not answering.done():
         with suppress(TimeoutError):
             async with asyncio.timeout(IDLE_LOOK_SECONDS):
                 await stop.wait()
@@ -150,7 +158,7 @@ def _config(app: App) -> uvicorn.Config:
         app.gate,
         http=PatientProtocol,
         ws="none",
-        lifespan="on",
+        lifespan="off",
         interface="asgi3",
         log_config=None,
         access_log=False,

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.answers import Checked, JsonObject
+from palimpsest.contracts.shown import Found, History, Page
 from palimpsest.finding import Plan
 from palimpsest.serve import bodies
 from palimpsest.serve.feed import Feeds
@@ -83,6 +84,22 @@ async def _check(asked: Asked) -> Checked:
     return await asked.intents().check(asked.body.fields())
 
 
+async def _list(asked: Asked) -> Page:
+    return await asked.intents().list(**asked.query.fields())
+
+
+async def _list_some(asked: Asked) -> Page:
+    return await asked.intents().list(**asked.body.fields())
+
+
+async def _get(asked: Asked) -> Found:
+    return await asked.intents().get(asked.ids["memory"])
+
+
+async def _history(asked: Asked) -> History:
+    return await asked.intents().history(asked.ids["memory"])
+
+
 async def _show(asked: Asked) -> Any:
     return await asked.intents().show(asked.ids["memory"], as_of=asked.query.as_of)
 
@@ -141,6 +158,40 @@ OPERATIONS = [
         _add_many,
         bodies.NewMemories,
         writes=True,
+    ),
+    Operation(
+        "list_memories",
+        "GET",
+        MEMORIES,
+        "A page of the owner's memories, the latest first.",
+        Page,
+        _list,
+        query=bodies.ListQuery,
+    ),
+    Operation(
+        "list_some_memories",
+        "POST",
+        f"{MEMORIES}/list",
+        "A page of those memories whose metadata has some values.",
+        Page,
+        _list_some,
+        bodies.ListBody,
+    ),
+    Operation(
+        "get_memory",
+        "GET",
+        f"{MEMORIES}/{{memory}}",
+        "Today's memory of any id that was ever its or its candidates'.",
+        Found,
+        _get,
+    ),
+    Operation(
+        "show_history",
+        "GET",
+        f"{MEMORIES}/{{memory}}/history",
+        "Every event of a memory, in order.",
+        History,
+        _history,
     ),
     Operation(
         "search_memories",

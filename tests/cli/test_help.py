@@ -38,7 +38,7 @@ DESIGNED = (
     " policy list, policy show, policy explain, policy check, policy set, schemas,"
     " dead-letters list,"
     " dead-letters show, dead-letters retry, doctor, topics create, topics check, worker,"
-    " project, verifier, serve,"
+    " project, verifier, serve, mcp,"
     " demo-judge, dedupe, schedule, review run, review next, review same, review different,"
     " extract, prompt extract,"
     " hook pre-compact,"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -22,11 +26,17 @@ def one_engine(*_args: Any, **_kwargs: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a page starts is found by its name, and ended when the page is."""
     monkeypatch.chdir(tmp_path)
+    programs = str(Path(sys.executable).parent)
+    monkeypatch.setenv("PATH", os.pathsep.join((programs, os.environ["PATH"])))
     monkeypatch.setattr(store, "load_engine", one_engine)
     for name in ("STORE", "POLICY", "MODEL", "ENGINE", "ACTOR"):
         monkeypatch.delenv(f"PALIMPSEST_{name}", raising=False)
+    yield
+    for file in tmp_path.glob("**/serve.json"):
+        os.kill(json.loads(file.read_text())["pid"], signal.SIGTERM)
 
 
 @pytest.fixture(autouse=True, scope="session")

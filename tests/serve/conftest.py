@@ -85,7 +85,8 @@ async def serving(
     async with await AsyncPalimpsest.open(folder) as twin:
         app = App(twin, tokens, ["localhost"], limits)
         app.ready = True
-        yield Server(app, twin)
+        async with app.running():
+            yield Server(app, twin)
 
 
 Use = Callable[[Callable[[Server], Awaitable[Answer]]], Answer]

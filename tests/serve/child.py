@@ -1,0 +1,36 @@
+"""The command line without a model: `python -m tests.serve.child`, for the processes of tests."""
+
+from __future__ import annotations
+
+import sys
+
+from palimpsest import cli
+from palimpsest.interrupts import end_on_signals
+
+PROGRAM = (sys.executable, "-m", "tests.serve.child")
+
+
+def main() -> None:
+    """Run a command; a server that it starts has no model either."""
+    end_on_signals()
+    if "serve" in sys.argv:
+        _without_a_model()
+    else:
+        from palimpsest.serve import starting
+
+        vars(starting)["PROGRAM"] = PROGRAM
+    cli.main()
+
+
+def _without_a_model() -> None:
+    from tests.light import lighten
+
+    lighten()
+    from palimpsest import store
+    from tests.stub_engine import load_stub
+
+    vars(store)["load_engine"] = load_stub
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""MCP over standard input and output: the server is found or started, and no write is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from palimpsest import Palimpsest
+from palimpsest.serve.endpoint import read_endpoint
+from palimpsest.serve.starting import ready_server
+from tests.serve.child import PROGRAM
+from tests.serve.test_mcp import call
+
+ROOT = Path(__file__).parents[2]
+NOWHERE = sys.__stderr__ or sys.stderr
+CLIENTS = 8
+WRITES = 200 if int(os.environ.get("PALIMPSEST_KILLS", "0")) >= 100 else 5
+"""Of each client; the whole number in `make test-crash`."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A store's folder; its server is ended after the test."""
+    store = tmp_path / "store"
+    yield store
+    end(store)
+
+
+def end(store: Path) -> None:
+    found = read_endpoint(store)
+    if found is not None:
+        os.kill(found.pid, signal.SIGTERM)
+        last = time.monotonic() + 30
+        while read_endpoint(store) is not None:
+            assert time.monotonic() < last, "the server does not end"
+            time.sleep(0.02)
+
+
+def parameters(store: Path, owner: str) -> StdioServerParameters:
+    words = [*PROGRAM[1:], "--store", str(store), "mcp", "--owner", owner]
+    return StdioServerParameters(command=PROGRAM[0], args=words, cwd=ROOT, env={**os.environ})
+
+
+@asynccontextmanager
+async def shim(store: Path, owner: str = "ada") -> AsyncIterator[Client]:
+    """The SDK's client with a process of its own."""
+    async with Client(stdio_client(parameters(store, owner), errlog=NOWHERE)) as made:
+        yield made
+
+
+@pytest.mark.crash
+def test_eight_processes_start_one_server_and_every_write_survives(folder: Path) -> None:
+    async def write(number: int) -> list[str]:
+        async with shim(folder, f"owner {number % 4}") as made:
+            notes = [f"process {number} writes note {n} {number}x{n}" for n in range(WRITES)]
+            done = [await call(made, "add_memory", text=note) for note in notes]
+            return [str(one["candidate_id"]) for one in done]
+
+    async def all_write() -> list[list[str]]:
+        return await asyncio.gather(*(write(number) for number in range(CLIENTS)))
+
+    acknowledged = [one for some in asyncio.run(all_write()) for one in some]
+    endpoint = read_endpoint(folder)
+    assert endpoint is not None
+    assert (folder / "serve.json").stat().st_mode & 0o777 == 0o600
+    end(folder)
+    with Palimpsest.open(folder) as store:
+        rows = store.sql("SELECT candidate_id FROM candidates")
+    assert sorted(row["candidate_id"] for row in rows) == sorted(acknowledged)
+    assert len(acknowledged) == CLIENTS * WRITES
+
+
+def test_a_server_that_died_is_started_again_and_what_it_did_is_not_done_twice(
+    folder: Path,
+) -> None:
+    async def used() -> list[Any]:
+        async with shim(folder) as made:
+            first = await call(made, "add_memory", text="before the end")
+            found = read_endpoint(folder)
+            assert found is not None
+            os.kill(found.pid, signal.SIGKILL)
+            second = await call(made, "add_memory", text="after the end")
+            page = await call(made, "get_memories")
+            assert {one["face"] for one in page["memories"]} == {"before the end", "after the end"}
+            started = ready_server(folder)
+            assert started is not None
+            assert started.pid != found.pid
+            return [first, second]
+
+    for added in asyncio.run(used()):
+        assert added["result"] == "decided"
+
+
+def test_owners_are_apart_and_a_name_may_have_a_slash(folder: Path) -> None:
+    async def used() -> None:
+        async with shim(folder, "team/ada 1") as ada, shim(folder, "team") as other:
+            await call(ada, "add_memory", text="Ada has a boat")
+            assert (await call(other, "get_memories"))["memories"] == []
+            [memory] = (await call(ada, "get_memories"))["memories"]
+            assert memory["face"] == "Ada has a boat"
+            wrong = await ada.call_tool("search_memories", {"query": ""})
+            assert wrong.is_error
+
+    asyncio.run(used())

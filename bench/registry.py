@@ -18,6 +18,7 @@ from bench import (
     judge,
     projecting,
     runs,
+    serving,
     waiting,
 )
 from bench.figure import Measure, Measured, Scale
@@ -45,6 +46,7 @@ FIGURES: dict[str, Measure] = {
     "janitor": janitor.janitor,
     "importance-run": runs.runs,
     "session-end": consolidating.session_end,
+    "serve": serving.serve,
 }
 
 

@@ -90,11 +90,16 @@ class AsyncPalimpsest:
     ) -> Result:
         """What a function of the store returns, called on one of the threads.
 
-        For several calls of the facade that belong together: they cost one thread's turn.
+        For several calls of the facade that belong together: they are one turn, in which no other
+        call is made.
         """
         self.require()
-        made = self._threads.submit(partial(method, self.store, *args, **kwargs))
+        made = self._threads.submit(self._in_turn, partial(method, self.store, *args, **kwargs))
         return await asyncio.wrap_future(made)
+
+    def _in_turn(self, made: Callable[[], Result]) -> Result:
+        with self.store.turn.lock:
+            return made()
 
     def require(self) -> None:
         """UsageError once it is closed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,15 @@ def test_it_does_what_the_facade_does(tmp_path: Path) -> None:
         assert await twin.position() == twin.store.position
         assert (await twin.policy()).name == "standard"
         assert await twin.call(lambda store: store.status()["memories"]) == 1
+        turns: list[int] = []
+
+        def twice(_: Palimpsest, number: int) -> None:
+            turns.append(number)
+            time.sleep(0.001)
+            turns.append(number)
+
+        await asyncio.gather(*(twin.call(twice, number) for number in range(5)))
+        assert [sorted(turns)[::2], turns[::2]] == [[0, 1, 2, 3, 4], turns[1::2]]
 
     use(tmp_path / "store", used)
 

@@ -1,0 +1,225 @@
+"""What a server costs beside the facade in process: its calls, its clients, its start, its memory.
+
+Clients are plain connections that send what a client of HTTP, or of MCP, sends: what is measured is
+the server's share. They are a process of their own, as the server is.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from bench.figure import Measured, Scale
+from bench.sentences import sentences
+from palimpsest import Palimpsest
+
+OWNER = "owner"
+CLIENTS = 32
+WARM = 20
+HEADERS = {
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": "2025-11-25",
+}
+
+Door = Literal["HTTP", "MCP"]
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server: where it is, whose it is, and how long it took to be ready."""
+
+    url: str
+    token: str
+    pid: int
+    seconds: float
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Running]:
+    """A server of a store, ready."""
+    command = [sys.executable, "-m", "palimpsest", "--json", "--store", str(folder)]
+    begun = time.perf_counter()
+    with (folder.parent / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=log
+        )
+    try:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        seconds = time.perf_counter() - begun
+        endpoint = json.loads((folder / "serve.json").read_text())
+        yield Running(told["url"], endpoint["agent"], told["pid"], seconds)
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+class Client:
+    """One connection."""
+
+    def __init__(self, url: str, token: str, door: Door) -> None:
+        at = urlsplit(url)
+        assert at.hostname
+        self._connection = http.client.HTTPConnection(at.hostname, at.port)
+        self._headers = HEADERS | {"authorization": f"Bearer {token}"}
+        self._mcp = door == "MCP"
+
+    def add(self, text: str) -> None:
+        """Add a memory."""
+        self._ask("add_memory", f"/v1/owners/{OWNER}/memories", {"text": text})
+
+    def search(self, query: str) -> None:
+        """Search for memories."""
+        path = f"/v1/owners/{OWNER}/memories/search"
+        self._ask("search_memories", path, {"query": query})
+
+    def _ask(self, tool: str, path: str, said: dict[str, Any]) -> None:
+        if self._mcp:
+            path = f"/mcp/{OWNER}"
+            params = {"name": tool, "arguments": said}
+            said = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        self._connection.request("POST", path, json.dumps(said), self._headers)
+        response = self._connection.getresponse()
+        body = response.read()
+        assert response.status == 200, body
+        assert b'"isError":true' not in body, body
+
+
+def serve(scale: Scale) -> list[Measured]:
+    """All figures of a server."""
+    held, rounds = scale.of(100, 10_000, 10_000), scale.of(10, 200, 500)
+    texts = sentences()
+    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+    with scratch as folder:
+        own, served = Path(folder) / "own", Path(folder) / "served" / "store"
+        with Palimpsest.open(own, wait="visible") as store:
+            store.submit([_row(text) for text in islice(texts, held)], source="bench")
+        shutil.copytree(own, served)
+        with Palimpsest.open(own) as store, serving(served) as server:
+            idle = _resident_mb(server.pid)
+            found = _one_by_one(store, server, texts, rounds, held)
+            found += _at_once(store, server, texts, scale.of(64, 640, 3_200))
+        starts = []
+        for _ in range(3):
+            with serving(served) as server:
+                starts.append(server.seconds)
+    note = f"{held:,} memories of one owner"
+    return [
+        *found,
+        Measured("a server from start to ready", "s", starts, 3.5, at_most=True, note=note),
+        Measured("a server's resident memory, idle", "MB", [idle], 480, at_most=True, note=note),
+    ]
+
+
+def _one_by_one(
+    store: Palimpsest, server: Running, texts: Iterator[str], rounds: int, held: int
+) -> list[Measured]:
+    """Milliseconds of calls by turns: in process, over HTTP, over MCP."""
+    doors: tuple[Door, ...] = ("HTTP", "MCP")
+    clients = {door: Client(server.url, server.token, door) for door in doors}
+    adds: dict[str, Callable[[str], object]] = {
+        "own": lambda text: store.submit(_row(text)),
+        **{door: client.add for door, client in clients.items()},
+    }
+    searches: dict[str, Callable[[str], object]] = {
+        "own": partial(store.recall, OWNER),
+        **{door: client.search for door, client in clients.items()},
+    }
+    reach = {("add", "HTTP"): 2.0, ("add", "MCP"): 4.0, ("search", "MCP"): 4.0}
+    note = f"{held:,} memories of one owner, {rounds} calls of each by turns"
+    found = []
+    for what, calls in (("add", adds), ("search", searches)):
+        took = _by_turns(calls, texts, rounds)
+        own = float(np.median(took["own"]))
+        for door in doors:
+            more = [float(np.median(took[door])) - own]
+            beside = {"facade, ms": own, "door, ms": float(np.median(took[door]))}
+            name = f"one {what} over {door}, p50, beyond the facade's"
+            bound = reach.get((what, door))
+            found.append(Measured(name, "ms", more, bound, at_most=True, note=note, beside=beside))
+    return found
+
+
+def _by_turns(
+    calls: dict[str, Callable[[str], object]], texts: Iterator[str], rounds: int
+) -> dict[str, list[float]]:
+    for call in calls.values():
+        for text in islice(texts, WARM):
+            call(text)
+    took: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            text = next(texts)
+            begun = time.perf_counter()
+            call(text)
+            took[name].append((time.perf_counter() - begun) * 1e3)
+    return took
+
+
+def _at_once(
+    store: Palimpsest, server: Running, texts: Iterator[str], count: int
+) -> list[Measured]:
+    """Adds a second of 32 clients, divided by those of 32 threads on the facade."""
+    found = []
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        process.submit(_rate_over, server, "HTTP", [*islice(texts, CLIENTS)]).result()
+        reaches: dict[Door, float] = {"HTTP": 0.75, "MCP": 0.5}
+        for door, reach in reaches.items():
+            ratios, beside = [], {}
+            for _ in range(3):
+                own = _rate(
+                    lambda _: lambda text: store.submit(_row(text)), [*islice(texts, count)]
+                )
+                through = process.submit(_rate_over, server, door, [*islice(texts, count)]).result()
+                ratios.append(through / own)
+                beside = {"facade, adds/s": own, "door, adds/s": through}
+            name = f"adds/s of {CLIENTS} clients over {door}, divided by the facade's"
+            note = f"{count} new texts a round, {CLIENTS} threads on the facade"
+            found.append(Measured(name, "", ratios, reach, note=note, beside=beside))
+    return found
+
+
+def _rate_over(server: Running, door: Door, texts: Sequence[str]) -> float:
+    return _rate(lambda _: Client(server.url, server.token, door).add, texts)
+
+
+def _rate(made: Callable[[int], Callable[[str], object]], texts: Sequence[str]) -> float:
+    """Calls a second of many callers, each with its part of the texts."""
+
+    def call_all(number: int) -> None:
+        call = made(number)
+        for text in texts[number::CLIENTS]:
+            call(text)
+
+    with ThreadPoolExecutor(CLIENTS) as threads:
+        begun = time.perf_counter()
+        list(threads.map(call_all, range(CLIENTS)))
+        return len(texts) / (time.perf_counter() - begun)
+
+
+def _resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def _row(text: str) -> dict[str, str]:
+    return {"owner_id": OWNER, "text": text}

@@ -1,0 +1,173 @@
+"""How much, how deep, how many and how slow: each bound has its status."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from palimpsest.serve.connections import PatientProtocol
+from palimpsest.serve.gate import Limits
+from palimpsest.serve.run import _config, listening
+from tests.serve.conftest import HOST, TOKENS, Server, secret, serving
+
+MEMORIES = "/v1/owners/ada/memories"
+JSON = {"content-type": "application/json"}
+
+
+def bounded(folder: Path, limits: Limits, used: Any) -> None:
+    async def run() -> None:
+        async with serving(folder / "store", TOKENS, limits) as server:
+            await used(server)
+
+    asyncio.run(run())
+
+
+def test_a_body_over_the_bound_is_413_however_it_comes(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        async with server.client() as client:
+            declared = await client.post(MEMORIES, content=b"x" * 2_001, headers=JSON)
+
+            async def parts() -> Any:
+                for _ in range(3):
+                    yield b"x" * 1_000
+
+            chunked = await client.post(MEMORIES, content=parts(), headers=JSON)
+            mcp = await client.post("/mcp/ada", content=b"x" * 2_001, headers=JSON)
+        assert [one.status_code for one in (declared, chunked, mcp)] == [413, 413, 413]
+        assert declared.json()["type"] == "urn:palimpsest:problem:too_large"
+
+    bounded(tmp_path, Limits(body_bytes=2_000), used)
+
+
+def test_a_body_that_does_not_come_is_408(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        sent: list[Any] = []
+
+        async def never() -> Any:
+            await asyncio.sleep(60)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = {"host": HOST, "authorization": f"Bearer {secret('ada')}", **JSON}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": MEMORIES,
+            "raw_path": MEMORIES.encode(),
+            "query_string": b"",
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        }
+        await server.app.gate(scope, never, send)
+        assert sent[0]["status"] == 408
+
+    bounded(tmp_path, Limits(body_seconds=0.01), used)
+
+
+def test_a_token_and_the_server_have_only_so_many_at_once(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        path = "/v1/owners/{}/decisions?after=9&wait=20"
+        waiting = [
+            asyncio.ensure_future(server.ask("GET", path.format(owner), name=owner))
+            for owner in ("ada", "ada", "bob")
+        ]
+        while server.app.gate.running < 3:  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0.001)
+        third = await server.ask("GET", path.format("ada"))
+        assert (third.status_code, third.headers["retry-after"]) == (429, "1")
+        full = asyncio.ensure_future(server.ask("GET", path.format("bob"), name="bob"))
+        while server.app.gate.running < 4:  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0.001)
+        assert (await server.ask("GET", path.format("ada"), name="root")).status_code == 503
+        server.app._feeds.end()
+        for one in (*waiting, full):
+            assert (await one).status_code == 200
+        assert server.app.gate.running == 0
+        server.app.end()
+        assert (await server.ask("GET", path.format("ada"))).status_code == 503
+        assert (await server.ask("GET", "/readyz", name=None)).status_code == 503
+        assert (await server.ask("GET", "/healthz", name=None)).status_code == 200
+
+    bounded(tmp_path, Limits(at_once=4, at_once_by_token=2), used)
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PatientProtocol, "head_seconds", 0.05)
+
+
+@pytest.mark.usefixtures("_impatient")
+@pytest.mark.parametrize("whole", [0, 1])
+@pytest.mark.parametrize("begun", [b"GET /healthz HT", b"GET /healthz HTTP/1.1\r\nhost: x\r\n"])
+def test_a_client_that_does_not_finish_its_headers_is_let_go(
+    tmp_path: Path, whole: int, begun: bytes
+) -> None:
+    async def used(server: Server) -> None:
+        with listening("127.0.0.1", 0) as listener:
+            running = uvicorn.Server(_config(server.app))
+            serving = asyncio.ensure_future(running._serve([listener]))
+            port = listener.getsockname()[1]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for _ in range(whole):
+                writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                await reader.readuntil(b"alive\n")
+            writer.write(begun)
+            assert await reader.read() == b""  # the server closed the connection
+            writer.close()
+            running.should_exit = True
+            await serving
+
+    bounded(tmp_path, Limits(), used)
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_a_client_that_says_nothing_is_let_go(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        with listening("127.0.0.1", 0) as listener:
+            running = uvicorn.Server(_config(server.app))
+            serving = asyncio.ensure_future(running._serve([listener]))
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            assert await reader.read() == b""
+            writer.close()
+            running.should_exit = True
+            await serving
+
+    bounded(tmp_path, Limits(), used)
+
+
+def test_metrics_count_by_route_and_never_name_an_owner(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada sails")
+        await server.ask("GET", "/v1/owners/ada/nothing")
+        text = (await server.ask("GET", "/metrics", name="root")).text
+        route = 'route="/v1/owners/{owner}/memories",status="200"'
+        assert f"palimpsest_requests_total{{{route}}} 1.0" in text
+        assert 'palimpsest_requests_total{route="-",status="404"} 1.0' in text
+        assert "palimpsest_dedup_checks" in text
+        assert "/ada" not in text
+
+    bounded(tmp_path, Limits(), used)
+
+
+def test_numbers_beyond_their_bounds_are_refused(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        for path, body in (
+            (f"{MEMORIES}/search", {"query": "a", "k": 101}),
+            (f"{MEMORIES}/find", {"query": "a", "k": 0}),
+            (f"{MEMORIES}/batch", {"memories": [{"text": "a"}] * 101}),
+            (f"{MEMORIES}/search", {"query": "a", "as_of": 2**63}),
+            (MEMORIES, {"text": "a" * 32_769}),
+            (MEMORIES, {"text": "a", "confidence": 1.1}),
+        ):
+            response = await server.ask("POST", path, body, name="grace")
+            assert response.status_code == 422, json.dumps(response.json())
+        for query in ("limit=0", "limit=201", "after=-1", "wait=31", "wait=-1"):
+            response = await server.ask("GET", f"/v1/owners/ada/decisions?{query}")
+            assert response.status_code == 422
+
+    bounded(tmp_path, Limits(), used)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal, TypedDict, assert_never
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -259,6 +260,8 @@ def among(draw: st.DrawFn, *kinds: Kind) -> Act:
 
 
 WHICH = range(16)
+FEWER = settings(max_examples=max(1, settings().max_examples // 4))
+"""For a policy, or a failure, that changes one thing of the histories that test_laws draws."""
 SAYS = Kind(
     Say,
     point=range(POINTS),

@@ -49,11 +49,11 @@ numbers = st.integers(0, 15)
 chances = st.builds(random.Random, st.integers(0, 9))
 
 
-def search(check: Check, *drawn: st.SearchStrategy[Any]) -> None:
+def search(check: Check, *drawn: st.SearchStrategy[Any], examples: int = 1_000) -> None:
     """Look for a counterexample among the same histories on every run; the first one is enough."""
 
     @settings(
-        max_examples=1_000,
+        max_examples=examples,
         derandomize=True,
         database=None,
         deadline=None,

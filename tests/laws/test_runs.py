@@ -20,6 +20,7 @@ from palimpsest.streams.replay.without import Without
 from tests.laws import checks, consequences
 from tests.laws.histories import (
     AGAINS,
+    FEWER,
     ON_CANDIDATES,
     ON_JOINS,
     PAIRS,
@@ -33,17 +34,16 @@ from tests.laws.histories import (
     tell,
 )
 from tests.laws.test_breaks import search
-from tests.laws.world import POINTS
 
 WORTH = Kind(
     Say,
-    point=range(POINTS),
+    point=range(6),
     sign=("", "", "!"),
     hours_ago=(None, None, 1, 2),
-    importance=(None, None, 0.2, 0.9),
+    importance=(None, None, None, 0.2, 0.9),
 )
 RUNS = Kind(OnCandidate, word=("ran",), which=(0,))
-OTHERS = (PAIRS, ON_JOINS, ON_CANDIDATES, WHOLES, TAKE_BACKS, AGAINS)
+OTHERS = (PAIRS, *[ON_JOINS] * 4, *[ON_CANDIDATES] * 2, WHOLES, TAKE_BACKS, AGAINS)
 stories = st.lists(among(*[WORTH] * 6, *[RUNS] * 3, *OTHERS), min_size=8, max_size=24)
 numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
@@ -67,11 +67,13 @@ policies = st.builds(
 
 
 @pytest.mark.parametrize("law", checks.OF_ANY_STORY, ids=lambda law: law.__name__)
+@FEWER
 @given(policies, stories)
 def test_laws_hold(law: checks.Law, policy: Policy, story: list[Act]) -> None:
     law(policy, story)
 
 
+@FEWER
 @given(policies, stories, chances)
 def test_l7_the_fold_is_the_live_ledger(
     policy: Policy, story: list[Act], chance: random.Random
@@ -79,11 +81,13 @@ def test_l7_the_fold_is_the_live_ledger(
     checks.l7_fold_is_live(policy, story, chance)
 
 
+@FEWER
 @given(policies, stories, numbers)
 def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
     checks.l8_redo_restores(policy, story, which)
 
 
+@FEWER
 @given(policies, stories, numbers)
 def test_unmerging_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int
@@ -109,6 +113,7 @@ def nothing_absorbed_absorbs(policy: Policy, story: list[Act]) -> None:
                     pass
 
 
+@FEWER
 @given(policies, stories)
 def test_what_was_absorbed_in_a_run_absorbs_nothing_more(policy: Policy, story: list[Act]) -> None:
     nothing_absorbed_absorbs(policy, story)
@@ -129,7 +134,8 @@ def test_the_histories_have_runs_of_every_kind() -> None:
 
     search(count, policies, stories)
     assert min(seen[face] for face in ("keep", "take", "text")) > 30, seen
-    assert min(seen["composed"], seen["reversed"]) > 5, seen
+    assert seen["reversed"] > 30, seen
+    assert seen["composed"] > 0, seen
 
 
 # -- the laws can fail -----------------------------------------------------------------------------

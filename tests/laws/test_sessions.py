@@ -23,6 +23,7 @@ from palimpsest.streams.search.content import content_tokens, jaccard
 from tests.laws import checks, consequences
 from tests.laws.histories import (
     AGAINS,
+    FEWER,
     ON_CANDIDATES,
     ON_JOINS,
     PAIRS,
@@ -49,11 +50,13 @@ chances = st.randoms(use_true_random=False)
 
 
 @pytest.mark.parametrize("law", checks.OF_ANY_STORY, ids=lambda law: law.__name__)
+@FEWER
 @given(policies, stories)
 def test_laws_hold(law: checks.Law, policy: Policy, story: list[Act]) -> None:
     law(policy, story)
 
 
+@FEWER
 @given(policies, stories, chances)
 def test_l7_the_fold_is_the_live_ledger(
     policy: Policy, story: list[Act], chance: random.Random
@@ -61,6 +64,7 @@ def test_l7_the_fold_is_the_live_ledger(
     checks.l7_fold_is_live(policy, story, chance)
 
 
+@FEWER
 @given(policies, stories, numbers)
 def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
     checks.l8_redo_restores(policy, story, which)
@@ -83,6 +87,7 @@ def clusters_are_cliques(policy: Policy, story: list[Act]) -> None:
     assert set(seen.values()) <= {1}
 
 
+@FEWER
 @given(policies, stories)
 def test_all_pairs_of_a_cluster_are_alike_and_a_memory_is_in_one(
     policy: Policy, story: list[Act]
@@ -90,6 +95,7 @@ def test_all_pairs_of_a_cluster_are_alike_and_a_memory_is_in_one(
     clusters_are_cliques(policy, story)
 
 
+@FEWER
 @given(policies, stories)
 def test_a_run_counts_its_joins(policy: Policy, story: list[Act]) -> None:
     log = tell(policy, story).world.log
@@ -100,6 +106,7 @@ def test_a_run_counts_its_joins(policy: Policy, story: list[Act]) -> None:
     assert {run: count for run, count in counted.items() if count} == made
 
 
+@FEWER
 @given(policies, stories, numbers)
 def test_unmerging_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int
@@ -119,9 +126,9 @@ def test_the_histories_consolidate() -> None:
             getattr(e.data, "decision_id", None) in made for e in log if not isinstance(e, Joined)
         )
 
-    search(count, policies, stories)
-    assert seen["joins"] > 200
-    assert seen["reversed"] > 30
+    search(count, policies, stories, examples=300)
+    assert seen["joins"] > 60
+    assert seen["reversed"] > 10
 
 
 # -- the laws can fail -----------------------------------------------------------------------------
@@ -168,5 +175,5 @@ def test_a_break_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken(monkeypatch)
-    with pytest.raises((AssertionError, KeyError)):
+    with pytest.raises((AssertionError, IndexError, KeyError)):
         search(law, policies, stories)

@@ -18,14 +18,14 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import candidates
 from tests.laws import checks, consequences
-from tests.laws.histories import Act, Say, Told, policies, stories, tell
+from tests.laws.histories import FEWER, Act, Say, Told, policies, stories, tell
 from tests.laws.test_consequences import lates, presets
 from tests.laws.world import POINTS, Command, World, by_brute_force, text_at, vector_at
 
 any_policy = policies()
 numbers = st.integers(0, 15)
 chances = st.randoms(use_true_random=False)
-patient = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+patient = settings(FEWER, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 VECTORS = {
     text_at(point, sign): vector_at(point) for point in range(POINTS) for sign in ("", *"!?")
 }

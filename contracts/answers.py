@@ -61,6 +61,47 @@ class Checked(TypedDict):
     duration_ms: float
 
 
+class Displaced(TypedDict):
+    """What spoke for a memory until an update: a candidate, and its text or the composed one."""
+
+    candidate_id: str
+    text: str
+
+
+class Updated(TypedDict):
+    """What an update did. Nothing `changed` where the memory said so already.
+
+    `candidate_id` brought the text; `decision_id` is what `undo` names. `merged` is the memory in
+    which the text lived, where the two are one now. `was` and `version` are the versions of the
+    memory before and after; `memories` shows it, and `events` are the ids of what was recorded.
+    """
+
+    changed: bool
+    decision_id: str | None
+    candidate_id: str
+    displaced: Displaced | None
+    merged: str | None
+    was: str
+    version: str
+    memories: list[JsonObject]
+    events: list[str]
+
+
+class Undone(TypedDict):
+    """What taking an update back did: the `version` of the memory then, and `memories`.
+
+    `candidate_id` is whose text left, where the update had brought it. What had joined that text is
+    a memory of its own; it is among `former` where a later update has displaced what it says.
+    """
+
+    decision_id: str
+    candidate_id: str | None
+    version: str
+    former: list[str]
+    memories: list[JsonObject]
+    events: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """What a request did, as plain values."""

@@ -22,6 +22,7 @@ from palimpsest.contracts.events import (
     Join,
     Rank,
     Settlement,
+    Speaker,
     Use,
     Vector,
 )
@@ -162,8 +163,38 @@ class Confirm(OwnerCommand):
     verdicts: tuple[Verdict, ...] | None = None
 
 
+class Update(OwnerCommand):
+    """Somebody says that a memory, named by any of its members, says another text from now on.
+
+    The candidate is the text with its id; `content.vector` is None where its text is known. With
+    `expect`, a version of the memory or the candidate that speaks for it, nothing happens where it
+    has moved on. A text that lives in another memory makes one of the two only with `merge`.
+    `cause` is the request.
+    """
+
+    command: Literal["update"] = "update"
+    memory: str
+    candidate_id: str
+    candidate: Candidate
+    content: Content
+    down: tuple[str, ...] | None = None
+    expect: str | None = None
+    merge: bool = False
+    rank: Speaker = "person"
+    cause: str | None = None
+
+
+class Undo(OwnerCommand):
+    """An update is taken back, named by its decision: its text leaves, and nothing is separated."""
+
+    command: Literal["undo"] = "undo"
+    decision_id: str
+    rank: Speaker = "person"
+    cause: str | None = None
+
+
 class Retract(OwnerCommand):
-    """Forget a candidate, reversibly."""
+    """Forget a candidate, reversibly; that of an update is undone with it."""
 
     command: Literal["retract"] = "retract"
     candidate_id: str
@@ -244,6 +275,8 @@ Operation = Annotated[
     | Redecide
     | Reinstate
     | Confirm
+    | Update
+    | Undo
     | Retract
     | Restore
     | Settle

@@ -46,12 +46,14 @@ BatchJoin = Literal[
 LaterJoin = Literal["manual_join", BatchJoin]
 Decision = Literal[FirstDecision, Settlement, LaterJoin, "invalid"]
 FaceRule = Literal["repeat", "keep", "take", "text"]
-Rank = Literal["rule", "judge", "review", "person"]
+Rank = Literal["rule", "judge", "agent", "review", "person"]
+Speaker = Literal["agent", "person"]
+"""Who changes memories by intent; reviewers and operators are persons."""
 BatchStep = Literal["dedupe", "review", "consolidate"]
 """What runs over an owner's memories: batch rules, the review, or the end of a session."""
 Figures = dict[str, int | float]
 """What a run counted, by name; times in milliseconds."""
-RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "review": 2, "person": 3}
+RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "agent": 2, "review": 3, "person": 4}
 
 
 class Vector(Model):
@@ -84,6 +86,9 @@ class Join(Model):
     `former`: a person chose the face, so what it displaced is a former wording, which no automatic
     event brings back. `outright`: a rule that does not go by time chose the newer part's face (a
     `take`), so it speaks although it may have happened earlier, and a repeat does not undo that.
+    `over`: it is an update, and this is the candidate that spoke until then; `to` need not be the
+    same, so that the memory stays one where an update in between is undone. `forward`: a judge said
+    that the newer text replaces the one that it was compared with, even where a person chose that.
     """
 
     to: str
@@ -91,6 +96,8 @@ class Join(Model):
     similarity: float | None = None
     former: bool | None = None
     outright: bool | None = None
+    over: str | None = None
+    forward: bool | None = None
 
 
 class Composition(Model):
@@ -104,7 +111,8 @@ class DecidedData(Model):
     """A candidate's first decision.
 
     `moment` is when what it says happened, as its producer said: no later than the recording. Where
-    it is absent, as in older events, that is the time of recording.
+    it is absent, as in older events, that is the time of recording. `rank`, `actor`, `because` and
+    `cause`, the request, are those of an update: somebody said what it joins.
     """
 
     decision: FirstDecision
@@ -114,6 +122,10 @@ class DecidedData(Model):
     composition: Composition | None = None
     evidence: Evidence
     moment: WireTime | None = None
+    rank: Rank | None = None
+    actor: str | None = None
+    because: str | None = None
+    cause: str | None = None
 
 
 class SettledData(Model):
@@ -237,11 +249,12 @@ class ComposedData(Model):
 
 
 class OnCandidateData(Model):
-    """A word about one candidate."""
+    """A word about one candidate. `cause` is the request that it belongs to."""
 
     candidate_id: str
     actor: str | None = None
     because: str | None = None
+    cause: str | None = None
 
 
 class Use(Model):

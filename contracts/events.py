@@ -37,6 +37,7 @@ from palimpsest.contracts.event_data import (
     SeparatedData,
     SettledData,
     Settlement,
+    Speaker,
     Use,
     Vector,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "Settled",
     "SettledData",
     "Settlement",
+    "Speaker",
     "Use",
     "Vector",
 ]

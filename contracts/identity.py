@@ -32,6 +32,11 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def token_of(told: list[list[str]]) -> str:
+    """32 hex digits that stand for what is told of some things, each by its own list."""
+    return digest(orjson.dumps(told))[:32]
+
+
 def session_of(first_message: datetime) -> str:
     """The id of a session without one: half a SHA-256, in hex, of its first message's time.
 

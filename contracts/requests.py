@@ -10,8 +10,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
-from palimpsest.contracts.candidate import Name
-from palimpsest.contracts.events import BatchJoin, BatchStep, Decision, Figures, Rank
+from palimpsest.contracts.candidate import Metadata, Name, Text
+from palimpsest.contracts.events import BatchJoin, BatchStep, Decision, Figures, Rank, Speaker
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.model import Strict, Timestamp
 
@@ -168,6 +168,49 @@ class ReinstateManyRequest(Request):
     dry_run: bool = False
 
 
+class UpdateRequest(Request):
+    """`palimpsest update MEMORY TEXT`: the memory says another text from now on.
+
+    `memory_id` is any member's; with `owner_id` it has to be that owner's. With `expect`, a version
+    of the memory or the candidate that speaks for it, it is refused where the memory has moved on.
+    `merge`: where the text lives in another memory, make one of the two. What is not said of the
+    new text, such as its `metadata`, is as it was of the old one. `source` is the candidate's.
+    """
+
+    request: Literal["update"] = "update"
+    memory_id: str
+    text: Text
+    owner_id: Name | None = None
+    expect: str | None = None
+    merge: bool = False
+    rank: Speaker = "person"
+    source: Name = "update"
+    session_id: Name | None = None
+    occurred_at: Timestamp | None = None
+    metadata: Metadata | None = None
+    dry_run: bool = False
+
+
+class UndoRequest(Request):
+    """`palimpsest undo ID`: an update is taken back, by its decision or by a candidate.
+
+    The candidate is that of the update; any other means the last update of its memory.
+    """
+
+    request: Literal["undo"] = "undo"
+    decision_id: str | None = None
+    candidate_id: str | None = None
+    owner_id: Name | None = None
+    rank: Speaker = "person"
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        if (self.decision_id is None) is (self.candidate_id is None):
+            raise ValueError("name exactly one of decision and candidate")
+        return self
+
+
 class RetractRequest(Request):
     """`palimpsest retract`: candidates leave life and search, their joins stay."""
 
@@ -282,6 +325,8 @@ AnyRequest = Annotated[
     | UnmergeRequest
     | ReverseRequest
     | ReinstateManyRequest
+    | UpdateRequest
+    | UndoRequest
     | RetractRequest
     | RestoreRequest
     | SettleRequest

@@ -13,6 +13,7 @@ from palimpsest.commands import (
     dead_letters,
     hook,
     ingestion,
+    intent,
     judge,
     logs,
     maintenance,
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.add_typer(ingestion.app)
 app.add_typer(queries.app)
 app.add_typer(memories.app)
+app.add_typer(intent.app)
 app.add_typer(statements.app)
 app.add_typer(undo.app)
 app.add_typer(maintenance.app)

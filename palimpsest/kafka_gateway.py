@@ -277,7 +277,7 @@ def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
     if isinstance(request, SessionRequest) and "merged_groups" in answer:
         causes += [event_id(cause, "consolidate") for cause in causes]
     events = [event_id(cause, "0") for cause in causes]
-    return [*events, *answer.get("carried_out", ())]
+    return [*events, *answer.get("carried_out", ()), *answer.get("events", ())]
 
 
 def _targets(request: AnyRequest) -> list[str]:

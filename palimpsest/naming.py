@@ -75,6 +75,12 @@ def named(gateway: LocalGateway, typed: str) -> Named:
     return Named("memory" if members(gateway, found) > 1 else "candidate", found, found)
 
 
+def named_update(gateway: LocalGateway, some_id: str) -> bool:
+    """Whether an id is that of a decision, which an update is named by, and of no candidate."""
+    recorded = gateway.log.find(some_id)
+    return recorded is not None and isinstance(recorded.event, Decided | Joined)
+
+
 def members(gateway: LocalGateway, memory_id: str) -> int:
     """How many candidates a memory has; none where this is no memory's id."""
     gateway.refresh()

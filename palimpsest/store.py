@@ -23,10 +23,10 @@ from palimpsest.calls import (
     request_id,
     require_no_inheritance,
 )
-from palimpsest.contracts.answers import Checked, JsonObject
-from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Name, Text
+from palimpsest.contracts.answers import Checked, JsonObject, Undone, Updated
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Metadata, Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.events import Decision
+from palimpsest.contracts.events import Decision, Speaker
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AccessRequest,
@@ -46,7 +46,9 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SettleRequest,
+    UndoRequest,
     UnmergeRequest,
+    UpdateRequest,
     WithdrawRequest,
 )
 from palimpsest.contracts.shown import Found, History, Page
@@ -68,6 +70,7 @@ from palimpsest.kafka_gateway import KafkaGateway, log_that_follows
 from palimpsest.likeness import Alike, across_namespaces
 from palimpsest.local_gateway import LocalGateway, Wait
 from palimpsest.memories import find_memory, history_of, page_of
+from palimpsest.naming import named_update
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.projections.filters import Filter
 from palimpsest.reviewing import review
@@ -472,6 +475,75 @@ class Palimpsest:
 
     def _do(self, request: AnyRequest, dry_run: bool) -> JsonObject:
         return self._gateway.dry_run(request) if dry_run else self._gateway.ask(request)
+
+    # -- by intent ---------------------------------------------------------------------------------
+
+    def update(
+        self,
+        memory_id: Id,
+        text: Text,
+        *,
+        expect: str | None = None,
+        merge: bool = False,
+        by: Speaker = "person",
+        owner_id: Name | None = None,
+        source: Name = "update",
+        session_id: Name | None = None,
+        occurred_at: datetime | None = None,
+        metadata: Metadata | None = None,
+        dry_run: bool = False,
+        **said: Unpack[Said],
+    ) -> Updated:
+        """Have a memory, named by any of its members, say another text from now on.
+
+        One event, which `undo` takes back. With `expect`, a version of the memory or the candidate
+        that speaks for it, RefusedError (`moved_on`) where it is another by now; without, the
+        answer says what was `displaced`. A text that lives in another memory makes one of the two
+        with `merge` alone; `dry_run` shows it. `by` whom: what a person says of a memory, an agent
+        does not take back. `owner_id`, if given, must be the memory's.
+        """
+        request = UpdateRequest(
+            request_id=fresh(),
+            memory_id=memory_id,
+            text=text,
+            owner_id=owner_id,
+            expect=expect,
+            merge=merge,
+            rank=by,
+            source=source,
+            session_id=session_id,
+            occurred_at=occurred_at,
+            metadata=metadata,
+            dry_run=dry_run,
+            **said,
+        )
+        return cast("Updated", self._do(request, dry_run))
+
+    def undo(
+        self,
+        update_id: Id,
+        *,
+        by: Speaker = "person",
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **said: Unpack[Said],
+    ) -> Undone:
+        """Take an update back, by its decision or its candidate; or the last one of a memory.
+
+        Its text leaves, nothing is separated, and later updates stay. What had joined that text
+        leaves with it, as a memory of its own. RefusedError where there is no update to take back.
+        """
+        decision = named_update(self._gateway, update_id)
+        request = UndoRequest(
+            request_id=fresh(),
+            decision_id=update_id if decision else None,
+            candidate_id=None if decision else update_id,
+            owner_id=owner_id,
+            rank=by,
+            dry_run=dry_run,
+            **said,
+        )
+        return cast("Undone", self._do(request, dry_run))
 
     # -- statements about many candidates ----------------------------------------------------------
 

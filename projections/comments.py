@@ -79,7 +79,7 @@ _COMMON: Mapping[str, str] = {
     "policy": "The hash of the policy",
     "position": "The position in the log",
     "prompt": "The name and version of the prompt",
-    "rank": "Who speaks: rule, judge, review or person",
+    "rank": "Who speaks: rule, judge, agent, review or person",
     "reason": "Why it was refused or invalid, as a word",
     "reasoning": "The judge's reason",
     "review_status": "unreviewed, confirmed, reversed or reinstated; null where it is no decision",

@@ -102,7 +102,10 @@ def _first(fact: Fact, event: Decided) -> DecisionRow:
         _nearest(data.evidence, data.join),
         data.evidence,
         _verdict(data.evidence, data.join),
-        "rule",
+        data.rank or "rule",
+        data.actor,
+        data.because,
+        cause=data.cause,
         spoken=fact.spoken,
     )
 

@@ -120,7 +120,7 @@ class Client:
 
     def _concerned(self, request: AnyRequest, owner_id: str | None) -> list[int]:
         selection = getattr(request, "selection", None)
-        owner_id = getattr(request, "owner_id", owner_id)
+        owner_id = getattr(request, "owner_id", None) or owner_id
         owner_id = owner_id or (selection and selection.owner_id)
         if owner_id:
             return [partition_of(owner_id, self._topics.partitions)]

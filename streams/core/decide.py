@@ -23,7 +23,9 @@ from palimpsest.contracts.commands import (
     Retract,
     Separate,
     Settle,
+    Undo,
     Unmerge,
+    Update,
     Withdraw,
 )
 from palimpsest.contracts.errors import RefusedError
@@ -32,6 +34,7 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import operate, word
+from palimpsest.streams.core import update as updating
 from palimpsest.streams.core.admit import admit_candidate
 from palimpsest.streams.core.combine import combine
 from palimpsest.streams.core.envelope import head
@@ -80,7 +83,11 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
         case Confirm():
             return word.confirm(command, ledger, now)
         case Retract():
-            return word.retract(command, ledger, now)
+            return updating.retract(command, ledger, now)
+        case Update():
+            return updating.update(command, ledger, policy, now)
+        case Undo():
+            return updating.undo(command, ledger, now)
         case Restore():
             return word.restore(command, ledger, now)
         case Compose():
@@ -105,7 +112,7 @@ def refused(command: Operation, refusal: Refusal | RefusedError, now: datetime) 
         command=command.command,
         reason=refusal.reason,
         detail=refusal.detail,
-        candidate_id=getattr(command, "candidate_id", None),
+        candidate_id=_about(command),
         decision_id=getattr(command, "decision_id", None),
         verdicts=_verdicts(command),
         a=getattr(command, "a", None),
@@ -114,6 +121,13 @@ def refused(command: Operation, refusal: Refusal | RefusedError, now: datetime) 
         because=command.because,
     )
     return Refused(**head(command, command.command_id, now), data=data)
+
+
+def _about(command: Operation) -> str | None:
+    """The candidate that a command is about; of an update, the one that names the memory."""
+    if isinstance(command, Update):
+        return command.memory
+    return getattr(command, "candidate_id", None)
 
 
 def _verdicts(command: Operation) -> tuple[Verdict, ...]:

@@ -156,7 +156,8 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     if data.evidence.asked:
         _ask(ledger, entry, event.id, _asked(data.evidence), touched)
     if data.join is not None:
-        edge = _edge(ledger, event, entry, data.join, entry.place, "rule", data.composition)
+        rank = data.rank or "rule"
+        edge = _edge(ledger, event, entry, data.join, entry.place, rank, data.composition)
         _connect(ledger, edge, touched)
     else:
         touched.memory(memory)
@@ -203,16 +204,27 @@ def _edge(
         ranked=any(verdict.speaker is not None for verdict in verdicts),
         former=bool(join.former),
         outright=bool(join.outright),
-        cause=event.data.cause if isinstance(event, Settled | Redecided | Joined) else None,
+        over=ledger.entries[join.over] if join.over is not None else None,
+        forward=_compared_with(evidence, join) if join.forward else None,
+        cause=event.data.cause,
         freed=isinstance(event, Settled) and event.data.cause is not None,
         order=ledger.seen,
     )
     ledger.edges[edge.id] = edge
+    if edge.over is not None:
+        edge.over.updates = (*edge.over.updates, edge)
     newer.edges.append(edge)
     edge.older.edges.append(edge)
     if composition is not None:
         add_text(ledger, edge, composition, event.id)
     return edge
+
+
+def _compared_with(evidence: Evidence | None, join: Join) -> str | None:
+    """Whose text the judge said that a newcomer's replaces."""
+    verdicts = evidence.verdicts if evidence else ()
+    found = (one.speaker or join.to for one in verdicts if one.neighbour_id == join.to)
+    return next(found, None)
 
 
 def _connect(ledger: Ledger, edge: Edge, touched: Touched) -> None:
@@ -372,16 +384,17 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         if data.cause is not None:
             apart = take_apart(ledger, edge, data.cause, data.rank)
             touched.stirred += (edge.newer, edge.older)
-    edge.reversed_by = Reversal(event.id, ledger.seen, data.cause, data.consequence_of, apart)
+    undone = edge.over is not None and not data.separates and data.consequence_of is None
+    edge.reversed_by = Reversal(
+        event.id, ledger.seen, data.cause, data.consequence_of, apart, undone
+    )
     parts = cut(edge)
-    if parts is None:
-        face_changed(ledger, memory, touched)
-        return
-    touched.stirred += parts[0].members
-    for part in parts:
+    for part in parts or (memory,):
         if part.id != before:
             touched.moved(part.members)
         face_changed(ledger, part, touched)
+    if parts is not None:
+        touched.stirred += parts[0].members
 
 
 def _withdrawn(ledger: Ledger, event: Reversed, touched: Touched) -> None:

@@ -31,7 +31,8 @@ class Face(NamedTuple):
 
     `text_id` is the event that brought a composed text. `displaced` says, by the hash of a text,
     which face an exact repeat of it brings back; `behind` are the hashes that stand for this face,
-    once it is displaced itself. `chosen`: a person said that it speaks; `former` are the hashes of
+    once it is displaced itself. `chosen`: a person said that it speaks, or an agent, or the judge
+    moved it forward from there; `former` are the hashes of
     what persons displaced, and `contradicts` the automatic joins that say otherwise, for review.
     """
 
@@ -174,6 +175,8 @@ def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
 
     `by_id` are the memory's members; it may be empty where no text was ever composed.
     """
+    if _moves_forward(edge, a, b):
+        return _put_behind(b, a)
     if edge.former or a.chosen or b.chosen:
         return _as_a_person_said(edge, a, b)
     match edge.face:
@@ -269,13 +272,27 @@ def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lackin
     return Lacking(edge, tuple(left))
 
 
+def _moves_forward(edge: Edge, a: Face, b: Face) -> bool:
+    """Whether the judge said that a new value replaces the very text that a person chose."""
+    return a.chosen and not b.chosen and edge.forward == a.voice and b.hash not in a.former
+
+
+def _put_behind(winner: Face, loser: Face) -> Face:
+    """The winner speaks as if it were chosen: nothing automatic takes the face back from it."""
+    former = winner.former | loser.former | loser.behind | {loser.hash}
+    chosen = winner._replace(
+        chosen=True,
+        former=former - {winner.hash},
+        contradicts=loser.contradicts + winner.contradicts,
+    )
+    return chosen._replace(displaced=_both(loser, winner, chosen))
+
+
 def _as_a_person_said(edge: Edge, a: Face, b: Face) -> Face:
     """A person's choice speaks, and automation leaves it: what says otherwise goes to review."""
     if edge.former:
         winner, loser = (b, a) if edge.face == "take" else (a, b)
-        former = a.former | b.former | loser.behind | {loser.hash}
-        chosen = winner._replace(chosen=True, former=former - {winner.hash}, contradicts=())
-        return chosen._replace(displaced=_both(a, b, chosen))
+        return _put_behind(winner, loser)._replace(contradicts=())
     winner, other = (a, b) if a.chosen else (b, a)
     face = winner._replace(former=(a.former | b.former) - {winner.hash})
     contradicts = a.contradicts + b.contradicts

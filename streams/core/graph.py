@@ -137,3 +137,64 @@ def _trace(came: dict[Entry, tuple[Entry, Edge] | None], end: Entry) -> list[Edg
         chain.append(edge)
         step = came[entry]
     return chain[::-1]
+
+
+# -- updates -------------------------------------------------------------------------------------
+
+
+def update_of(entry: Entry) -> Edge | None:
+    """The standing update that a candidate came with."""
+    own = (edge for edge in entry.edges if edge.id == entry.decision_id)
+    return next((edge for edge in own if edge.over is not None and edge.standing), None)
+
+
+def current(entry: Entry) -> Entry:
+    """Who says now what a candidate said: the last update of the same text, if there is one.
+
+    It goes by the updates of that text alone, whatever else the memory has.
+    """
+    own = update_of(entry)
+    base = entry if own is None else own.other(entry)
+    updates = [
+        edge
+        for edge in base.edges
+        if edge.standing and edge.over is not None and edge.updating is not base
+    ]
+    living = [edge for edge in updates if edge.updating.living]
+    return max(living, key=lambda edge: edge.order).updating if living else entry
+
+
+def anchor(memory: Memory) -> Entry:
+    """Whom an update joins: who speaks, or whom the first of the updates before it updated.
+
+    A person's joins may close a circle of updates: each is followed once.
+    """
+    at = memory.face.speaker
+    updates = [edge for edge in memory.edges() if edge.over is not None]
+    while True:
+        part = _without_updates(at)
+        made_it = [edge for edge in updates if edge.updating in part]
+        if not made_it:
+            return at
+        latest = max(made_it, key=lambda edge: edge.order)
+        updates.remove(latest)
+        at = latest.other(latest.updating)
+
+
+def _without_updates(start: Entry) -> set[Entry]:
+    """Who would be one memory with a candidate if there were no updates."""
+    found, left = {start}, [start]
+    while left:
+        entry = left.pop()
+        for edge in entry.edges:
+            other = edge.other(entry)
+            if edge.standing and edge.over is None and other not in found:
+                found.add(other)
+                left.append(other)
+    return found
+
+
+def last_update(memory: Memory) -> Edge | None:
+    """The latest update of a memory that stands."""
+    updates = [edge for edge in memory.edges() if edge.over is not None]
+    return max(updates, key=lambda edge: edge.order, default=None)

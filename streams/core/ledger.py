@@ -94,8 +94,8 @@ class Entry:
     keeping, for want of an answer. `answers` are what was said of pairs, by neighbour. What
     `streams.core.walk` makes of them is kept in `pending`, in `open`, the ids still unanswered, and
     in `held`, whose answer joins but is held back.
-    `apart` are the memories taken apart that it was a part of. `text_number` is how many texts the
-    owner had said when it came, its own among them.
+    `apart` are the memories taken apart that it was a part of, `updates` are those that displaced
+    it. `text_number` is how many texts the owner had said when it came, its own among them.
     """
 
     id: str
@@ -119,6 +119,7 @@ class Entry:
     open: tuple[str, ...] = ()
     held: str | None = None
     apart: list[Apart] = field(default_factory=list)
+    updates: tuple[Edge, ...] = ()
     accesses: int = 0
     last_accessed: datetime | None = None
     text_number: int = 0
@@ -130,9 +131,10 @@ class Edge:
 
     `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
     of both parts stand behind the winner (events that name their speakers). `former`: a person
-    chose the face; `outright`: a rule did, and not by time. `cause` is the request that the join
-    belongs to, `reversed_by` the reversal; `freed`: an answer made it that had been held back.
-    `order` counts the owner's events.
+    chose the face; `outright`: a rule did, and not by time; `over`: an update did, and this
+    candidate had spoken until then; `forward`: a judge did, of this speaker. `cause` is the request
+    that the join belongs to, `reversed_by` the reversal; `freed`: an answer made it that had been
+    held back. `order` counts the owner's events.
     """
 
     id: str
@@ -148,6 +150,8 @@ class Edge:
     ranked: bool = False
     former: bool = False
     outright: bool = False
+    over: Entry | None = None
+    forward: str | None = None
     cause: str | None = None
     freed: bool = False
     order: int = 0
@@ -160,6 +164,11 @@ class Edge:
         """Whether a person said it: only such joins may support a memory that is one already."""
         return self.rank == "person"
 
+    @property
+    def updating(self) -> Entry:
+        """Of an update, the candidate that brings the text; the other end is of what it updates."""
+        return self.newer if self.face == "take" else self.older
+
     def other(self, entry: Entry) -> Entry:
         """The candidate at the other end."""
         return self.older if entry is self.newer else self.newer
@@ -170,7 +179,7 @@ class Reversal:
     """By which event a join was taken out, for which request, and as whose consequence.
 
     `order` counts the owner's events. `apart` is the memory that the request took apart with it,
-    where it separated the two.
+    where it separated the two. `undone`: it takes an update back, and says nothing of the pair.
     """
 
     event_id: str
@@ -178,6 +187,7 @@ class Reversal:
     cause: str | None
     consequence_of: str | None
     apart: Apart | None
+    undone: bool = False
 
 
 class Memory:
@@ -235,6 +245,15 @@ class Memory:
     def living(self) -> bool:
         """Whether any member is living: else it is not recalled."""
         return any(entry.living for entry in self.members)
+
+    @property
+    def former(self) -> bool:
+        """Whether an update that is of another memory by now displaced what it says."""
+        return any(
+            update.standing and update.updating.living and update.newer.memory is not self
+            for entry in self.members
+            for update in entry.updates
+        )
 
     def edges(self) -> Iterator[Edge]:
         """Its standing joins, each once."""

@@ -12,9 +12,11 @@ from palimpsest.contracts.events import (
     Join,
     Joined,
     JoinedData,
+    OnCandidateData,
     OnDecisionData,
     Rank,
     Reinstated,
+    Restored,
     Reversed,
     ReversedData,
     Separated,
@@ -31,6 +33,7 @@ from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
 from palimpsest.streams.core.separations import said_of, separated_pairs, separation
 
+TWO_HOMES = Refusal("same_text", "the same text would live in two memories: it can only be one")
 Result = list[AnyEvent] | Refusal
 Pair = tuple[Entry, Entry]
 
@@ -47,9 +50,9 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
         return Refusal("not_a_face", f"the face must be {older.id} or {newer.id}")
     if any(e.standing and e.by_person and e.other(newer) is older for e in newer.edges):
         return Refusal("standing_already", "a person has said so already")
-    conflict = _conflict(ledger, older, newer, rank="person", beside=(older, newer))
-    if conflict is not None:
-        return conflict
+    found = conflict(ledger, older, newer, rank="person", beside=(older, newer))
+    if found is not None:
+        return found
     face: FaceRule = "take" if command.face == newer.id else "keep"
     former = True if command.face is not None else None
     data = JoinedData(
@@ -76,10 +79,13 @@ def pair_of(ledger: Ledger, a: str, b: str) -> Pair | Refusal:
     return (first, second) if first.place < second.place else (second, first)
 
 
-def _conflict(
-    ledger: Ledger, older: Entry, newer: Entry, *, rank: Rank, beside: Pair
+def conflict(
+    ledger: Ledger, older: Entry, newer: Entry, *, rank: Rank, beside: tuple[Entry, ...] = ()
 ) -> Refusal | None:
-    """All words of this rank or a higher one that the union would contradict, with their paths."""
+    """All words of this rank or a higher one that the union would contradict, with their paths.
+
+    What was said of the pair `beside` itself is left aside.
+    """
     if older.memory is newer.memory:
         return None
     found: list[str] = []
@@ -168,13 +174,15 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
     said = _agreed(command, ledger, edge)
     if said is not None and RANKS[said.rank] > RANKS[command.rank]:
         return Refusal("outranked", f"a {said.rank} said that the two are the same")
+    if edge.over is not None and RANKS[edge.rank] > RANKS[command.rank]:
+        return Refusal("outranked", f"a {edge.rank} made this update")
     side = smaller_side(edge)
     if side is None and not edge.by_person:
         rest = path(edge.newer, edge.older, without=edge) or []
         persons = ", ".join(e.id for e in rest if e.by_person) or ", ".join(e.id for e in rest)
         return Refusal("supported", f"the two stay one memory by {persons}: un-merge that first")
-    if side is not None and _same_text_on_both_sides(edge, side):
-        return Refusal("same_text", "the same text would live in two memories: it can only be one")
+    if side is not None and same_text_on_both_sides(edge, side):
+        return TWO_HOMES
     data = ReversedData(
         decision_id=edge.id,
         candidate_id=edge.newer.id,
@@ -207,7 +215,7 @@ def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
     return unknown_decision(decision_id)
 
 
-def _same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
+def same_text_on_both_sides(edge: Edge, side: set[Entry]) -> bool:
     """Whether a text would live on both sides: a candidate's, or a composed one that speaks."""
     memory = edge.newer.memory
     texts = {entry.distinct for entry in side if entry.living}
@@ -267,7 +275,7 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
 
 
 def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
-    """`reinstated`: a reversal taken back."""
+    """`reinstated`: a reversal taken back; of an update that was undone, its text is back, too."""
     edge = _edge(ledger, command.decision_id)
     if isinstance(edge, Refusal):
         return edge
@@ -277,9 +285,12 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     held = said_of(ledger, edge.older.id, edge.newer.id)
     if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
         return Refusal("separated", f"a {held.rank} has separated the pair")
-    conflict = _conflict(ledger, *pair, rank=command.rank, beside=pair)
-    if conflict is not None:
-        return conflict
+    found = conflict(ledger, *pair, rank=command.rank, beside=pair)
+    if found is not None:
+        return found
+    withdrawn = withdrawn_by(edge)
+    if withdrawn is not None and (twin := lives_beside(withdrawn, edge)) is not None:
+        return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
     data = OnDecisionData(
         decision_id=edge.id,
         rank=command.rank,
@@ -287,4 +298,26 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
         because=command.because,
         cause=command.cause,
     )
-    return [Reinstated(**head(command, edge.id, now), data=data)]
+    back: list[AnyEvent] = [Reinstated(**head(command, edge.id, now), data=data)]
+    if withdrawn is not None:
+        again = OnCandidateData(
+            candidate_id=withdrawn.id,
+            actor=command.actor,
+            because=command.because,
+            cause=command.cause,
+        )
+        back.append(Restored(**head(command, withdrawn.id, now, 1), data=again))
+    return back
+
+
+def withdrawn_by(edge: Edge) -> Entry | None:
+    """Whose text left when an update was undone: the candidate that had brought it."""
+    undone = edge.reversed_by is not None and edge.reversed_by.undone
+    newcomer = edge.newer if edge.newer.decision_id == edge.id else None
+    return newcomer if undone and newcomer is not None and not newcomer.living else None
+
+
+def lives_beside(entry: Entry, edge: Edge) -> Entry | None:
+    """Who living has a candidate's text in a memory that is none of a join's two."""
+    homes = (edge.newer.memory, edge.older.memory)
+    return next((m for m in entry.distinct.members if m.living and m.memory not in homes), None)

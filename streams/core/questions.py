@@ -11,6 +11,7 @@ from palimpsest.contracts.questions import (
     ComposeQuestion,
     SettleQuestion,
 )
+from palimpsest.streams.core.graph import current
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.moment import by_moment, face_moment, moment
 
@@ -59,9 +60,14 @@ def _oldest_first(sources: Iterable[Entry]) -> tuple[AskedText, ...]:
 
 
 def _neighbour(entry: Entry, policy: Policy) -> AskedNeighbour:
-    """The neighbour as the policy compares it: its own text, or its memory's face."""
+    """The neighbour as the policy compares it: its own text, or its memory's face.
+
+    Of a text that an update displaced, the one that it says now is asked about.
+    """
     face = entry.memory.face
-    side, speaker = _own(entry), entry.id
+    now = current(entry)
+    side = _own(now).model_copy(update={"candidate_id": entry.id})
+    speaker = now.id
     if policy.search == "memories":
         speaker = face.voice
         side = side.model_copy(update={"text": face.text, "recorded_at": face_moment(entry.memory)})

@@ -21,6 +21,7 @@ from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import CosineCheck, Fallback, Policy
 from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.graph import current
 from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate
 from palimpsest.streams.core.separations import separated_pair, separation
@@ -105,9 +106,9 @@ def _with_speakers(command: Settle, ledger: Ledger, policy: Policy) -> Settle:
 
 def _speaker(neighbour_id: str, ledger: Ledger, policy: Policy) -> str:
     other = ledger.entries.get(neighbour_id)
-    if other is None or policy.search == "candidates":
+    if other is None:
         return neighbour_id
-    return other.memory.face.voice
+    return current(other).id if policy.search == "candidates" else other.memory.face.voice
 
 
 def _answers(command: Settle, ledger: Ledger, entry: Entry) -> list[Answer]:
@@ -136,7 +137,8 @@ def _joined(
     if face == "text" and not _can_be_kept(ledger, text, entry):
         return _settled(command, policy, entry, "llm_keep", None, now)
     other = ledger.entries[answer.verdict.neighbour_id]
-    join = Join(to=other.id, face=face, similarity=_similarity(entry, other))
+    forward = True if answer.verdict.answer == "update" and face == "take" else None
+    join = Join(to=other.id, face=face, similarity=_similarity(entry, other), forward=forward)
     if answer.verdict not in command.verdicts:
         verdicts = (*command.verdicts, answer.verdict)
         command = command.model_copy(update={"verdicts": verdicts, "composition": text})

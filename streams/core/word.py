@@ -12,8 +12,8 @@ from palimpsest.contracts.commands import (
     Embed,
     EndSession,
     RecordRun,
+    Reinstate,
     Restore,
-    Retract,
 )
 from palimpsest.contracts.events import (
     Accessed,
@@ -32,46 +32,49 @@ from palimpsest.contracts.events import (
     Ran,
     RanData,
     Restored,
-    Retracted,
     SessionEnded,
 )
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core import operate
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.faces import standing_text
-from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
 from palimpsest.streams.core.settle import usable
 
 
-def _about(command: Retract | Restore) -> OnCandidateData:
-    return OnCandidateData(
-        candidate_id=command.candidate_id, actor=command.actor, because=command.because
-    )
-
-
-def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
-    """`retracted`: out of life and search, its joins stay."""
-    entry = ledger.entries.get(command.candidate_id)
-    if entry is None:
-        return unknown_candidate(command.candidate_id)
-    if not entry.living:
-        return Refusal("retracted_already", f"candidate {entry.id} is retracted")
-    return [Retracted(**head(command, entry.id, now), data=_about(command))]
-
-
 def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
-    """`restored`: a retraction taken back, unless its text lives in another memory by now."""
+    """`restored`: a retraction taken back, unless its text lives in another memory by now.
+
+    An update that was undone with it stands again, unless later words prevent that.
+    """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
         return unknown_candidate(command.candidate_id)
     if entry.living:
         return Refusal("not_retracted", f"candidate {entry.id} is living")
+    update = next((edge for edge in entry.edges if operate.withdrawn_by(edge) is entry), None)
+    if update is not None:
+        back = operate.reinstate(_redone(command, update), ledger, now)
+        if not isinstance(back, Refusal):
+            return back
     twin = _living_elsewhere(entry)
     if twin is not None:
         return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
-    return [Restored(**head(command, entry.id, now), data=_about(command))]
+    data = OnCandidateData(candidate_id=entry.id, actor=command.actor, because=command.because)
+    return [Restored(**head(command, entry.id, now), data=data)]
+
+
+def _redone(command: Restore, update: Edge) -> Reinstate:
+    return Reinstate(
+        command_id=command.command_id,
+        owner_id=command.owner_id,
+        actor=command.actor,
+        because=command.because,
+        decision_id=update.id,
+    )
 
 
 def _living_elsewhere(entry: Entry) -> Entry | None:

@@ -12,6 +12,7 @@ from palimpsest.contracts.commands import (
     Reinstate,
     Restore,
     Separate,
+    Undo,
     Unmerge,
     Withdraw,
 )
@@ -23,6 +24,7 @@ from palimpsest.contracts.events import (
     Restored,
     Reversed,
     Separated,
+    Speaker,
 )
 from palimpsest.streams.core.ledger import Ledger
 
@@ -76,6 +78,15 @@ def said_again(
             edge = ledger.edges.get(decision_id)
             if edge is None or edge.older.id != cut.joined_to:
                 return None
+            if edge.over is not None and not cut.separates and cut.consequence_of is None:
+                rank: Speaker = "agent" if cut.rank == "agent" else "person"
+                return Undo(
+                    command_id=own,
+                    owner_id=owner,
+                    decision_id=decision_id,
+                    rank=rank,
+                    cause=cut.cause,
+                )
             return Unmerge(
                 command_id=own,
                 owner_id=owner,

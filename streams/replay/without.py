@@ -175,7 +175,7 @@ class Without:
 
     def _arrive(self, event: Decided) -> None:
         policy, down = self._policies.get(event.data.evidence.policy), event.data.evidence.down
-        if policy is None or "search" in (down or ()):
+        if policy is None or "search" in (down or ()) or self._updates_there(event):
             self._evolve(event)
             return
         self._in_force, admit = policy, self._admit(event, down)
@@ -187,6 +187,17 @@ class Without:
         seeing = replace(admit, neighbours=neighbours)
         for anew in decide(seeing, self.other, policy, event.time):
             self._evolve(anew)
+
+    def _updates_there(self, event: Decided) -> bool:
+        """Whether somebody's update is one there, too: its text lives in no other memory."""
+        if event.data.join is None or event.data.rank is None:
+            return False
+        target = _target(self.other, event)
+        updated = self.other.entries[event.data.join.to].memory
+        if target is None or target.memory is updated:
+            return True
+        self.overtaken.append(event.id)
+        return False
 
     def _admit(self, event: Decided, down: tuple[str, ...] | None) -> Admit:
         """The candidate as it came; a repeat of what no longer speaks has its twin's vector."""
@@ -366,7 +377,7 @@ class Without:
         if isinstance(event, Redecided):
             found = redecide(redecided_again(event), self.other, event.time)
             stands = not isinstance(found, Refusal)
-        elif event.data.rank == "person":
+        elif event.data.decision == "manual_join":
             stands = self._would_stand(merged_again(event), event)
         else:
             newer = self.other.entries[event.data.candidate_id]

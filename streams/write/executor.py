@@ -56,6 +56,9 @@ class Executor(Protocol):
     def content(self, text: str) -> Content:
         """A composed text with its hash and vector."""
 
+    def new_text(self, text: str) -> Content:
+        """A newcomer's text with its hash, and with its vector unless the model is down."""
+
     def embed_late(self, owner_id: str) -> int:
         """Embed some of the texts that have no vector yet; how many."""
 
@@ -105,6 +108,10 @@ class WriterExecutor:
     def content(self, text: str) -> Content:
         """Embedded with the writer's model."""
         return self.writer.content(text)
+
+    def new_text(self, text: str) -> Content:
+        """Embedded with the writer's model, if that is up."""
+        return self.writer.new_text(text)
 
     def embed_late(self, owner_id: str) -> int:
         """By the writer's model, which is tried again now if it was down."""
@@ -189,6 +196,10 @@ class DryRun:
         """No model is asked in a dry run."""
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
 
+    def new_text(self, text: str) -> Content:
+        """No model is asked in a dry run."""
+        return self.content(text)
+
     def embed_late(self, owner_id: str) -> int:
         """No model is asked in a dry run."""
         raise UsageError(f"embed requests have no dry run (owner {owner_id})")
@@ -235,6 +246,12 @@ def owner_of_decision(executor: Executor, decision_id: str) -> str:
     if not owner_id:
         raise RefusedError("unknown_decision", f"there is no decision {decision_id}")
     return owner_id
+
+
+def require_owner(owner_id: str, wanted: str | None, what: str) -> None:
+    """RefusedError, as of an unknown candidate, where it is not the owner's who is named."""
+    if wanted not in (None, owner_id):
+        raise RefusedError("unknown_candidate", f"there is no candidate {what}")
 
 
 def run_once(executor: Executor, command: Operation) -> list[AnyEvent]:

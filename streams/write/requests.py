@@ -60,7 +60,9 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SettleRequest,
+    UndoRequest,
     UnmergeRequest,
+    UpdateRequest,
     WithdrawRequest,
 )
 from palimpsest.streams.core.expand import (
@@ -86,6 +88,7 @@ from palimpsest.streams.write.executor import (
 from palimpsest.streams.write.runs import ran
 from palimpsest.streams.write.session_end import run_of
 from palimpsest.streams.write.unmerging import refusals, reinstated, unmerged
+from palimpsest.streams.write.updating import undone, updated
 from palimpsest.streams.write.writer import Writer
 
 SMALL = (SettleRequest, ComposeRequest, CombineRequest, SeparateRequest, ConfirmRequest)
@@ -235,6 +238,10 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
             return reinstated(executor, request)
         case UnmergeRequest():
             return unmerged(executor, request)
+        case UpdateRequest():
+            return updated(executor, request)
+        case UndoRequest():
+            return undone(executor, request)
         case ReverseRequest() | ReinstateManyRequest() | RetractRequest() | RestoreRequest():
             return _in_bulk(executor, request)
         case SettleRequest():

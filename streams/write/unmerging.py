@@ -42,7 +42,7 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
         else owner_of_candidate(executor, request.candidate_id or request.memory_id or "")
     )
     found = _earlier(executor, owner_id, request)
-    return _taken_out(executor if found is None else _as_found(executor, found), owner_id, request)
+    return _taken_out(executor if found is None else as_found(executor, found), owner_id, request)
 
 
 def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:
@@ -53,7 +53,7 @@ def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Reco
     return min((one for one in events if one), key=lambda one: one.position, default=None)
 
 
-def _as_found(executor: Executor, first: Recorded) -> DryRun:
+def as_found(executor: Executor, first: Recorded) -> DryRun:
     """The log as the request found it: executed again there, it is answered as it was.
 
     All that a request does is committed at once, so nothing of it is left to be done.
@@ -100,7 +100,7 @@ def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
         event_id(command_fields(request, owner_id, request.decision_id)["command_id"], "0")
     )
     if first is not None:
-        return _put_back(_as_found(executor, first), owner_id, request)
+        return _put_back(as_found(executor, first), owner_id, request)
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
         # Some of it goes before the join itself: it is tried on what is committed.

@@ -400,6 +400,11 @@ class Writer:
         vector = self.embed(text)
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
 
+    def new_text(self, text: str) -> Content:
+        """A text as a newcomer's: without a vector where the model is down."""
+        vector = self._vectors.now(text, self.policy)
+        return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
+
     def embed(self, text: str) -> Vector:
         """The vector of a text, at once; raises what the model fails with."""
         return self._vectors.required(text, self.policy)

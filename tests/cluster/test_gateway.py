@@ -43,7 +43,9 @@ from palimpsest.contracts.requests import (
     SeparateRequest,
     SessionRequest,
     SettleRequest,
+    UndoRequest,
     UnmergeRequest,
+    UpdateRequest,
     WithdrawRequest,
 )
 from palimpsest.ingesting import to_inputs
@@ -172,6 +174,8 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     ask(UnmergeRequest, decision_id=first)
     ask(ComposeRequest, decision_id=last, text="two of them", sources=(c, d))
     ask(MergeRequest, a=d, b=e)
+    changed = ask(UpdateRequest, memory_id=d, text="Dora mends old watches")
+    ask(UndoRequest, decision_id=changed["decision_id"])
     ask(AccessRequest, candidate_id=a)
     ask(SessionRequest, request="compact", owner_id="ada", session_id="s")
     ask(RetractRequest, selection=Selection(candidate_id=a))

@@ -36,7 +36,9 @@ from palimpsest.contracts.requests import (
     Selection,
     SeparateRequest,
     SettleRequest,
+    UndoRequest,
     UnmergeRequest,
+    UpdateRequest,
     WithdrawRequest,
 )
 from palimpsest.contracts.wire import decode, encode
@@ -544,6 +546,51 @@ def test_a_face_that_a_person_chose_survives_an_exact_repeat(history: History) -
     history.merge(a, key, face=key)
     history.say(boats(2))
     assert history.faces() == {KEY: 3}
+
+
+# -- by intent -----------------------------------------------------------------------------------
+
+
+def test_a_memory_is_updated_and_the_update_in_the_middle_is_undone(runtime: Runtime) -> None:
+    """Asked again, each is answered as it was; the memories are the same after a restart."""
+    [one] = runtime.submit([row("Ada works at Google", 1)])
+    google = str(one["candidate_id"])
+    update = UpdateRequest(request_id=fresh(), memory_id=google, text="Ada works at Meta")
+    meta = runtime.ask(update)
+    assert meta["displaced"] == {"candidate_id": google, "text": "Ada works at Google"}
+    assert runtime.ask(update) == meta
+    again = UpdateRequest(request_id=fresh(), memory_id=google, text="ADA WORKS AT META")
+    assert not runtime.ask(again)["changed"]
+    late = UpdateRequest(
+        request_id=fresh(), memory_id=google, text="Ada works at IBM", expect=meta["was"]
+    )
+    with pytest.raises(RefusedError) as refused:
+        runtime.ask(late)
+    assert refused.value.reason == "moved_on"
+    tried = {"request_id": fresh(), "expect": meta["version"]}
+    foreseen = runtime.dry_run(late.model_copy(update=tried))
+    assert foreseen["changed"]
+    apple = UpdateRequest(
+        request_id=fresh(),
+        memory_id=google,
+        text="Ada works at Apple",
+        expect=meta["version"],
+        owner_id="ann",
+    )
+    runtime.ask(apple)
+    runtime.restart()
+    assert not runtime.ask(again)["changed"], "it is answered as it was"
+    undo = UndoRequest(request_id=fresh(), decision_id=meta["decision_id"])
+    undone = runtime.ask(undo)
+    assert runtime.ask(undo) == undone
+    assert undone["candidate_id"] == meta["candidate_id"]
+    assert folded(runtime, "ann") == runtime.memories("ann")
+    shown = [(memory["face"], memory["members"]) for memory in runtime.memories("ann")]
+    assert shown == [("Ada works at Apple", 2)]
+    foreign = apple.model_copy(update={"request_id": fresh(), "owner_id": "bob"})
+    with pytest.raises(RefusedError) as unknown:
+        runtime.ask(foreign)
+    assert unknown.value.reason == "unknown_candidate"
 
 
 # -- the judge -----------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ from palimpsest.contracts.commands import (
     Retract,
     Separate,
     Settle,
+    Undo,
     Unmerge,
+    Update,
     Withdraw,
 )
 from palimpsest.contracts.events import (
@@ -55,6 +57,7 @@ from palimpsest.contracts.events import (
     Separated,
     Settled,
     Settlement,
+    Speaker,
     Vector,
 )
 from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
@@ -126,6 +129,10 @@ class History:
         self.now = BEGIN
         self.commands = 0
         self.last: Admit | Operation | None = None
+
+    def memory(self, name: str) -> Memory:
+        """The memory of a candidate."""
+        return self.ledger.entries[self.id(name)].memory
 
     def id(self, name: str) -> str:
         """The id of the candidate with this name, known or not."""
@@ -326,9 +333,13 @@ def judge(
     text: str = "",
     sources: str = "",
     rank: Rank = "judge",
+    speaker: str | None = None,
     **answers: Answer,
 ) -> Step:
-    """The judge's answers about a pending candidate, best neighbour first, and a composed text."""
+    """The judge's answers about a pending candidate, best neighbour first, and a composed text.
+
+    `speaker` is whose text was compared, if not those that are asked about now.
+    """
 
     def step(history: History) -> Settle:
         return Settle(
@@ -336,7 +347,11 @@ def judge(
             owner_id=history.owner_id,
             candidate_id=history.id(name),
             verdicts=tuple(
-                Verdict(neighbour_id=history.id(other), answer=answer)
+                Verdict(
+                    neighbour_id=history.id(other),
+                    answer=answer,
+                    speaker=None if speaker is None else history.id(speaker),
+                )
                 for other, answer in answers.items()
             ),
             composition=composition(history, text, sources) if sources else None,
@@ -508,6 +523,50 @@ def on(kind: type[Retract | Restore | Access], name: str) -> Step:
 def retract(name: str) -> Step:
     """Forget a candidate, reversibly."""
     return on(Retract, name)
+
+
+def update(
+    memory: str,
+    name: str,
+    text: str,
+    *,
+    expect: str | None = None,
+    merges: bool = False,
+    rank: Speaker = "person",
+) -> Step:
+    """The memory of a candidate says another text, which comes as a candidate of this name."""
+
+    def step(history: History) -> Update:
+        said = Candidate(owner_id=history.owner_id, source="spec", id=name, text=text)
+        return Update(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            memory=history.id(memory),
+            candidate_id=history.id(name),
+            candidate=said,
+            content=content(text),
+            expect=expect,
+            merge=merges,
+            rank=rank,
+        )
+
+    return step
+
+
+def undo(name: str, *, rank: Speaker = "person") -> Step:
+    """Take back the update that brought a text."""
+
+    def step(history: History) -> Undo:
+        edges = history.ledger.entries[history.id(name)].edges
+        [update] = [e for e in edges if e.over and history.name(e.updating.id) == name]
+        return Undo(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            decision_id=update.id,
+            rank=rank,
+        )
+
+    return step
 
 
 def restore(name: str) -> Step:

@@ -110,6 +110,8 @@ def filled_in(words: list[str], store: Prepared) -> list[str]:
         "confirm": decision,
         "reinstate": decision,
         "unmerge": decision,
+        "update": store.apart[0],
+        "undo": store.apart[0],
         "review": decision,
     }.get(words[0], "")
     named["ID"] = some
@@ -144,6 +146,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
         run("--store", str(prepared.folder), "log", "export", "backup.jsonl")
     command, _, _ = line.partition(" > ")
     words = filled_in(shlex.split(command, comments=True)[1:], prepared)
+    if words[0] == "undo":
+        asked(prepared.folder, "update", prepared.apart[0], "Ada moved to Lyon.")
     if words[0] == "withdraw":
         run("--store", str(prepared.folder), "separate", *prepared.apart)
     if "--store" not in words and words[:2] != ["log", "import"]:

@@ -30,16 +30,19 @@ from palimpsest.contracts.commands import (
     Retract,
     Separate,
     Settle,
+    Undo,
     Unmerge,
+    Update,
     Withdraw,
 )
-from palimpsest.contracts.events import AnyEvent, BatchJoin, Composition, Rank
+from palimpsest.contracts.events import AnyEvent, BatchJoin, Composition, Rank, Speaker
 from palimpsest.contracts.evidence import Answer, Evidence, Verdict
 from palimpsest.contracts.policy import Judge as Judging
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Edge, Entry
+from palimpsest.streams.core.version import version_of
 from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
 
 COSINES = [1 - step / WIDTH for step in range(9)]
@@ -204,6 +207,26 @@ class Again:
 
 
 @dataclass(frozen=True)
+class Change:
+    """An update of a candidate's memory; `current`: it names the version, `stale` another one."""
+
+    which: int
+    point: int
+    sign: str = ""
+    expecting: Literal["anything", "current", "stale"] = "anything"
+    rank: Speaker = "person"
+    merge: bool = False
+
+
+@dataclass(frozen=True)
+class Unchange:
+    """An update taken back: one of those that stand."""
+
+    which: int
+    rank: Speaker = "person"
+
+
+@dataclass(frozen=True)
 class Nothing:
     """What every other act shrinks to."""
 
@@ -220,6 +243,8 @@ Act = (
     | TakeBack
     | Recompose
     | Again
+    | Change
+    | Unchange
 )
 
 ANSWERS: tuple[Answer, ...] = (
@@ -306,6 +331,16 @@ WHOLES = Kind(Whole, which=WHICH, back=(False, True, True))
 TAKE_BACKS = Kind(TakeBack, which=WHICH)
 RECOMPOSES = Kind(Recompose, point=range(POINTS))
 AGAINS = Kind(Again, which=WHICH)
+CHANGES = Kind(
+    Change,
+    which=WHICH,
+    point=range(POINTS),
+    sign=("", "", "!"),
+    expecting=("anything", "anything", "current", "stale"),
+    rank=("person", "person", "agent"),
+    merge=(False, True),
+)
+UNCHANGES = Kind(Unchange, which=WHICH, rank=("person", "person", "agent"))
 KINDS = [
     Kind(Nothing), *[SAYS] * 9, *[JUDGES] * 5, *[PAIRS] * 3, *[BATCHES] * 3, *[ON_JOINS] * 4,
     *[ON_CANDIDATES] * 2, WHOLES, TAKE_BACKS, *[RECOMPOSES] * 2, AGAINS,
@@ -354,6 +389,10 @@ class Told:
                 return self._take_back(act)
             case Recompose():
                 return self._recompose(act)
+            case Change():
+                return self._change(act)
+            case Unchange():
+                return self._unchange(act)
             case Again():
                 return self.steps[act.which % len(self.steps)][0] if self.steps else None
             case _:
@@ -387,6 +426,36 @@ class Told:
             return []
         memory_id = memories[act.which % len(memories)].id
         return unmerge_commands(ledger, UnmergeRequest(request_id=request_id, memory_id=memory_id))
+
+    def _change(self, act: Change) -> Update | None:
+        entry = self._entry(act.which)
+        if entry is None:
+            return None
+        newcomer = admit_at(
+            self.world.ledger.owner_id,
+            f"u{len(self.world.ledger.entries)}",
+            act.point,
+            act.sign,
+            namespace=entry.fields.namespace,
+        )
+        current = version_of(entry.memory) if act.expecting == "current" else None
+        return Update(
+            **self._head(),
+            memory=entry.id,
+            candidate_id=newcomer.candidate_id,
+            candidate=newcomer.candidate,
+            content=newcomer.content,
+            expect="stale" if act.expecting == "stale" else current,
+            merge=act.merge,
+            rank=act.rank,
+        )
+
+    def _unchange(self, act: Unchange) -> Undo | None:
+        updates = [edge for edge in self.edges(standing=True) if edge.over is not None]
+        if not updates:
+            return None
+        chosen = updates[act.which % len(updates)]
+        return Undo(**self._head(), decision_id=chosen.id, rank=act.rank)
 
     def _take_back(self, act: TakeBack) -> Withdraw | None:
         pairs = [*self.world.ledger.separations.values()]
@@ -556,6 +625,13 @@ _LEAVE = Kind(OnCandidate, word=("retract", "restore"), which=WHICH)
 _losing = among(_CLOSE, _COMPOSES, JUDGES, PAIRS, BATCHES, ON_JOINS, ON_JOINS, _LEAVE, RECOMPOSES)
 losses = st.lists(_losing, min_size=8, max_size=20).map(lambda then: COMPOSED + then)
 """Stories of a composed text, and of sources that leave and come back."""
+
+_CHANGING = among(
+    *[SAYS] * 6, *[JUDGES] * 3, PAIRS, BATCHES, *[ON_JOINS] * 3, *[ON_CANDIDATES] * 3, WHOLES,
+    RECOMPOSES, AGAINS, *[CHANGES] * 6, *[UNCHANGES] * 2,
+)  # fmt: skip
+changes = st.builds(operator.add, _beginnings, st.lists(_CHANGING, min_size=15, max_size=40))
+"""Stories in which memories are updated, and updates are taken back."""
 
 ASKING = Policy.model_validate(
     {

@@ -25,7 +25,9 @@ from palimpsest.contracts.commands import (
     Retract,
     Separate,
     Settle,
+    Undo,
     Unmerge,
+    Update,
 )
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -250,10 +252,35 @@ class History:
                 step="dedupe", due=START, figures={"memories_before": 8, "pairs": 3}, **asked
             ),
         ]
+        if self.random.random() < 0.15:
+            commands = [self.update(owner, a), Undo(decision_id=edge, **asked)]
         if pending:
             entry = self.random.choice(pending)
             commands += [self.verdict(owner, entry.id)] * 8
         self.run(self.random.choice(commands))
+
+    def update(self, owner: str, entry: Entry) -> Update:
+        """Another text of a candidate's memory; now and then one that it had, or others have."""
+        text = self.random.choice([f"It is {self._count} now", entry.text, "It is late"])
+        candidate = Candidate(
+            owner_id=owner,
+            source="test",
+            id=self.fresh(),
+            text=text,
+            namespace=entry.fields.namespace,
+        )
+        return Update(
+            command_id=self.fresh(),
+            owner_id=owner,
+            actor="kim",
+            because="so",
+            memory=entry.id,
+            candidate_id=candidate_id(owner, "test", candidate.id),
+            candidate=candidate,
+            content=content_of(text),
+            merge=self.random.random() < 0.5,
+            rank=self.random.choice(["agent", "person"]),
+        )
 
     def uses(self, *entries: Entry) -> tuple[Use, ...]:
         """Uses that were gathered, some of them a while ago."""

@@ -108,6 +108,7 @@ class Join:
     texts: dict[str, Row] = field(default_factory=dict)
     ranked: bool = False
     by_person: bool = False
+    forward: str | None = None
 
 
 @dataclass
@@ -357,6 +358,9 @@ class Oracle:
         join = Join(event.id, one, owner.candidates[said["to"]], said, place)
         join.ranked = any(verdict.get("speaker") is not None for verdict in event.verdicts)
         join.by_person = event.data.get("rank") == "person"
+        if said.get("forward"):
+            about = [one for one in event.verdicts if one["neighbour_id"] == said["to"]]
+            join.forward = (about[0].get("speaker") if about else None) or said["to"]
         owner.joins[event.id] = join
         if event.data.get("composition") is not None:
             self._compose(event, owner, join)

@@ -22,6 +22,7 @@ class Face:
 
     speaker: Candidate
     composition: dict[str, Any] | None = None
+    voice: str | None = None
     displaced: Mapping[str, Face] = field(default_factory=dict)
     behind: frozenset[str] = frozenset()
     needs_composition: bool = False
@@ -102,6 +103,9 @@ def standing_text(join: Join, everyone: dict[str, Candidate]) -> dict[str, Any] 
 
 
 def _united(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face) -> Face:
+    if _is_moved_forward(join, older, newer):
+        waiting = older.contradicts + newer.contradicts
+        return replace(_chosen(join, older, newer), contradicts=waiting)
     if join.data.get("former"):
         return _chosen(join, older, newer)
     if older.chosen or newer.chosen:
@@ -122,6 +126,12 @@ def _united(join: Join, everyone: dict[str, Candidate], older: Face, newer: Face
 
 
 # -- what persons chose ----------------------------------------------------------------------------
+
+
+def _is_moved_forward(join: Join, older: Face, newer: Face) -> bool:
+    """The judge was asked about the very text that a person chose, and called it outdated."""
+    asked = join.forward is not None and join.forward == (older.voice or older.speaker.id)
+    return asked and older.chosen and not newer.chosen and newer.hash not in older.former
 
 
 def _chosen(join: Join, older: Face, newer: Face) -> Face:
@@ -168,7 +178,7 @@ def _composed(join: Join, everyone: dict[str, Candidate], older: Face, newer: Fa
     text = standing_text(join, everyone)
     if text is not None:
         speaker = _last([everyone[one] for one in text["sources"]])
-        found = Face(speaker, text)
+        found = Face(speaker, text, next(i for i, one in join.texts.items() if one is text))
         if join.ranked:
             found = _with_both_behind(found, older, newer)
         return replace(found, displaced=_without({**older.displaced, **newer.displaced}, found))

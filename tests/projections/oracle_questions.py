@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tests.projections.oracle import Candidate, Event, Owner
 
-RANKS = ("rule", "judge", "review", "person")
+RANKS = ("rule", "judge", "agent", "review", "person")
 JOINING = ("same", "update", "compose", "unavailable")
 
 

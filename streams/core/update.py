@@ -1,0 +1,244 @@
+"""Updates: a memory says another text from now on, and that taken back (docs/design.md).
+
+Every update joins what was there before the first of them, so that one in the middle can leave.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from palimpsest.contracts.commands import Retract, Undo, Update
+from palimpsest.contracts.events import (
+    RANKS,
+    AnyEvent,
+    Decided,
+    DecidedData,
+    Join,
+    Joined,
+    JoinedData,
+    OnCandidateData,
+    Rank,
+    Retracted,
+    Reversed,
+    ReversedData,
+)
+from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.graph import anchor, smaller_side, update_of
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
+from palimpsest.streams.core.moment import happened
+from palimpsest.streams.core.operate import TWO_HOMES, Result, conflict, same_text_on_both_sides
+from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
+from palimpsest.streams.core.version import version_of
+
+CHECK = "update"
+"""What the evidence of an update names: no rule, somebody's word."""
+
+
+def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Result:
+    """`decided`: the text joins the memory, and speaks; `joined` where it lives in another."""
+    if command.candidate_id in ledger.entries:
+        return []
+    target = ledger.entries.get(command.memory)
+    if target is None:
+        return unknown_candidate(command.memory)
+    memory, text_hash = target.memory, command.content.hash
+    refusal = _refusal(command, memory)
+    if refusal is not None:
+        return refusal
+    home = _home(ledger, memory.namespace, text_hash)
+    if home is None or home.memory is memory:
+        return [_admitted(command, ledger, memory, policy, now)]
+    refusal = _hindrance(command, ledger, memory, home)
+    if refusal is not None:
+        return refusal
+    if home.memory.face.hash == text_hash:
+        newer = home.place > anchor(memory).place
+        return [_joined(command, memory, home.id, now, newer=newer, step=0)]
+    newcomer = _admitted(command, ledger, home.memory, policy, now)
+    return [newcomer, _joined(command, memory, newcomer.subject, now, newer=True, step=1)]
+
+
+def _refusal(command: Update, memory: Memory) -> Refusal | None:
+    """Why a memory cannot say this now, wherever the text may live."""
+    face = memory.face
+    if not memory.living:
+        return Refusal("not_living", f"memory {memory.id} is retracted: restore it first")
+    if face.hash == command.content.hash:
+        return Refusal("unchanged", f"memory {memory.id} says so already")
+    expected = (None, face.speaker.id, face.voice, version_of(memory))
+    if command.expect not in expected:
+        return Refusal("moved_on", f"memory {memory.id} has moved on: it is another version now")
+    higher = _displaced_by_higher(memory, command.content.hash, command.rank)
+    if higher is not None:
+        return Refusal("outranked", f"a {higher} said that the memory does not say this any more")
+    return None
+
+
+def _displaced_by_higher(memory: Memory, text_hash: str, rank: Rank) -> Rank | None:
+    """Who of a higher rank displaced a text: only somebody of that rank brings it back."""
+    if text_hash not in memory.face.former:
+        return None
+    ranks = [
+        edge.rank
+        for edge in memory.edges()
+        if edge.former and (edge.over is None or edge.over.distinct.hash == text_hash)
+    ]
+    highest = max(ranks, key=lambda one: RANKS[one], default=rank)
+    return highest if RANKS[highest] > RANKS[rank] else None
+
+
+def _home(ledger: Ledger, namespace: str, text_hash: str) -> Entry | None:
+    """Who has the text already: a living candidate, or the source of a composed one."""
+    distinct = ledger.distinct(namespace, text_hash)
+    if distinct is None:
+        return None
+    return distinct.representative or (None if distinct.members else distinct.alias)
+
+
+def _hindrance(command: Update, ledger: Ledger, memory: Memory, home: Entry) -> Refusal | None:
+    """Why the memory cannot be one with the one in which the text lives."""
+    if not command.merge:
+        return Refusal(
+            "lives_elsewhere",
+            f"its text lives in memory {home.memory.id}, so the update makes one of the two: a dry"
+            " run shows it, and `merge` does it",
+        )
+    if not home.living:
+        return Refusal("not_living", f"candidate {home.id} has its text, and is retracted")
+    return conflict(ledger, anchor(memory), home, rank="rule")
+
+
+def _admitted(
+    command: Update, ledger: Ledger, memory: Memory, policy: Policy, now: datetime
+) -> Decided:
+    """The text as a newcomer that joins the memory, and takes the face."""
+    distinct = ledger.distinct(memory.namespace, command.content.hash)
+    known = distinct is not None and bool(distinct.members)
+    content = command.content.model_copy(update={"vector": None}) if known else command.content
+    data = DecidedData(
+        decision="superseded",
+        candidate=command.candidate.fields(),
+        content=content,
+        join=Join(to=anchor(memory).id, face="take", former=True, over=memory.face.speaker.id),
+        evidence=Evidence(policy=policy.hash, check=CHECK, down=None if known else command.down),
+        moment=happened(command.candidate.occurred_at, now),
+        rank=command.rank,
+        actor=command.actor,
+        because=command.because,
+        cause=command.cause,
+    )
+    return Decided(
+        id=decision_id_of(command.candidate_id),
+        subject=command.candidate_id,
+        time=now,
+        partitionkey=command.owner_id,
+        data=data,
+    )
+
+
+def _joined(
+    command: Update, memory: Memory, brings: str, now: datetime, *, newer: bool, step: int
+) -> Joined:
+    """The memory is one with that of the candidate which brings the text, and whose side speaks."""
+    updated = anchor(memory).id
+    newer_id, older_id = (brings, updated) if newer else (updated, brings)
+    data = JoinedData(
+        decision="manual_join",
+        candidate_id=newer_id,
+        join=Join(
+            to=older_id,
+            face="take" if newer else "keep",
+            former=True,
+            over=memory.face.speaker.id,
+        ),
+        rank=command.rank,
+        actor=command.actor,
+        because=command.because,
+        cause=command.cause,
+    )
+    return Joined(**head(command, newer_id, now, step), data=data)
+
+
+# -- taken back ----------------------------------------------------------------------------------
+
+
+def undo(command: Undo, ledger: Ledger, now: datetime) -> Result:
+    """`retracted` and `reversed`: its text leaves, nothing is separated; others keep their joins.
+
+    What had joined the text leaves with it, as a memory of its own.
+    """
+    edge = ledger.edges.get(command.decision_id)
+    if edge is None:
+        return unknown_decision(command.decision_id)
+    if edge.over is None:
+        return Refusal("no_update", f"decision {edge.id} is no update: un-merge takes it out")
+    if not edge.standing:
+        return Refusal("not_standing", f"decision {edge.id} is reversed already")
+    if RANKS[edge.rank] > RANKS[command.rank]:
+        return Refusal("outranked", f"a {edge.rank} made this update")
+    return _taken_back(command, edge, command.rank, command.cause, now)
+
+
+def retract(command: Retract, ledger: Ledger, now: datetime) -> Result:
+    """`retracted`: out of life and search, its joins stay; an update that came with it is undone.
+
+    Unless its text, or what had joined it, would then live twice.
+    """
+    entry = ledger.entries.get(command.candidate_id)
+    if entry is None:
+        return unknown_candidate(command.candidate_id)
+    if not entry.living:
+        return Refusal("retracted_already", f"candidate {entry.id} is retracted")
+    edge = update_of(entry)
+    if edge is not None:
+        undone = _taken_back(command, edge, "person", None, now)
+        if not isinstance(undone, Refusal):
+            return undone
+    return [_retracted(command, entry, None, now)]
+
+
+def _retracted(
+    command: Undo | Retract, entry: Entry, cause: str | None, now: datetime
+) -> Retracted:
+    data = OnCandidateData(
+        candidate_id=entry.id, actor=command.actor, because=command.because, cause=cause
+    )
+    return Retracted(**head(command, entry.id, now), data=data)
+
+
+def _lives_twice(edge: Edge, side: set[Entry], leaves: Entry | None) -> bool:
+    """Whether a text would live on both sides of a join, once a candidate is retracted."""
+    was = leaves is not None and leaves.living
+    if leaves is not None:
+        leaves.living = False
+    try:
+        return same_text_on_both_sides(edge, side)
+    finally:
+        if leaves is not None:
+            leaves.living = was
+
+
+def _taken_back(
+    command: Undo | Retract, edge: Edge, rank: Rank, cause: str | None, now: datetime
+) -> Result:
+    newcomer = edge.newer if edge.newer.decision_id == edge.id else None
+    side = smaller_side(edge)
+    if side is not None and _lives_twice(edge, side, newcomer):
+        return TWO_HOMES
+    events: list[AnyEvent] = []
+    if newcomer is not None and newcomer.living:
+        events.append(_retracted(command, newcomer, cause, now))
+    data = ReversedData(
+        decision_id=edge.id,
+        candidate_id=edge.newer.id,
+        joined_to=edge.older.id,
+        separates=False,
+        rank=rank,
+        actor=command.actor,
+        because=command.because,
+        cause=cause,
+    )
+    return [*events, Reversed(**head(command, edge.id, now, len(events)), data=data)]

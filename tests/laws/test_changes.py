@@ -1,0 +1,329 @@
+"""The laws hold of stories in which memories are changed by intent; and each of them can fail."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from palimpsest.contracts.commands import Undo, Update
+from palimpsest.contracts.events import Decided, Joined, Refused, Reversed
+from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core import evolve, faces, graph
+from palimpsest.streams.core import update as updating
+from palimpsest.streams.core.faces import Face
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.operate import Result
+from palimpsest.streams.core.refusal import Refusal
+from tests.laws import checks
+from tests.laws.histories import ASKING, Act, Change, Say, changes, policies, tell
+from tests.laws.test_breaks import search
+from tests.laws.world import World, fold, picture
+
+any_policy = policies()
+candidates_policy = policies(search="candidates")
+numbers = st.integers(0, 15)
+chances = st.builds(random.Random, st.integers(0, 9))
+fewer = settings(
+    max_examples=60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
+"""The same laws see other stories by the hundred; every break is found among so many."""
+
+
+@pytest.mark.parametrize("law", checks.OF_ANY_STORY, ids=lambda law: law.__name__)
+@fewer
+@given(any_policy, changes)
+def test_laws_hold(law: checks.Law, policy: Policy, story: list[Act]) -> None:
+    law(policy, story)
+
+
+@fewer
+@given(candidates_policy, changes, numbers, st.booleans())
+def test_l2_unmerging_late_is_unmerging_at_once_or_never(
+    policy: Policy, story: list[Act], which: int, never: bool
+) -> None:
+    check = checks.l2_equals_never if never else checks.l2_late_equals_at_once
+    check(policy, story, which)
+
+
+@fewer
+@given(any_policy, changes, chances)
+def test_l7_fold_is_live(policy: Policy, story: list[Act], chance: random.Random) -> None:
+    checks.l7_fold_is_live(policy, story, chance)
+
+
+@fewer
+@given(any_policy, changes, numbers)
+def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
+    checks.l8_redo_restores(policy, story, which)
+
+
+@fewer
+@given(any_policy, st.tuples(changes, changes))
+def test_l11_owners_are_apart(policy: Policy, two: tuple[list[Act], list[Act]]) -> None:
+    checks.l11_owners_are_apart(policy, two)
+
+
+@fewer
+@given(any_policy, changes, chances, st.integers(2, 7))
+def test_l14_and_l15_neither_order_nor_batches_count(
+    policy: Policy, story: list[Act], chance: random.Random, size: int
+) -> None:
+    checks.l14_order_of_neighbours(policy, story, chance)
+    checks.l15_batch_size(policy, story, size)
+
+
+@fewer
+@given(any_policy, changes)
+def test_the_fold_is_whole(policy: Policy, story: list[Act]) -> None:
+    checks.touched_is_all(policy, story)
+    checks.face_is_a_fold(policy, story)
+
+
+@fewer
+@given(any_policy, changes)
+def test_the_face_that_somebody_chose_survives_automation(policy: Policy, story: list[Act]) -> None:
+    checks.a_persons_face_survives(policy, story)
+
+
+# -- updates alone -------------------------------------------------------------------------------
+
+
+def undone_at_once(policy: Policy, story: list[Act]) -> None:
+    """An update undone with nothing after it is as if it had not been; its own text is gone."""
+    told = tell(policy, [])
+    for act in story:
+        before = picture(told.world.ledger)
+        start = len(told.world.log)
+        told.follow(act)
+        events = told.world.log[start:]
+        if len(events) != 1 or not (edge := told.world.ledger.edges.get(events[0].id)):
+            continue
+        if edge.over is None or not edge.standing:
+            continue
+        copy = World(policy)
+        copy.ledger, copy.log = fold("ada", told.world.log), list(told.world.log)
+        copy.now = told.world.now
+        undo = Undo(command_id=copy.fresh(), owner_id="ada", decision_id=edge.id)
+        assert checks.accepted(copy.run(undo))
+        after = picture(copy.ledger)
+        assert {one: seen for one, seen in after.items() if one in before} == before
+        alone = [memory for memory in copy.ledger.memories() if memory.id not in before]
+        assert not any(memory.living for memory in alone)
+
+
+def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
+    """A newcomer or a batch join has no memory say again what an update displaced."""
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        gone = {
+            memory.members[0]: {edge.over.distinct.hash for edge in memory.edges() if edge.over}
+            for memory in ledger.memories()
+        }
+        faces_before = {memory.face.hash for memory in ledger.memories()}
+        evolve.evolve(ledger, event)
+        if isinstance(event, Decided | Joined) and not checks.by_person(event):
+            for first, displaced in gone.items():
+                face = first.memory.face
+                assert face.hash in faces_before or face.hash not in displaced
+
+
+def chain_is_whole(numbers: list[int], out: int) -> None:
+    """Of updates one after the other, any one can be undone, and the last of the rest speaks."""
+    told = tell(ASKING, [Say(0), *(Change(which=n, point=1 + n) for n in numbers)])
+    updates = [edge for edge in told.world.ledger.edges.values() if edge.over is not None]
+    if not updates:
+        return
+    gone = updates[out % len(updates)]
+    undo = Undo(command_id=told.world.fresh(), owner_id="ada", decision_id=gone.id)
+    if not checks.accepted(told.world.run(undo)):
+        return
+    rest = [edge for edge in updates if edge is not gone]
+    living = [memory for memory in told.world.ledger.memories() if memory.living]
+    assert len(living) == 1
+    memory = living[0]
+    said = rest[-1].updating.text if rest else memory.members[0].text
+    assert memory.face.text == said
+    assert [e.id for e in memory.members[1:]] == [edge.updating.id for edge in rest]
+
+
+@fewer
+@given(any_policy, changes)
+def test_an_update_undone_at_once_leaves_no_trace(policy: Policy, story: list[Act]) -> None:
+    undone_at_once(policy, story)
+
+
+@fewer
+@given(any_policy, changes)
+def test_nothing_automatic_brings_back_what_an_update_displaced(
+    policy: Policy, story: list[Act]
+) -> None:
+    nothing_brings_it_back(policy, story)
+
+
+chains = st.lists(st.integers(0, 9), min_size=1, max_size=8)
+
+
+@given(chains, numbers)
+def test_a_chain_of_updates_is_whole_without_any_one_of_them(chain: list[int], out: int) -> None:
+    chain_is_whole(chain, out)
+
+
+# -- what the stories are made of ----------------------------------------------------------------
+
+LEAST = {
+    "updates": 200,
+    "updates by an agent": 50,
+    "updates that merge": 8,
+    "updates of what was updated": 60,
+    "updates undone": 25,
+    "updates undone in the middle": 4,
+    "updates back to a former text": 4,
+    "refused moved_on": 20,
+    "refused lives_elsewhere": 10,
+    "refused outranked": 3,
+    "refused unchanged": 8,
+}
+"""Of each kind, in the same two hundred stories on every run."""
+
+
+def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
+    counted: Counter[str] = Counter()
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        match event:
+            case Decided() | Joined() if event.data.join and event.data.join.over:
+                counted["updates"] += 1
+                counted["updates by an agent"] += event.data.rank == "agent"
+                counted["updates that merge"] += isinstance(event, Joined)
+                memory = ledger.entries[event.data.join.over].memory
+                counted["updates of what was updated"] += memory.face.chosen
+                if isinstance(event, Decided):
+                    back = event.data.content.hash in memory.face.former
+                    counted["updates back to a former text"] += back
+            case Reversed() if event.data.decision_id in ledger.edges:
+                edge = ledger.edges[event.data.decision_id]
+                undone = edge.over is not None and not event.data.separates
+                counted["updates undone"] += undone
+                later = [e for e in edge.newer.memory.edges() if e.over and e.order > edge.order]
+                counted["updates undone in the middle"] += undone and bool(later)
+            case Refused():
+                counted[f"refused {event.data.reason}"] += 1
+            case _:
+                pass
+        evolve.evolve(ledger, event)
+    return counted
+
+
+def test_the_stories_have_enough_of_everything() -> None:
+    counted: Counter[str] = Counter()
+
+    @settings(
+        max_examples=200,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(any_policy, changes)
+    def count(policy: Policy, story: list[Act]) -> None:
+        counted.update(made_of(policy, story))
+
+    count()
+    assert {what: counted[what] for what in LEAST if counted[what] < LEAST[what]} == {}
+
+
+# -- each of them can fail -----------------------------------------------------------------------
+
+
+def updates_join_who_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update joins the update before it: that one takes it along when it is undone."""
+    monkeypatch.setattr(updating, "anchor", lambda memory: memory.face.speaker)
+
+
+def undoing_only_retracts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update undone stays in the memory: only its text is retracted."""
+    found = updating._taken_back
+
+    def broken(*said: Any) -> Result:
+        done = found(*said)
+        return done if isinstance(done, Refusal) else done[:1]
+
+    monkeypatch.setattr(updating, "_taken_back", broken)
+
+
+def the_text_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undoing leaves the update's text alive, as a memory of its own."""
+    found = updating._taken_back
+
+    def broken(*said: Any) -> Result:
+        done = found(*said)
+        return done if isinstance(done, Refusal) else done[-1:]
+
+    monkeypatch.setattr(updating, "_taken_back", broken)
+
+
+def updates_are_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update displaces as a rule does, so a repeat brings back what it displaced."""
+    combine = faces.combine
+
+    def broken(edge: Edge, by_id: dict[str, Entry], a: Face, b: Face) -> Face:
+        if edge.over is None:
+            return combine(edge, by_id, a, b)
+        return faces._over(b, a) if edge.face == "take" else faces._over(a, b)
+
+    monkeypatch.setattr(faces, "combine", broken)
+    monkeypatch.setattr(graph, "combine", broken)
+
+
+def rules_move_it_forward(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever takes the face moves forward what somebody chose, not the judge alone."""
+    monkeypatch.setattr(faces, "_moves_forward", lambda edge, a, b: a.chosen and not b.chosen)
+
+
+def texts_may_live_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update does not ask where its text lives."""
+    monkeypatch.setattr(updating, "_home", lambda *_: None)
+
+
+def updates_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update that changed nothing is not recorded, and changes something when it comes again."""
+    update = updating.update
+
+    def broken(command: Update, *said: Any) -> Result:
+        found = update(command, *said)
+        unchanged = isinstance(found, Refusal) and found.reason in ("unchanged", "lives_elsewhere")
+        return [] if unchanged else found
+
+    monkeypatch.setattr(updating, "update", broken)
+
+
+BREAKS = [
+    (updates_join_who_speaks, chain_is_whole, (chains, numbers)),
+    (undoing_only_retracts, undone_at_once, (any_policy, changes)),
+    (the_text_stays, undone_at_once, (any_policy, changes)),
+    (updates_are_takes, nothing_brings_it_back, (any_policy, changes)),
+    (rules_move_it_forward, checks.a_persons_face_survives, (any_policy, changes)),
+    (texts_may_live_twice, checks.l6_one_memory_per_text, (any_policy, changes)),
+    (updates_are_not_remembered, checks.l3_twice_is_once, (any_policy, changes)),
+]
+
+
+@pytest.mark.parametrize(
+    ("patch", "check", "drawn"), BREAKS, ids=[f"{p.__name__}-{c.__name__}" for p, c, _ in BREAKS]
+)
+def test_a_break_is_found(
+    patch: Callable[[pytest.MonkeyPatch], None],
+    check: Callable[..., None],
+    drawn: tuple[st.SearchStrategy[Any], ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    patch(monkeypatch)
+    with pytest.raises(AssertionError):
+        search(check, *drawn)

@@ -42,6 +42,21 @@ def calls(scale: Scale) -> list[Measured]:
     ]
 
 
+def finds(scale: Scale) -> list[Measured]:
+    """Milliseconds of a warm find of an identifier, by words and by meaning, in a large store."""
+    held, rounds = scale.of(50, 10_000, 10_000), scale.of(10, 200, 1_000)
+    texts = (f"{text} Order AB-{number}." for number, text in enumerate(sentences()))
+    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+    with scratch as folder, Palimpsest.open(folder) as store:
+        store.submit([_row(text) for text in islice(texts, held)], source="bench")
+        asked = [f"ab{number * held // rounds}" for number in range(rounds)]
+        for query in asked[:WARM]:
+            store.find(OWNER, query)
+        took = [_ms(store.find, OWNER, query) for query in asked]
+    note = f"{held:,} memories of one owner, {rounds} calls"
+    return [_measured("one find of an identifier", took, 15.0, note)]
+
+
 def checks(scale: Scale) -> list[Measured]:
     """Milliseconds of a check under `namespaced`: beside the bare embedding, and of checks alone.
 

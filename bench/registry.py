@@ -28,6 +28,7 @@ FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,
     "calls": calling.calls,
     "checks": calling.checks,
+    "finds": calling.finds,
     "many-calls": calling.many_calls,
     "repeats": embedding.repeats,
     "owners": deciding.owners,

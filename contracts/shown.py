@@ -49,6 +49,18 @@ class Shown(TypedDict):
     importance: NotRequired[float | None]
 
 
+class Recalled(Shown):
+    """A memory that was recalled, with the cosine of its nearest wording.
+
+    `folded` are memories that nothing tells from it, whose wordings are among its `members`;
+    `unsettled` are those that the judge has yet to tell from it.
+    """
+
+    score: float
+    folded: list[str]
+    unsettled: list[str]
+
+
 class Page(TypedDict):
     """Some of an owner's memories, and where the next page begins; None after the last one.
 

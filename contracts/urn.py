@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple, Self
 from urllib.parse import quote, unquote
 
@@ -20,7 +21,7 @@ class Urn(NamedTuple):
 
     def __str__(self) -> str:
         """As it is written: letters, digits and `-._~` are themselves, all else is encoded."""
-        return SCHEME + "/".join(quote(part, safe="") for part in self)
+        return SCHEME + "/".join(map(_quoted, self))
 
     @classmethod
     def parse(cls, written: str) -> Self:
@@ -34,6 +35,12 @@ class Urn(NamedTuple):
             raise UsageError(
                 "a URN's parts are percent-encoded UTF-8, and this one's are not"
             ) from None
+
+
+@lru_cache(maxsize=1024)
+def _quoted(part: str) -> str:
+    """A part as it stands in a URN; owners and namespaces come again and again."""
+    return quote(part, safe="")
 
 
 def is_urn(text: str) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import orjson
 
-from palimpsest import viewing
+from palimpsest.contracts.shown import Recalled
 from palimpsest.contracts.urn import Urn
 from palimpsest.local_gateway import LocalGateway
+from palimpsest.projections.filters import Filter
+from palimpsest.projections.hits import Asked
 from palimpsest.projections.mentioned import Mentioned
+from palimpsest.recalling import recall
 from palimpsest.streams.core.ledger import Ledger
 
 By = Literal["words", "meaning"]
@@ -68,16 +71,9 @@ def find(
         hits = [_mentioning(owner_id, one) for one in index.find(query, namespace)]
     if "meaning" in by:
         known = {hit["memory_id"] for hit in hits}
-        near = viewing.recall(
-            gateway,
-            owner_id,
-            query,
-            k=k + len(known),
-            namespace=namespace,
-            as_of=None,
-            session_id=None,
-        )
-        hits += [_near(ledger, one) for one in near if one["memory_id"] not in known][:k]
+        wanted = Asked(k, Filter(namespace), without=frozenset(known))
+        near = recall(gateway, owner_id, query, wanted, fold=False)
+        hits += [_near(ledger, one) for one in near]
     return Plan(owner_id=owner_id, query=query, position=position, token=token_of(hits), hits=hits)
 
 
@@ -101,7 +97,7 @@ def _mentioning(owner_id: str, found: Mentioned) -> Hit:
     )
 
 
-def _near(ledger: Ledger, found: dict[str, Any]) -> Hit:
+def _near(ledger: Ledger, found: Recalled) -> Hit:
     memory = ledger.entries[found["memory_id"]].memory
     speaker = memory.face.speaker.id if memory.face.composition is None else None
     return Hit(

@@ -51,7 +51,7 @@ from palimpsest.contracts.requests import (
     UpdateRequest,
     WithdrawRequest,
 )
-from palimpsest.contracts.shown import Found, History, Page
+from palimpsest.contracts.shown import Found, History, Page, Recalled
 from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
@@ -73,6 +73,8 @@ from palimpsest.memories import find_memory, history_of, page_of
 from palimpsest.naming import named_update
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.projections.filters import Filter
+from palimpsest.projections.hits import Asked
+from palimpsest.recalling import recall
 from palimpsest.reviewing import review
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.dedupe import Progress as BatchProgress
@@ -697,27 +699,30 @@ class Palimpsest:
         query: Text,
         *,
         k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
-        namespace: Name | None = None,
         as_of: AsOf | None = None,
         session_id: Name | None = None,
         min_confidence: Annotated[float, Field(ge=0, le=1)] | None = None,
-    ) -> builtins.list[dict[str, Any]]:
+        former: bool = False,
+        fold: bool = True,
+        **narrowed: Unpack[Narrowed],
+    ) -> builtins.list[Recalled]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
-        `as_of` a position of the log, or a time, answers as it was then; UsageError where that lies
-        in the future. For a session that asks, memories that only it has said since its
-        conversation was last compacted are left out. So are those whose confidence, decayed as the
-        policy says, is under `min_confidence`, or that of the policy.
+        Keywords of `Narrowed` say which are wanted. `as_of` a position of the log, or a time,
+        answers as it was then; UsageError where that lies in the future. For a session that asks,
+        memories that only it has said since its conversation was last compacted are left out. So
+        are those whose confidence, decayed as the policy says, is under `min_confidence`, or that
+        of the policy. With `former`, members have texts that the face has displaced, too. What
+        nothing tells apart is shown once, unless `fold` is False; nothing is written.
         """
-        found = viewing.recall(
+        found = recall(
             self._gateway,
             owner_id,
             query,
-            k=k,
-            namespace=namespace,
+            Asked(k, _filter(narrowed), session_id, former=former),
             as_of=as_of,
-            session_id=session_id,
             min_confidence=min_confidence,
+            fold=fold,
         )
         if as_of is None:
             self._uses.note(owner_id, [memory["memory_id"] for memory in found])

@@ -1,16 +1,13 @@
-"""What a store shows: recall and SQL from the projections, one memory or candidate from the log."""
+"""What a store shows: SQL from the projections, one memory or candidate from the log."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
@@ -22,129 +19,16 @@ from palimpsest.history import as_they_were, counts_as_of, policy_as_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
 from palimpsest.projections.dedup_metrics import dedup_metrics
-from palimpsest.projections.recall import Query, Recalled, recall_as_of
-from palimpsest.projections.recall import recall as recall_now
-from palimpsest.projections.recall_words import recall_by_words
-from palimpsest.projections.sessions import own_memories
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.totals import Total
-from palimpsest.projections.wordings import Weighing
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.skips import named_namespaces
 from palimpsest.streams.core.worth import worth
 from palimpsest.streams.log.as_of import AsOf, in_utc, position_as_of, time_at
-from palimpsest.streams.write.owners import fold_owner
-
-_log = logging.getLogger(__name__)
 
 
-def recall(
-    gateway: LocalGateway,
-    owner_id: str,
-    question: str,
-    *,
-    k: int,
-    namespace: str | None,
-    as_of: AsOf | None,
-    session_id: str | None,
-    min_confidence: float | None = None,
-) -> list[dict[str, Any]]:
-    """The nearest memories now, or by folding the log up to a position or time.
-
-    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and
-    whose memories need no weighing. Those that only the session said since its last compaction are
-    left out. While the model is down, they are found by words; so are, at any time, texts that have
-    no vector yet.
-    """
-    position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
-    weighing = _weighing(gateway, as_of, min_confidence)
-    asked = Asked(owner_id, question, k, namespace, session_id, position, weighing)
-    vector = _vector_of(gateway, question)
-    near = [] if vector is None else _by_meaning(gateway, vector, asked)
-    if vector is None or gateway.log.verifications.unembedded(owner_id):
-        near = _best(near, _by_words(gateway, asked, unembedded=vector is not None), k)
-    return _with_urns(owner_id, near)
-
-
-class Asked(NamedTuple):
-    """A question to an owner's memories; a `position` says as of when."""
-
-    owner_id: str
-    question: str
-    k: int
-    namespace: str | None
-    session_id: str | None
-    position: int | None
-    weighing: Weighing | None
-
-
-def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
-    """None where the model is down, and the policy goes on without one."""
-    try:
-        return gateway.embedder().embed_now(question).vector.astype(np.float32)
-    except Exception as error:
-        if gateway.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
-            raise
-        _log.warning("the embedder is down, memories are recalled by words: %s", error)
-        return None
-
-
-def _by_meaning(gateway: LocalGateway, vector: Query, asked: Asked) -> list[Recalled]:
-    owner_id, _, k, namespace, session_id, position, weighing = asked
-    if position is not None:
-        return recall_as_of(
-            gateway.log, owner_id, vector, k, namespace, position, session_id, weighing
-        )
-    weighed = weighing is not None
-    ledger = gateway.ledger(owner_id, however_large=weighed)
-    kept = (
-        gateway.recollections.of(ledger, vector, however_large=weighed)
-        if ledger is not None
-        else None
-    )
-    if kept is not None:
-        return kept.recall(vector, k, namespace, session_id, weighing)
-    gateway.refresh()
-    own: list[str] = []
-    if session_id is not None:
-        compacted = gateway.log.compacted_at(owner_id, session_id)
-        own = own_memories(gateway.projections, owner_id, session_id, compacted)
-    return recall_now(gateway.projections, owner_id, vector, k, namespace, without=own)
-
-
-def _by_words(gateway: LocalGateway, asked: Asked, *, unembedded: bool) -> list[Recalled]:
-    ledger = fold_owner(gateway.log, asked.owner_id, asked.position)
-    _, question, k, namespace, session_id, _, weighing = asked
-    return recall_by_words(
-        ledger, question, k, namespace, session_id, weighing, unembedded=unembedded
-    )
-
-
-def _best(near: list[Recalled], by_words: list[Recalled], k: int) -> list[Recalled]:
-    """Both in one list, each memory once, with its better score."""
-    best: dict[str, Recalled] = {}
-    for one in (*near, *by_words):
-        known = best.get(one["memory_id"])
-        if known is None or one["score"] > known["score"]:
-            best[one["memory_id"]] = one
-    return sorted(best.values(), key=lambda one: -one["score"])[:k]
-
-
-def _with_urns(owner_id: str, found: Iterable[Recalled]) -> list[dict[str, Any]]:
-    return [{**one, "urn": str(Urn(owner_id, one["namespace"], one["memory_id"]))} for one in found]
-
-
-def _weighing(
-    gateway: LocalGateway, as_of: AsOf | None, min_confidence: float | None
-) -> Weighing | None:
-    """How memories are weighed by the policy that is, or was, in force; None where they are not."""
-    policy, at = _rules_at(gateway, as_of)
-    least = policy.recall.min_confidence if min_confidence is None else min_confidence
-    return None if policy.decay is None and least is None else Weighing(policy, at, least)
-
-
-def _rules_at(gateway: LocalGateway, as_of: AsOf | None) -> tuple[Policy, datetime]:
+def rules_at(gateway: LocalGateway, as_of: AsOf | None) -> tuple[Policy, datetime]:
     """The policy that is in force, or was, and the time that is asked about.
 
     That is now, the time named, or that of the event at the position.
@@ -288,7 +172,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> di
     ledger, timeline = _told_of(gateway, member_id, as_of)
     entry = ledger.entries[member_id]
     memory, total = entry.memory, Total.of(entry.memory)
-    policy, at = _rules_at(gateway, as_of)
+    policy, at = rules_at(gateway, as_of)
     return {
         "memory_id": memory.id,
         "urn": str(Urn(entry.fields.owner_id, memory.namespace, memory.id)),

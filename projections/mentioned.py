@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory, Scope
 from palimpsest.streams.core.mentions import canonical, mentions, words_of
 
 MOST_KEPT = 64
@@ -34,7 +34,7 @@ class MentionIndex:
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self._texts: dict[str, list[tuple[str, str]]] = {}
+        self._texts: dict[str, tuple[list[str], list[str]]] = {}
 
     def find(self, query: str, namespace: str | None = None) -> list[Mentioned]:
         """The living memories that mention a query: those whose face does first, by arrival."""
@@ -65,15 +65,22 @@ class MentionIndex:
         for scope in self.ledger.scopes.values():
             if namespace not in (None, scope.namespace):
                 continue
-            texts = self._texts.setdefault(scope.namespace, [])
-            for row in scope.rows[len(texts) :]:
-                plain = canonical(row.members[0].text)
-                texts.append((plain, _NO_DIGITS.sub("", plain)))
-            for row, (plain, numbers) in zip(scope.rows, texts, strict=True):
-                if all(one in plain for one in letters) and all(one in numbers for one in digits):
-                    entry = row.representative
-                    if entry is not None and mentions(query, entry.text):
-                        yield entry
+            for number in self._with_all(scope, letters, digits):
+                entry = scope.rows[number].representative
+                if entry is not None and mentions(query, entry.text):
+                    yield entry
+
+    def _with_all(self, scope: Scope, letters: list[str], digits: list[str]) -> list[int]:
+        """The rows of a scope whose text has all of these in it."""
+        plain, numbers = self._texts.setdefault(scope.namespace, ([], []))
+        for row in scope.rows[len(plain) :]:
+            plain.append(canonical(row.members[0].text))
+            numbers.append(_NO_DIGITS.sub("", plain[-1]))
+        found = list(range(len(plain)))
+        for texts, needles in ((plain, letters), (numbers, digits)):
+            for needle in needles:
+                found = [number for number in found if needle in texts[number]]
+        return found
 
 
 def _needles(query: str) -> tuple[list[str], list[str]]:

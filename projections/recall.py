@@ -1,232 +1,35 @@
-"""Memories by meaning: from LanceDB as it is now, or from the log as it was (docs/design.md).
+"""Memories by meaning, from the owner's ledger as it is now or was (docs/design.md).
 
 A memory is found by any of its wordings, and returns its face.
 """
 
 from __future__ import annotations
 
-import time
+import heapq
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Vector
-from palimpsest.projections.lance import FOLDER, read_state
-from palimpsest.projections.sessions import own_of
-from palimpsest.projections.source import EventSource
-from palimpsest.projections.totals import Total
+from palimpsest.contracts.shown import Recalled
+from palimpsest.projections.hits import LOOKED_AT, Asked, Ranked, hits, in_order
 from palimpsest.projections.vectors import decoded
-from palimpsest.projections.wordings import Weighing
-from palimpsest.streams.core.evolve import evolve
-from palimpsest.streams.core.ledger import Entry, Ledger, Memory
-from palimpsest.streams.core.worth import worth
-
-if TYPE_CHECKING:
-    from lancedb.table import Table
+from palimpsest.streams.core.ledger import Ledger, Memory
 
 Query = NDArray[np.float32]
 Scores = NDArray[np.float64]
-_LEFT_OUT = -2.0
-"""Less than any cosine."""
+Numbers = NDArray[np.intp]
 DECIMALS = 4
+NEARLY = 1e-3
+"""More than rounding makes of a cosine."""
 MOST_RECOLLECTED = 64
 """Owners whose texts are kept as numbers for the next question."""
-TRIES = 20
-PAUSE_SECONDS = 0.05
-FEWEST = 32
 MOST_IN_MEMORY = 20_000
 """Candidates of an owner up to which looking at all of them is quicker than asking LanceDB."""
-ADDED_UP = ("intensity", "metadata", "created_at", "updated_at", "occurred_at")
-FACE_COLUMNS = ("memory_id", "face", "namespace", *ADDED_UP)
-
-
-class Wording(TypedDict):
-    """A text of a memory, and the earliest living candidate who said it."""
-
-    candidate_id: str
-    text: str
-
-
-class Recalled(TypedDict):
-    """A memory, its face, the cosine of its nearest wording, and its distinct wordings.
-
-    `intensity` is the highest of its living members, `metadata` that of the one that happened last.
-    Times are ISO 8601 in UTC. `confidence` and `importance`, decayed, are there where the policy
-    decays one of them, or memories of little confidence are left out.
-    """
-
-    memory_id: str
-    face: str
-    score: float
-    namespace: str
-    members: list[Wording]
-    intensity: float | None
-    metadata: dict[str, Any]
-    created_at: str
-    updated_at: str
-    occurred_at: str | None
-    confidence: NotRequired[float | None]
-    importance: NotRequired[float | None]
-
-
-def recall(
-    folder: Path,
-    owner_id: str,
-    vector: Query,
-    k: int,
-    namespace: str | None = None,
-    *,
-    without: Sequence[str] = (),
-) -> list[Recalled]:
-    """The `k` nearest living memories of an owner, best first; ties go to the older memory.
-
-    `vector` has the model's dimension; memories `without` are left out. Both tables are read at one
-    position. TransientError where the projection is being replaced for longer than a second,
-    StoreError where it is damaged or has vectors of another dimension.
-    """
-    where = f"owner_id = {_literal(owner_id)}"
-    if namespace is not None:
-        where += f" AND namespace = {_literal(namespace)}"
-    if without:
-        where += f" AND memory_id NOT IN ({', '.join(map(_literal, without))})"
-    for _ in range(TRIES):
-        tables = _tables(folder / FOLDER)
-        if tables is not None:
-            return _nearest(*tables, vector, k, where) if tables else []
-        time.sleep(PAUSE_SECONDS)
-    raise TransientError("LanceDB is being written anew: try again")
-
-
-def _tables(folder: Path) -> tuple[Table, Table] | tuple[()] | None:
-    """Candidates and memories at the recorded position; () where there are none yet.
-
-    None where the recorded versions are not there: somebody has just replaced them.
-    """
-    import lancedb
-
-    try:
-        recorded = read_state(folder)["tables"]
-    except StoreError:
-        return None if folder.parent.exists() and not folder.exists() else ()
-    if not recorded:
-        return ()
-    try:
-        opened = [lancedb.connect(folder).open_table(n) for n in ("candidates", "memories")]
-        for table in opened:
-            table.checkout(recorded[table.name]["version"])
-    except (ValueError, RuntimeError, OSError):
-        return None
-    return opened[0], opened[1]
-
-
-def _nearest(
-    candidates: Table, memories: Table, vector: Query, k: int, where: str
-) -> list[Recalled]:
-    dimension = memories.schema.field("vector").type.list_size
-    if dimension != len(vector):
-        raise StoreError(
-            f"LanceDB has vectors of {dimension} numbers, the model makes {len(vector)} numbers:"
-            " name the model with which the memories were embedded"
-        )
-    best = _reached(memories, vector, k, where)
-    for memory_id, score in _reached(candidates, vector, k, where).items():
-        best[memory_id] = max(score, best.get(memory_id, -1.0))
-    return _recalled(candidates, memories, best, k)
-
-
-def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float]:
-    """The score of every memory that a table has among its `k` best, all that tie included."""
-    wanted = max(4 * k, FEWEST)
-    while True:
-        hits = _search(table, vector, wanted, where)
-        best = _best(hits)
-        if len(hits) < wanted:
-            return best
-        scores = list(best.values())
-        if len(scores) >= k and _score(hits[-1]) < scores[k - 1]:
-            return best
-        wanted *= 4
-
-
-def _search(table: Table, vector: Query, limit: int, where: str) -> list[dict[str, Any]]:
-    from lancedb.query import LanceVectorQueryBuilder
-
-    search = table.search(vector, vector_column_name="vector")
-    assert isinstance(search, LanceVectorQueryBuilder)
-    rows: list[dict[str, Any]] = (
-        search.distance_type("cosine")
-        .where(where, prefilter=True)
-        .limit(limit)
-        .select(["memory_id", "_distance"])
-        .to_arrow()
-        .to_pylist()
-    )
-    return rows
-
-
-def _best(hits: Iterable[dict[str, Any]]) -> dict[str, float]:
-    best: dict[str, float] = {}
-    for hit in hits:
-        best.setdefault(hit["memory_id"], _score(hit))
-    return best
-
-
-def _score(hit: dict[str, Any]) -> float:
-    score: float = round(1.0 - hit["_distance"], DECIMALS)
-    return score
-
-
-def _recalled(candidates: Table, memories: Table, best: dict[str, float], k: int) -> list[Recalled]:
-    near = sorted(best.values(), reverse=True)[:k]
-    ids = [i for i, score in best.items() if near and score >= near[-1]]
-    if not ids:
-        return []
-    where = f"memory_id IN ({', '.join(map(_literal, ids))})"
-    # Tables of an earlier layout are read until somebody writes them anew.
-    there = [name for name in FACE_COLUMNS if name in memories.schema.names]
-    faces = memories.search().where(where).limit(len(ids)).select(there).to_arrow()
-    columns = ["memory_id", "candidate_id", "text"]
-    texts = candidates.search().where(where).limit(candidates.count_rows()).select(columns)
-    members: dict[str, list[Wording]] = {}
-    for row in texts.to_arrow().to_pylist():
-        wording = Wording(candidate_id=row["candidate_id"], text=row["text"])
-        members.setdefault(row["memory_id"], []).append(wording)
-    found = sorted(
-        faces.to_pylist(),
-        key=lambda r: (-best[r["memory_id"]], r["created_at"], r["memory_id"]),
-    )
-    return [
-        Recalled(
-            memory_id=row["memory_id"],
-            face=row["face"],
-            score=best[row["memory_id"]],
-            namespace=row["namespace"],
-            members=sorted(members.get(row["memory_id"], []), key=lambda w: w["candidate_id"]),
-            intensity=row.get("intensity"),
-            metadata=orjson.loads(row.get("metadata") or "{}"),
-            created_at=_told(row["created_at"]),
-            updated_at=_told(row["updated_at"]),
-            occurred_at=_told(row["occurred_at"]) if row["occurred_at"] else None,
-        )
-        for row in found[:k]
-    ]
-
-
-def _told(time: datetime) -> str:
-    """A time as it is printed; tables have UTC without a zone."""
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 class _Known(NamedTuple):
@@ -235,6 +38,7 @@ class _Known(NamedTuple):
     memory: Memory
     seen: int
     rows: list[int]
+    face: int | None
 
 
 class Recollection:
@@ -254,43 +58,43 @@ class Recollection:
         self._memories: list[Memory] = []
         self._said = np.empty(0, np.intp)
         self._by = np.empty(0, np.intp)
+        self._faces = np.empty(0, np.intp)
 
-    def recall(
-        self,
-        query: Query,
-        k: int,
-        namespace: str | None,
-        session_id: str | None = None,
-        weighing: Weighing | None = None,
-    ) -> list[Recalled]:
-        """What `recall` returns of these memories, weighed if so wished."""
+    def recall(self, query: Query, wanted: Asked, others: Sequence[Ranked] = ()) -> list[Recalled]:
+        """The hits among these memories, and among `others` that are ranked elsewhere."""
         scores = self._scores(query)
-        if namespace is not None or session_id is not None:
-            own = own_of(self.ledger, session_id) if session_id is not None else set()
-            for number, memory in enumerate(self._memories):
-                if namespace not in (None, memory.namespace) or memory.id in own:
-                    scores[number] = _LEFT_OUT
-        found = self._best(scores, k) if weighing is None else self._kept(scores, k, weighing)
-        found.sort(key=lambda one: (-one[1], one[0].members[0].decided_at, one[0].id))
-        return [shown_memory(memory, score, weighing) for memory, score in found[:k]]
+        order = np.argsort(-scores, kind="stable")
 
-    def _best(self, scores: Scores, k: int) -> list[tuple[Memory, float]]:
-        """The best `k`, with all that tie with the last."""
-        least = np.partition(scores, -k)[-k] if k < len(scores) else _LEFT_OUT
-        return [
-            (self._memories[number], float(scores[number]))
-            for number in np.flatnonzero((scores >= least) & (scores > _LEFT_OUT))
-        ]
+        def near(heads: Sequence[Memory], after: float, floor: float) -> list[Ranked]:
+            start = int(np.searchsorted(-scores[order], -after))
+            found = self._near(heads, order[start : start + LOOKED_AT], floor)
+            ranked = [Ranked(self._memories[number], float(scores[number])) for number in found]
+            return sorted([*ranked, *others], key=in_order)
 
-    def _kept(self, scores: Scores, k: int, weighing: Weighing) -> list[tuple[Memory, float]]:
-        """The same, of those that are kept: looked at from the best on, until there are enough."""
-        found: list[tuple[Memory, float]] = []
-        for number in np.argsort(-scores, kind="stable"):
-            score = float(scores[number])
-            if score <= _LEFT_OUT or (len(found) >= k and score < found[k - 1][1]):
-                break
-            if weighing.keeps(self._memories[number]):
-                found.append((self._memories[number], score))
+        ranked = heapq.merge(self._ranked(scores, order), others, key=in_order)
+        return hits(self.ledger, ranked, wanted, near)
+
+    def _ranked(self, scores: Scores, order: Numbers) -> Iterator[Ranked]:
+        """All of them, the best first; found as they are asked for."""
+        tied: list[Ranked] = []
+        for number in order:
+            one = Ranked(self._memories[number], float(scores[number]))
+            if tied and tied[0].score > one.score:
+                yield from sorted(tied, key=in_order)
+                tied = []
+            tied.append(one)
+        yield from sorted(tied, key=in_order)
+
+    def _near(self, heads: Sequence[Memory], numbers: Numbers, floor: float) -> Numbers:
+        """Those of the numbered memories whose face is at least so near to one of the heads."""
+        rows = [row for one in heads if (row := self._known[one.id].face) is not None]
+        numbers = numbers[self._faces[numbers] >= 0]
+        if not rows or not len(numbers):
+            return numbers[:0]
+        theirs = self._units[self._faces[numbers]]
+        # Not by a product of matrices: that waits for threads, 8 ms where the cores are busy.
+        cosines = np.einsum("ij,kj->ik", theirs, self._units[rows]).max(axis=1)
+        found: Numbers = numbers[cosines >= floor - NEARLY]
         return found
 
     def _scores(self, query: Query) -> Scores:
@@ -308,21 +112,26 @@ class Recollection:
         for memory in self.ledger.memories():
             known = before.get(memory.id)
             if known is None or known.memory is not memory or known.seen != memory.seen:
-                known = _Known(memory, memory.seen, self._rows_of(memory))
+                known = self._looked_at(memory)
             self._known[memory.id] = known
         found = [known for known in self._known.values() if known.rows]
         self._memories = [known.memory for known in found]
         self._said = np.fromiter(chain.from_iterable(known.rows for known in found), np.intp)
         counts = np.array([len(known.rows) for known in found], np.intp)
+        speaks = (-1 if known.face is None else known.face for known in found)
+        self._faces = np.fromiter(speaks, np.intp)
         self._by = np.repeat(np.arange(len(found)), counts)
         self._decode()
 
-    def _rows_of(self, memory: Memory) -> list[int]:
+    def _looked_at(self, memory: Memory) -> _Known:
         """Where the vectors of its face and of its texts are; none of one that is not recalled."""
         if not memory.living:
-            return []
-        texts = (entry.distinct.vector for entry in memory.members if _stands(entry))
-        return [self._row(one) for one in (memory.face.vector, *texts) if self._fits(one)]
+            return _Known(memory, memory.seen, [], None)
+        vectors = [e.distinct.vector for e in memory.members if e.distinct.representative is e]
+        rows = [self._row(one) for one in (memory.face.vector, *vectors) if self._fits(one)]
+        return _Known(
+            memory, memory.seen, rows, rows[0] if self._fits(memory.face.vector) else None
+        )
 
     def _fits(self, vector: Vector | None) -> TypeGuard[Vector]:
         return vector is not None and vector.dimension == self.dimension
@@ -343,37 +152,6 @@ class Recollection:
         norms = np.linalg.norm(numbers, axis=1, keepdims=True)
         units = np.divide(numbers, norms, out=np.zeros_like(numbers), where=norms > 0)
         self._units = np.concatenate([self._units, units])
-
-
-def _stands(entry: Entry) -> bool:
-    """Whether a candidate stands for its text."""
-    return entry.distinct.representative is entry
-
-
-def shown_memory(memory: Memory, score: float, weighing: Weighing | None) -> Recalled:
-    """A memory as recall returns it."""
-    total = Total.of(memory)
-    texts = [
-        Wording(candidate_id=entry.id, text=entry.text)
-        for entry in memory.members
-        if _stands(entry)
-    ]
-    shown = Recalled(
-        memory_id=memory.id,
-        face=memory.face.text,
-        score=score,
-        namespace=memory.namespace,
-        members=sorted(texts, key=lambda text: text["candidate_id"]),
-        intensity=total.intensity,
-        metadata=dict(total.metadata),
-        created_at=_told(memory.members[0].decided_at),
-        updated_at=_told(memory.updated),
-        occurred_at=_told(total.occurred_at) if total.occurred_at else None,
-    )
-    if weighing is not None:
-        shown["confidence"] = worth(memory, "confidence", weighing.policy, weighing.at)
-        shown["importance"] = worth(memory, "importance", weighing.policy, weighing.at)
-    return shown
 
 
 class Recollections:
@@ -400,20 +178,3 @@ class Recollections:
         if len(self._kept) > MOST_RECOLLECTED:
             self._kept.popitem(last=False)
         return found
-
-
-def recall_as_of(
-    source: EventSource,
-    owner_id: str,
-    vector: Query,
-    k: int,
-    namespace: str | None,
-    position: int,
-    session_id: str | None = None,
-    weighing: Weighing | None = None,
-) -> list[Recalled]:
-    """What `recall` returned when the log's head was `position`, by folding it up to there."""
-    ledger = Ledger(owner_id)
-    for recorded in source.of_owner(owner_id, upto=position):
-        evolve(ledger, recorded.event)
-    return Recollection(ledger, len(vector)).recall(vector, k, namespace, session_id, weighing)

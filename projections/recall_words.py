@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-from palimpsest.projections.recall import DECIMALS, Recalled, shown_memory
-from palimpsest.projections.sessions import own_of
-from palimpsest.projections.wordings import Weighing
+from palimpsest.projections.hits import Ranked, in_order
+from palimpsest.projections.recall import DECIMALS
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.guard import tokens
 
 
-def recall_by_words(
-    ledger: Ledger,
-    question: str,
-    k: int,
-    namespace: str | None = None,
-    session_id: str | None = None,
-    weighing: Weighing | None = None,
-    *,
-    unembedded: bool = False,
-) -> list[Recalled]:
-    """The `k` living memories with most words of a question in one text; ties to the older memory.
+def ranked_by_words(ledger: Ledger, question: str, *, unembedded: bool = False) -> list[Ranked]:
+    """The living memories with a word of a question, those with most of them in one text first.
 
-    The score is the share of the question's content words, each counted once. `unembedded`: only
-    by texts that have no vector. Memories that only the session said are left out, as by meaning.
+    The score is the share of the question's content words, each counted once; ties go to the older
+    memory. `unembedded`: only by texts that have no vector.
     """
     wanted = frozenset(one for one in tokens(question) if any(map(str.isalnum, one)))
-    own = own_of(ledger, session_id) if session_id is not None else set()
     scored = [
-        (_score(memory, wanted, unembedded), memory)
+        Ranked(memory, _score(memory, wanted, unembedded))
         for memory in ledger.memories()
-        if memory.living and namespace in (None, memory.namespace) and memory.id not in own
+        if memory.living
     ]
-    found = [
-        (score, memory)
-        for score, memory in scored
-        if score > 0.0 and (weighing is None or weighing.keeps(memory))
-    ]
-    found.sort(key=lambda one: -one[0])
-    return [shown_memory(memory, score, weighing) for score, memory in found[:k]]
+    return sorted((one for one in scored if one.score > 0.0), key=in_order)
 
 
 def _score(memory: Memory, wanted: frozenset[str], unembedded: bool) -> float:

@@ -39,3 +39,10 @@ class EventSource(Protocol):
 
     def owners(self) -> Iterator[str]:
         """Every owner with events, `NOBODY` perhaps apart."""
+
+
+class EventFinder(Protocol):
+    """A log in which one event can be looked up."""
+
+    def find(self, event_id: str) -> Recorded | None:
+        """The event of this id; None where there is none."""

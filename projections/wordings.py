@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import Shown, State, Wording
@@ -115,12 +116,9 @@ def displaced_of(memory: Memory) -> Collection[Entry]:
     by_id = {entry.id: entry for entry in memory.members} if memory.texted else {}
     if all(_agrees(edge, by_id) for edge in edges):
         return ()
-    together, same = _Sets(memory.members), _Sets(memory.members)
-    for edge in sorted(edges, key=lambda edge: edge.place):
-        if together.unite(edge) and _agrees(edge, by_id):
-            same.unite(edge)
-    speaks = same.root(memory.face.speaker)
-    return {entry for entry in memory.members if same.root(entry) is not speaks}
+    edges.sort(key=lambda edge: edge.place)
+    joins = ((edge.older, edge.newer, _agrees(edge, by_id)) for edge in edges)
+    return displaced(memory.members, joins, memory.face.speaker)
 
 
 def _agrees(edge: Edge, by_id: dict[str, Entry]) -> bool:
@@ -130,20 +128,33 @@ def _agrees(edge: Edge, by_id: dict[str, Entry]) -> bool:
     return edge.face != "text" or standing_text(edge, by_id) is not None
 
 
-class _Sets:
-    """Union-find over members."""
+Member = TypeVar("Member", bound=Hashable)
 
-    def __init__(self, members: Iterable[Entry]) -> None:
-        self._parent = {entry: entry for entry in members}
 
-    def root(self, entry: Entry) -> Entry:
-        while self._parent[entry] is not entry:
-            self._parent[entry] = self._parent[self._parent[entry]]
-            entry = self._parent[entry]
-        return entry
+def displaced(
+    members: Iterable[Member], joins: Iterable[tuple[Member, Member, bool]], speaks: Member
+) -> set[Member]:
+    """The members to whom no way leads from who speaks but over a join that does not agree.
 
-    def unite(self, edge: Edge) -> bool:
-        """Unite the ends of a join; whether they were apart."""
-        older, newer = self.root(edge.older), self.root(edge.newer)
-        self._parent[newer] = older
-        return older is not newer
+    A join of two that are together already, in their order, is a support: it counts for nothing.
+    """
+    together = {one: one for one in members}
+    same = dict(together)
+    for older, newer, agrees in joins:
+        if _unite(together, older, newer) and agrees:
+            _unite(same, older, newer)
+    return {one for one in same if _root(same, one) != _root(same, speaks)}
+
+
+def _unite(parent: dict[Member, Member], one: Member, other: Member) -> bool:
+    """Unite the sets of two; whether they were apart."""
+    a, b = _root(parent, one), _root(parent, other)
+    parent[b] = a
+    return a != b
+
+
+def _root(parent: dict[Member, Member], one: Member) -> Member:
+    while parent[one] != one:
+        parent[one] = parent[parent[one]]
+        one = parent[one]
+    return one

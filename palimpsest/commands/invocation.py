@@ -144,6 +144,9 @@ HappenedUntil = Annotated[
 ]
 
 
+Former = Annotated[bool, typer.Option("--former", help="With what the faces have displaced.")]
+
+
 def metadata_of(given: list[str] | None) -> dict[str, Any]:
     """Values of metadata by key: what is JSON as JSON, so 2 is a number; all else is text."""
     return {name: _json_or_text(one) for name, one in named_values("--metadata", given).items()}

@@ -9,6 +9,7 @@ import typer
 from palimpsest.commands import rendering
 from palimpsest.commands.invocation import (
     Category,
+    Former,
     HappenedSince,
     HappenedUntil,
     Metadata,
@@ -38,9 +39,7 @@ def list_memories(
     after: Annotated[
         str | None, typer.Option(metavar="NEXT", help="The page after the one that ended so.")
     ] = None,
-    former: Annotated[
-        bool, typer.Option("--former", help="With what the faces have displaced.")
-    ] = False,
+    former: Former = False,
 ) -> None:
     """List the living memories of an owner, the latest first, a page at a time.
 

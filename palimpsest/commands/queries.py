@@ -13,9 +13,15 @@ from rich.text import Text
 from palimpsest.commands import rendering
 from palimpsest.commands.invocation import (
     AsOfOption,
+    Category,
+    Former,
+    HappenedSince,
+    HappenedUntil,
+    Metadata,
     complete_columns,
     complete_kinds,
     invocation,
+    metadata_of,
     moment,
     named_values,
 )
@@ -85,6 +91,14 @@ def recall(
         float | None,
         typer.Option(min=0, max=1, metavar="C", help="Leave out what is less confident, decayed."),
     ] = None,
+    category: Category = None,
+    metadata: Metadata = None,
+    since: HappenedSince = None,
+    until: HappenedUntil = None,
+    former: Former = False,
+    fold: Annotated[
+        bool, typer.Option("--fold/--no-fold", help="Show what nothing tells apart once, or all.")
+    ] = True,
 ) -> None:
     """Find memories by meaning, best first: the face, the score (cosine) and the members."""
     call = invocation(context)
@@ -93,10 +107,16 @@ def recall(
             owner,
             query,
             k=k,
-            namespace=namespace,
             as_of=as_of,
             session_id=session,
             min_confidence=min_confidence,
+            former=former,
+            fold=fold,
+            namespace=namespace,
+            category=category,
+            metadata=metadata_of(metadata),
+            since=since,
+            until=until,
         )
         call.warn_if_behind(store)
         # Before the store is closed: that may leave what was used with a cluster.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -16,7 +16,7 @@ from rich.tree import Tree
 from palimpsest.output import WIDE, plain, visible
 
 if TYPE_CHECKING:
-    from palimpsest.contracts.shown import Found, History, Page, Wording
+    from palimpsest.contracts.shown import Found, History, Page, Recalled, Wording
 
 # -- tables and lists ----------------------------------------------------------------------------
 
@@ -120,7 +120,11 @@ def _judged(judge: Mapping[str, Any]) -> str:
     return f"{judge['waiting']:,} waiting for the judge; {spent}"
 
 
-def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
+MARKS: Sequence[Literal["folded", "unsettled"]] = ("folded", "unsettled")
+"""What a hit says of other memories."""
+
+
+def recalled(found: Sequence[Recalled]) -> RenderableType:
     """The memories found, each with its score, face and other wordings."""
     if not found:
         return shown("nothing found", "dim")
@@ -129,12 +133,15 @@ def recalled(found: Sequence[Mapping[str, Any]]) -> RenderableType:
         lines.append(Text.assemble(f"{memory['score']:.3f}  ", shown(memory["face"], "bold")))
         count = len(memory["members"])
         about = [memory["memory_id"], _many(count, "wording")]
+        about += [f"{_many(len(memory[one]), 'memory')} {one}" for one in MARKS if memory[one]]
         about += [
             f"{field} {memory[field]:.2f}"
             for field in ("confidence", "importance")
             if memory.get(field) is not None
         ]
         lines.append(shown(f"       {'  '.join(about)}", "dim"))
+        former = (one["text"] for one in memory["members"] if one["relation"] == "former")
+        lines += [shown(f"       former: {text}", "dim") for text in former]
     return Group(*lines)
 
 

@@ -66,11 +66,11 @@ class Looking:
             entry = self.entry(neighbour)
             face = entry.memory.face
             if self._faces and face.speaker is entry:
-                other = _reading(face.text, face.vector)
+                other = reading_of(face.text, face.vector)
             else:
-                other = _reading(entry.text, entry.distinct.vector)
+                other = reading_of(entry.text, entry.distinct.vector)
             if self._own is None:
-                self._own = _reading(self._content.text, self._content.vector)
+                self._own = reading_of(self._content.text, self._content.vector)
             found = self._compared[neighbour.candidate_id] = compare(other, self._own)
         return found
 
@@ -120,7 +120,8 @@ def _one_in(categories: tuple[str, ...], entry: Entry) -> bool:
     return any(e.living and e.fields.category in categories for e in entry.distinct.members)
 
 
-def _reading(text: str, vector: Vector | None) -> Reading:
+def reading_of(text: str, vector: Vector | None) -> Reading:
+    """A text as the guard compares it, with what its model could not read."""
     if vector is None:
         return read(text)
     return read(text, truncated=vector.truncated, unknown=vector.unknown)

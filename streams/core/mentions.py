@@ -46,7 +46,7 @@ def canonical(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def words_of(text: str) -> Words:
     """The words of a text in canonical form."""
     plain = canonical(text)

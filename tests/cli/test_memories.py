@@ -51,3 +51,19 @@ def test_an_id_is_found_where_its_memory_is_today(palimpsest: CommandLine, row: 
     palimpsest("retract", "--candidate", b)
     assert "retracted" in palimpsest("get", a).out
     assert palimpsest("get", "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11").status == 3
+
+
+def test_recall_says_what_it_folded_and_what_is_not_settled(
+    palimpsest: CommandLine, row: Row
+) -> None:
+    text = "every winter evening since the move two cats sleep near our old kitchen stove"
+    palimpsest.ingest(row(text), row(text.replace("two", "three"), category="cats"))
+    two, three = palimpsest.ids()
+    found = palimpsest.json("recall", "ada", text, "-k", "1")
+    assert (found[0]["memory_id"], found[0]["unsettled"]) == (two, [three])
+    assert "1 memory unsettled" in palimpsest("recall", "ada", text, "-k", "1").out
+    [other] = palimpsest.json("recall", "ada", text, "-k", "1", "--category", "cats", "--no-fold")
+    assert other["memory_id"] == three
+    palimpsest("merge", two, three, "--face", three)
+    assert f"former: {text}" in palimpsest("recall", "ada", text, "--former").out
+    assert "former" not in palimpsest("recall", "ada", text).out

@@ -51,7 +51,7 @@ def test_both_ways_recall_the_same(memories: Palimpsest) -> None:
     for _ in range(2):
         memories.submit(texts(chance, 12))
         agree(memories, QUERIES)
-        joins = memories.sql("SELECT decision_id FROM joins WHERE standing")
+        joins = memories.sql("SELECT decision_id FROM joins WHERE standing ORDER BY position")
         for join in chance.sample(joins, min(2, len(joins))):
             try:
                 memories.unmerge(decision_id=join["decision_id"])
@@ -60,7 +60,7 @@ def test_both_ways_recall_the_same(memories: Palimpsest) -> None:
         pair = memories.sql(
             "SELECT a.candidate_id AS a, b.candidate_id AS b FROM candidates a"
             " JOIN candidates b USING (owner_id, namespace)"
-            " WHERE a.memory_id < b.memory_id ORDER BY 1, 2 LIMIT 1"
+            " WHERE a.memory_id < b.memory_id AND a.living AND b.living ORDER BY 1, 2 LIMIT 1"
         )[0]
         memories.merge(pair["a"], pair["b"], face=pair["b"])
         gone = memories.sql("SELECT candidate_id FROM candidates ORDER BY 1")

@@ -101,6 +101,9 @@ class MemoryLog:
     def owners(self) -> Iterator[str]:
         yield from sorted({one.event.owner_id for one in self.events} - {""})
 
+    def find(self, event_id: str) -> Recorded | None:
+        return next((one for one in self.events if one.event.id == event_id), None)
+
     def upto(self, position: int) -> MemoryLog:
         """The same log as it was."""
         earlier = MemoryLog()

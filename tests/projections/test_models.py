@@ -33,12 +33,12 @@ from palimpsest.projections.lance import LanceStore, read_state
 from palimpsest.projections.lance_files import STATE
 from palimpsest.projections.models import Models
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.recall import recall, recall_as_of
 from palimpsest.projections.vectors import Decoded, numbers_of, of_dimension
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import STANDARD, START, History, MemoryLog, vector_of
+from tests.projections.recalled import recall, recall_as_of
 
 SIZES = {"test": 12, "other": 4, "third": 7}
 TABLES = ("candidates", "memories")
@@ -95,7 +95,7 @@ def shown(projector: Projector, folder: Path, history: History) -> None:
 def recalled(folder: Path, log: MemoryLog, text: str, model: str = "test") -> list[str]:
     """The faces that Ada recalls, now and as of now: the same."""
     query = Decoded([of(text, model)], SIZES[model])._numbers[0]
-    now = recall(folder, "ada", query, 9)
+    now = recall(folder, log, "ada", query, 9)
     assert now == recall_as_of(log, "ada", query, 9, None, log.head())
     return [one["face"] for one in now]
 

@@ -15,9 +15,10 @@ from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections.analysts import query
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.recall import Query, recall, recall_as_of
+from palimpsest.projections.recall import Query
 from palimpsest.projections.vectors import decoded
 from tests.projections.histories import DIMENSION, History, content_of, vector_of
+from tests.projections.recalled import recall, recall_as_of
 
 
 def of(text: str) -> Query:
@@ -41,7 +42,7 @@ def test_now_is_as_of_now(tmp_path: Path, seed: int) -> None:
         for namespace in (None, "plans", "elsewhere"):
             for k in (1, 4, 500):
                 query = numbers.normal(size=DIMENSION).astype(np.float32)
-                now = recall(tmp_path, owner, query, k, namespace)
+                now = recall(tmp_path, history.log, owner, query, k, namespace)
                 assert now == recall_as_of(history.log, owner, query, k, namespace, head)
                 assert len(now) <= k
 
@@ -54,13 +55,13 @@ def test_any_wording_finds_the_memory_and_returns_its_face(tmp_path: Path) -> No
     done = history.run(Merge(command_id=history.fresh(), owner_id="ada", a=a, b=b))
     merged = history.log.head()
     project(tmp_path, history)
-    (found,) = recall(tmp_path, "ada", of("Oslo is where her flat is."), 5)
+    (found,) = recall(tmp_path, history.log, "ada", of("Oslo is where her flat is."), 5)
     assert (found["memory_id"], found["face"], found["score"]) == (a, "She lives in Oslo.", 1.0)
     assert {wording["candidate_id"] for wording in found["members"]} == {a, b}
-    assert [r["memory_id"] for r in recall(tmp_path, "bob", of("x"), 5)] == [other]
+    assert [r["memory_id"] for r in recall(tmp_path, history.log, "bob", of("x"), 5)] == [other]
     history.run(Unmerge(command_id=history.fresh(), owner_id="ada", decision_id=done[0].id))
     project(tmp_path, history)
-    found = recall(tmp_path, "ada", of("Oslo is where her flat is."), 1)[0]
+    found = recall(tmp_path, history.log, "ada", of("Oslo is where her flat is."), 1)[0]
     assert (found["memory_id"], found["face"]) == (b, "Oslo is where her flat is.")
     (before,) = recall_as_of(history.log, "ada", of("x"), 5, None, merged)
     assert before["memory_id"] == a
@@ -86,7 +87,7 @@ def test_a_memory_adds_up_its_living_members_in_every_projection(tmp_path: Path)
 def added_up(folder: Path, history: History) -> tuple[float | None, dict[str, int]]:
     """What recall, the same as of now, and the view `memories` agree on."""
     project(folder, history)
-    (now,) = recall(folder, "ada", of("Oslo"), 5)
+    (now,) = recall(folder, history.log, "ada", of("Oslo"), 5)
     assert [now] == recall_as_of(history.log, "ada", of("Oslo"), 5, None, history.log.head())
     (row,) = query(folder, "FROM memories")
     assert (row["intensity"], row["metadata"]) == (
@@ -105,9 +106,9 @@ def test_the_retracted_are_not_recalled(tmp_path: Path) -> None:
     history.admit("ada", "A ferry crosses it.")
     history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=a))
     project(tmp_path, history)
-    assert [r["face"] for r in recall(tmp_path, "ada", of("The harbour freezes."), 5)] == [
-        "A ferry crosses it."
-    ]
+    assert [
+        r["face"] for r in recall(tmp_path, history.log, "ada", of("The harbour freezes."), 5)
+    ] == ["A ferry crosses it."]
 
 
 def test_vectors_of_another_length_are_not_compared(tmp_path: Path) -> None:
@@ -121,12 +122,12 @@ def test_vectors_of_another_length_are_not_compared(tmp_path: Path) -> None:
     history.run(Access(command_id=history.fresh(), owner_id="ada", candidate_id=odd))
     last = history.admit("ada", "The kettle sings.")
     project(tmp_path, history)
-    found = recall(tmp_path, "ada", of("The kettle sings."), 5)
+    found = recall(tmp_path, history.log, "ada", of("The kettle sings."), 5)
     assert [one["face"] for one in found] == ["The kettle sings.", "The harbour freezes."]
     assert found == recall_as_of(history.log, "ada", of("The kettle sings."), 5, None, 10**6)
     assert found[0]["memory_id"] == last
     with pytest.raises(StoreError, match="2 numbers"):
-        recall(tmp_path, "ada", np.ones(2, np.float32), 5)
+        recall(tmp_path, history.log, "ada", np.ones(2, np.float32), 5)
 
 
 @pytest.mark.parametrize("k", [1, 3, 8, 60])
@@ -149,7 +150,7 @@ def test_of_many_that_are_as_near_the_older_are_recalled(tmp_path: Path, k: int)
     query = of("The kettle sings.")
     then = recall_as_of(history.log, "ada", query, k, None, history.log.head())
     assert [one["memory_id"] for one in then] == expected
-    assert recall(tmp_path, "ada", query, k) == then
+    assert recall(tmp_path, history.log, "ada", query, k) == then
 
 
 def test_a_composed_text_is_among_those_that_are_as_near(tmp_path: Path) -> None:
@@ -172,12 +173,12 @@ def test_a_composed_text_is_among_those_that_are_as_near(tmp_path: Path) -> None
         )
     )
     project(tmp_path, history)
-    (found,) = recall(tmp_path, "ada", of("The kettle sings."), 1)
+    (found,) = recall(tmp_path, history.log, "ada", of("The kettle sings."), 1)
     assert (found["memory_id"], found["face"]) == (a, text)
 
 
 def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:
-    assert recall(tmp_path / "nowhere", "ada", of("x"), 3) == []
+    assert recall(tmp_path / "nowhere", History().log, "ada", of("x"), 3) == []
     project(tmp_path, History())
-    assert recall(tmp_path, "ada", of("x"), 3) == []
+    assert recall(tmp_path, History().log, "ada", of("x"), 3) == []
     assert recall_as_of(History().log, "ada", of("x"), 3, None, 0) == []

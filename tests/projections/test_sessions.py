@@ -10,10 +10,10 @@ import pytest
 from palimpsest.contracts.commands import Compact, Merge, Retract
 from palimpsest.contracts.events import Compacted
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.recall import recall, recall_as_of
 from palimpsest.projections.sessions import own_memories, own_of
 from palimpsest.streams.core.ledger import Ledger
 from tests.projections.histories import DIMENSION, History
+from tests.projections.recalled import recall, recall_as_of
 
 QUERY = np.ones(DIMENSION, np.float32)
 
@@ -25,7 +25,7 @@ def faces(folder: Path, history: History, session: str | None) -> list[str]:
     projector.close()
     own = own_memories(folder, "ada", session, compacted_at(history, session)) if session else []
     assert set(own) == (own_of(history.ledgers["ada"], session) if session else set())
-    now = recall(folder, "ada", QUERY, 50, without=own)
+    now = recall(folder, history.log, "ada", QUERY, 50, without=own)
     then = recall_as_of(history.log, "ada", QUERY, 50, None, history.log.head(), session)
     assert now == then
     return sorted(found["face"] for found in now)

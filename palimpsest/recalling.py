@@ -1,0 +1,115 @@
+"""`recall`: the memories nearest to a question, from a ledger, or from LanceDB for large owners."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.shown import Recalled
+from palimpsest.local_gateway import LocalGateway
+from palimpsest.projections.folding_hits import Folding
+from palimpsest.projections.hits import Asked, Ranked, hits
+from palimpsest.projections.recall import Query, Recollection
+from palimpsest.projections.recall_lance import recall as recall_stored
+from palimpsest.projections.recall_words import ranked_by_words
+from palimpsest.projections.sessions import own_memories
+from palimpsest.projections.wordings import Weighing
+from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.log.as_of import AsOf, position_as_of
+from palimpsest.streams.write.owners import fold_owner
+from palimpsest.viewing import rules_at
+
+_log = logging.getLogger(__name__)
+
+
+def recall(
+    gateway: LocalGateway,
+    owner_id: str,
+    question: str,
+    wanted: Asked,
+    *,
+    as_of: AsOf | None = None,
+    min_confidence: float | None = None,
+    fold: bool = True,
+) -> list[Recalled]:
+    """The nearest memories now, or by folding the log up to a position or time.
+
+    They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and of
+    whose memories it knows enough. While the model is down, they are found by words; so are, at any
+    time, texts that have no vector yet. `fold`: what nothing tells apart is shown once.
+    """
+    policy, at = rules_at(gateway, as_of)
+    least = policy.recall.min_confidence if min_confidence is None else min_confidence
+    weighs = policy.decay is not None or least is not None
+    wanted = replace(
+        wanted,
+        weighing=Weighing(policy, at, least) if weighs else None,
+        folding=Folding(policy) if fold else None,
+    )
+    vector = _vector_of(gateway, question)
+    if as_of is not None:
+        position = position_as_of(gateway.log, as_of, owner_id)
+        ledger = fold_owner(gateway.log, owner_id, position)
+        then = None if vector is None else Recollection(ledger, len(vector))
+        return _of_ledger(ledger, then, question, vector, wanted)
+    if vector is None:
+        return _of_ledger(_ledger(gateway, owner_id), None, question, None, wanted)
+    exactly = weighs or bool(gateway.log.verifications.unembedded(owner_id))
+    found = None if exactly else _quickly(gateway, owner_id, question, vector, wanted)
+    if found is not None:
+        return found
+    ledger = _ledger(gateway, owner_id)
+    kept = gateway.recollections.of(ledger, vector, however_large=True)
+    return _of_ledger(ledger, kept or Recollection(ledger, len(vector)), question, vector, wanted)
+
+
+def _ledger(gateway: LocalGateway, owner_id: str) -> Ledger:
+    ledger = gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    return ledger
+
+
+def _quickly(
+    gateway: LocalGateway, owner_id: str, question: str, vector: Query, wanted: Asked
+) -> list[Recalled] | None:
+    """From the ledger where it is small or in memory, else from LanceDB; None where that can't."""
+    ledger = gateway.ledger(owner_id)
+    kept = None if ledger is None else gateway.recollections.of(ledger, vector)
+    if ledger is not None and kept is not None:
+        return _of_ledger(ledger, kept, question, vector, wanted)
+    gateway.refresh()
+    own = [*wanted.without]
+    if wanted.session_id is not None:
+        compacted = gateway.log.compacted_at(owner_id, wanted.session_id)
+        own += own_memories(gateway.projections, owner_id, wanted.session_id, compacted)
+    return recall_stored(gateway.projections, gateway.log, owner_id, vector, wanted, without=own)
+
+
+def _of_ledger(
+    ledger: Ledger,
+    recollection: Recollection | None,
+    question: str,
+    vector: Query | None,
+    wanted: Asked,
+) -> list[Recalled]:
+    """The hits by meaning, together with those by words of texts that have no vector."""
+    words: list[Ranked] = []
+    if vector is None or ledger.unembedded:
+        words = ranked_by_words(ledger, question, unembedded=vector is not None)
+    if vector is None or recollection is None:
+        return hits(ledger, words, wanted)
+    return recollection.recall(vector, wanted, words)
+
+
+def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
+    """None where the model is down, and the policy goes on without one."""
+    try:
+        return gateway.embedder().embed_now(question).vector.astype(np.float32)
+    except Exception as error:
+        if gateway.policy_in_force().embedder_fails == "stop" or isinstance(error, UsageError):
+            raise
+        _log.warning("the embedder is down, memories are recalled by words: %s", error)
+        return None

@@ -1,0 +1,49 @@
+"""Both ways to recall, with the owner's ledger folded anew for the one that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from palimpsest.contracts.shown import Recalled
+from palimpsest.projections import recall_lance
+from palimpsest.projections.filters import Filter
+from palimpsest.projections.hits import Asked
+from palimpsest.projections.recall import Query, Recollection
+from palimpsest.streams.core.evolve import evolve
+from palimpsest.streams.core.ledger import Ledger
+from tests.projections.histories import MemoryLog
+
+
+def recall(
+    folder: Path,
+    log: MemoryLog,
+    owner_id: str,
+    vector: Query,
+    k: int,
+    namespace: str | None = None,
+    *,
+    without: Sequence[str] = (),
+) -> list[Recalled]:
+    """From LanceDB."""
+    asked = Asked(k, Filter(namespace), former=True)
+    found = recall_lance.recall(folder, log, owner_id, vector, asked, without=without)
+    assert found is not None, "only the ledger can tell"
+    return found
+
+
+def recall_as_of(
+    log: MemoryLog,
+    owner_id: str,
+    vector: Query,
+    k: int,
+    namespace: str | None,
+    position: int,
+    session_id: str | None = None,
+) -> list[Recalled]:
+    """From the ledger as it was when the log's head was `position`."""
+    ledger = Ledger(owner_id)
+    for recorded in log.of_owner(owner_id, upto=position):
+        evolve(ledger, recorded.event)
+    asked = Asked(k, Filter(namespace), session_id, former=True)
+    return Recollection(ledger, len(vector)).recall(vector, asked)

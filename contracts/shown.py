@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 
 Relation = Literal["same", "former"]
@@ -125,3 +126,135 @@ class History(TypedDict):
     namespace: str
     face: str
     events: list[Happened]
+
+
+class Support(TypedDict):
+    """Another standing join of a member, beside the one that brought it."""
+
+    joined_to: str
+    decision: str
+    decision_id: str
+
+
+class ShownMember(TypedDict):
+    """A member of a memory, with the join that brought it in and what that rested on."""
+
+    candidate_id: str
+    text: str
+    joined_to: str | None
+    decision: str
+    decision_id: str
+    similarity: float | None
+    reversed: bool
+    decided_at: str
+    source: str
+    session_id: str | None
+    living: bool
+    pending: bool
+    check: str | None
+    cues: list[str]
+    reasoning: str | None
+    supports: list[Support]
+
+
+class ShownMemory(TypedDict):
+    """A memory with every member, and what was said of them."""
+
+    memory_id: str
+    urn: str
+    owner_id: str
+    namespace: str
+    face: str
+    living: bool
+    needs_composition: bool
+    metadata: dict[str, Any]
+    intensity: float | None
+    confidence: float | None
+    importance: float | None
+    accesses: int
+    last_accessed: str | None
+    members: list[ShownMember]
+    timeline: list[Happened]
+
+
+class ShownJoin(TypedDict):
+    """A join of a candidate, standing or reversed."""
+
+    decision_id: str
+    decision: str
+    joined_to: str
+    similarity: float | None
+    standing: bool
+
+
+class ShownCandidate(TypedDict):
+    """A candidate with its fields, its decision, its joins and its memory.
+
+    `evidence` is a JSON object (docs/commands.md), or None where the decision has none.
+    """
+
+    owner_id: str
+    source: str
+    id: str
+    namespace: str
+    session_id: str | None
+    occurred_at: str | None
+    category: str | None
+    kind: str
+    confidence: float | None
+    importance: float | None
+    intensity: float | None
+    topics: list[str]
+    metadata: dict[str, Any]
+    candidate_id: str
+    urn: str
+    hash_tag: str
+    text: str
+    memory_id: str
+    face: str
+    decision: str
+    decision_id: str
+    decided_at: str
+    living: bool
+    pending: bool
+    evidence: Any
+    joins: list[ShownJoin]
+    timeline: list[Happened]
+
+
+class DecisionRow(TypedDict):
+    """A row of the view `decisions`; `decided_at` has its zone."""
+
+    decision_id: str
+    candidate_id: str | None
+    joined_to: str | None
+    memory_id: str | None
+    owner_id: str | None
+    namespace: str | None
+    decision: str
+    similarity: float | None
+    standing: bool | None
+    decided_at: datetime
+    position: int
+    review_status: str
+    policy: str | None
+    check: str | None
+    cues: list[str] | None
+    face_rule: str | None
+    rank: str | None
+    nearest_id: str | None
+    nearest_similarity: float | None
+    asked: list[str] | None
+    neighbours: list[dict[str, Any]] | None
+    llm_answer: str | None
+    llm_reasoning: str | None
+    actor: str | None
+    because: str | None
+    source: str | None
+    session_id: str | None
+    reason: str | None
+    detail: str | None
+    digest: str | None
+    event: str
+    cause: str | None
+    consequence_of: str | None

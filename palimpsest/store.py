@@ -51,7 +51,15 @@ from palimpsest.contracts.requests import (
     UpdateRequest,
     WithdrawRequest,
 )
-from palimpsest.contracts.shown import Found, History, Page, Recalled
+from palimpsest.contracts.shown import (
+    DecisionRow,
+    Found,
+    History,
+    Page,
+    Recalled,
+    ShownCandidate,
+    ShownMemory,
+)
 from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
@@ -802,14 +810,14 @@ class Palimpsest:
         """The figures of duplicates on arrival, in Prometheus' text form, counted from the log."""
         return viewing.metrics(self._gateway)
 
-    def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
+    def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> ShownMemory:
         """A memory with every member, its join and its evidence; any member's id will do.
 
         `timeline` is what was said of its members; `as_of` a position or a time, as it was then.
         """
         return viewing.show(self._gateway, memory_id, as_of)
 
-    def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> dict[str, Any]:
+    def show_candidate(self, candidate_id: Id, *, as_of: AsOf | None = None) -> ShownCandidate:
         """A candidate with its decision, its evidence, its timeline and the memory it is in."""
         return viewing.show_candidate(self._gateway, candidate_id, as_of)
 
@@ -821,7 +829,7 @@ class Palimpsest:
         since: datetime | None = None,
         limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
         as_of: AsOf | None = None,
-    ) -> builtins.list[dict[str, Any]]:
+    ) -> builtins.list[DecisionRow]:
         """The latest decisions that match, newest last; `as_of` a position or a time."""
         return viewing.decisions(
             self._gateway,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.shown import DecisionRow, ShownCandidate, ShownMember, ShownMemory
 from palimpsest.contracts.urn import Urn
 from palimpsest.duplicates import hash_tag
 from palimpsest.explaining import explained
@@ -136,7 +137,7 @@ def decisions(
     since: datetime | None,
     limit: int,
     as_of: AsOf | None = None,
-) -> list[dict[str, Any]]:
+) -> list[DecisionRow]:
     """The latest decisions that match, newest last; as of a position, as they were then."""
     gateway.refresh()
     position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
@@ -152,7 +153,9 @@ def decisions(
     rows = query(gateway.projections, text, [*wanted.values(), limit])
     if position is not None:
         rows = as_they_were(gateway, rows, position)
-    return [row | {"decided_at": row["decided_at"].replace(tzinfo=UTC)} for row in rows[::-1]]
+    for row in rows:
+        row["decided_at"] = row["decided_at"].replace(tzinfo=UTC)
+    return cast("list[DecisionRow]", rows[::-1])
 
 
 def _utc(moment: datetime | None) -> datetime | None:
@@ -162,7 +165,7 @@ def _utc(moment: datetime | None) -> datetime | None:
     return moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> dict[str, Any]:
+def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> ShownMemory:
     """The memory of a candidate, every member with the join that brought it in.
 
     Its metadata is that of the living member that happened last; its intensity, confidence and
@@ -225,7 +228,7 @@ def decision_id_of_or_none(candidate_id: str) -> str:
         return candidate_id
 
 
-def _member(gateway: LocalGateway, entry: Entry) -> dict[str, Any]:
+def _member(gateway: LocalGateway, entry: Entry) -> ShownMember:
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
     evidence = _evidence(gateway, edge.id if edge else entry.decision_id)
     neighbour = _looked_at(evidence, edge)
@@ -271,7 +274,7 @@ def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
 
 def show_candidate(
     gateway: LocalGateway, candidate_id: str, as_of: AsOf | None = None
-) -> dict[str, Any]:
+) -> ShownCandidate:
     """A candidate, its decision with the evidence of the latest one, its joins and its memory.
 
     The `timeline` has what was said of it since.
@@ -279,7 +282,7 @@ def show_candidate(
     ledger, timeline = _told_of(gateway, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
     evidence = _evidence(gateway, entry.asked_by or entry.decision_id)
-    return {
+    shown: Any = {
         **entry.fields.model_dump(mode="json"),
         "candidate_id": entry.id,
         "urn": str(Urn(entry.fields.owner_id, entry.fields.namespace, entry.id)),
@@ -307,3 +310,4 @@ def show_candidate(
         ],
         "timeline": timeline.of({entry.id}),
     }
+    return cast("ShownCandidate", shown)

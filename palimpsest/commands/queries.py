@@ -245,8 +245,8 @@ def show(
         call.warn_if_behind(store)
         what = named(store.gateway, candidate or memory or "")
         if candidate is not None or what.kind == "decision":
-            found = store.show_candidate(what.candidate_id, as_of=as_of)
-            call.output.answer(found, lambda: rendering.candidate_tree(found))
+            one = store.show_candidate(what.candidate_id, as_of=as_of)
+            call.output.answer(one, lambda: rendering.candidate_tree(one))
         else:
             found = store.show(what.id, as_of=as_of)
             call.output.answer(found, lambda: rendering.memory_tree(found))

@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.calls import named_request
 from palimpsest.contracts.answers import Checked, JsonObject
-from palimpsest.contracts.shown import Found, Happened, History, Page
+from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
 from palimpsest.naming import bare
 from palimpsest.serve.callers import Caller
@@ -105,7 +105,7 @@ class Intents:
             return _without_texts(found)
         return found
 
-    async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> dict[str, Any]:
+    async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> ShownMemory:
         """A memory with every member, by any member's id."""
         self._require_person_for(as_of)
         return await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))

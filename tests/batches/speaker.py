@@ -9,6 +9,7 @@ from typing import Any
 from palimpsest import Palimpsest
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.shown import ShownMemory
 from palimpsest.streams.log.verifications import Waiting
 from tests.cluster.cluster import eventually, said
 from tests.reliability.processes import Child
@@ -73,7 +74,7 @@ class Speaker:
         """The texts that speak, sorted."""
         return [row["face"] for row in self.rows("memories", "face")]
 
-    def memories(self) -> list[dict[str, Any]]:
+    def memories(self) -> list[ShownMemory]:
         """The memories with their members."""
         return [self.store.show(row["memory_id"]) for row in self.rows("memories", "memory_id")]
 

@@ -97,6 +97,64 @@ class ListBody(ListQuery):
     metadata: Metadata | None = None
 
 
+class Update(Strict):
+    """What a memory says from now on. `expect` is the version that the change is meant for."""
+
+    text: Text
+    expect: SomeId | None = None
+    merge: bool = False
+    session_id: Name | None = None
+    occurred_at: Timestamp | None = None
+    metadata: Metadata | None = None
+    because: Because | None = None
+    dry_run: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """The keywords of an update."""
+        return self.model_dump(exclude={"text"})
+
+
+class TakeBack(Strict):
+    """An update that is taken back, by its decision or candidate; or the last one of a memory."""
+
+    id: SomeId
+    because: Because | None = None
+    dry_run: bool = False
+
+
+class Why(Strict):
+    """Why."""
+
+    because: Because | None = None
+
+
+class ForgetAll(Strict):
+    """Without the `token` of what would be forgotten, only shows that."""
+
+    token: SomeId | None = None
+    because: Because | None = None
+
+
+class Forgotten(TypedDict):
+    """The candidates that were forgotten."""
+
+    forgotten: list[str]
+
+
+class Restored(TypedDict):
+    """The candidates that are back."""
+
+    restored: list[str]
+
+
+class ForgottenAll(TypedDict):
+    """The candidates that were forgotten, or would be: then `token` is what to ask with."""
+
+    done: bool
+    token: str | None
+    forgotten: list[str]
+
+
 class Undo(Strict):
     """A join that is taken out, by exactly one of its ids."""
 

@@ -13,13 +13,16 @@ from uuid import UUID, uuid5
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.calls import named_request
-from palimpsest.contracts.answers import Checked, JsonObject
+from palimpsest.contracts.answers import Checked, JsonObject, Undone, Updated
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Speaker
+from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
 from palimpsest.naming import bare
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.problems import not_found
-from palimpsest.store import Palimpsest
+from palimpsest.store import Palimpsest, Said
 from palimpsest.streams.log.as_of import AsOf
 from palimpsest.viewing import decision_id_of_or_none
 
@@ -109,6 +112,96 @@ class Intents:
         """A memory with every member, by any member's id."""
         self._require_person_for(as_of)
         return await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
+
+    # -- changing and forgetting -------------------------------------------------------------------
+
+    async def update(self, memory_id: str, text: str, *, dry_run: bool, **more: Any) -> Updated:
+        """Have a memory say another text; what a person says of it, an agent does not take back."""
+        return await self._with(
+            memory_id,
+            lambda store, own: store.update(
+                own,
+                text,
+                by=self._speaker,
+                owner_id=self.owner_id,
+                source=self._source,
+                actor=self._caller.name,
+                dry_run=dry_run,
+                **more,
+            ),
+            write="update",
+        )
+
+    async def undo(self, some_id: str, *, dry_run: bool, because: str | None) -> Undone:
+        """Take an update back, named by its decision or candidate; or the last one of a memory."""
+        return await self._with(
+            some_id,
+            lambda store, own: store.undo(
+                own,
+                by=self._speaker,
+                owner_id=self.owner_id,
+                actor=self._caller.name,
+                because=because,
+                dry_run=dry_run,
+            ),
+            write="undo",
+        )
+
+    async def undo_any(self, some_id: str, *, dry_run: bool, because: str | None) -> JsonObject:
+        """Take back what an id names: a join by its decision, with its consequences; or an update.
+
+        A memory's id, or a candidate's, means the memory's last update.
+        """
+        try:
+            shown = await self.undo(some_id, dry_run=True, because=because)
+        except RefusedError as refused:
+            if refused.reason != "no_update":
+                raise
+            target = {"decision_id": some_id}
+            return await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
+        if not dry_run:
+            shown = await self.undo(some_id, dry_run=False, because=because)
+        return cast("JsonObject", shown)
+
+    async def forget(self, memory_id: str, *, because: str | None) -> JsonObject:
+        """Take a memory with all its wordings out of life and search; `restore` brings it back."""
+
+        def forgotten(store: Palimpsest, own: str) -> JsonObject:
+            said = Said(actor=self._caller.name, because=because)
+            ids = [member["candidate_id"] for member in store.show(own)["members"]]
+            each = [store.retract(Selection(candidate_id=one), **said) for one in ids]
+            return {"forgotten": [one for done in each for one in done["retracted"]]}
+
+        return await self._with(memory_id, forgotten)
+
+    async def restore(self, memory_id: str, *, because: str | None) -> JsonObject:
+        """Bring a forgotten memory back, with all its wordings."""
+
+        def restored(store: Palimpsest, own: str) -> JsonObject:
+            said = Said(actor=self._caller.name, because=because)
+            ids = [member["candidate_id"] for member in store.show(own)["members"]]
+            each = [store.restore(Selection(candidate_id=one), **said) for one in ids]
+            return {"restored": [one for done in each for one in done["restored"]]}
+
+        return await self._with(memory_id, restored)
+
+    async def forget_all(self, *, dry_run: bool, because: str | None) -> JsonObject:
+        """Forget all memories of the owner."""
+
+        def forgotten(store: Palimpsest) -> JsonObject:
+            done = store.retract(
+                Selection(owner_id=self.owner_id),
+                dry_run=dry_run,
+                actor=self._caller.name,
+                because=because,
+            )
+            return {"forgotten": done["retracted"]}
+
+        return await self._asked(forgotten, write="forget_all")
+
+    @property
+    def _speaker(self) -> Speaker:
+        return "person" if self._caller.may_act_as("reviewer") else "agent"
 
     # -- taking back -------------------------------------------------------------------------------
 

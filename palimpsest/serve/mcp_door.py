@@ -81,6 +81,7 @@ class McpDoor:
             instructions=INSTRUCTIONS,
             on_list_tools=self._list,
             on_call_tool=self._call,
+            get_tool_input_schema=_input_schema,
         )
         server.middleware.clear()  # traces would have the arguments
         self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
@@ -117,6 +118,12 @@ class McpDoor:
         owner_id = unquote(request.path_params["owner"])
         key = request.headers.get(KEY_HEADER)
         return Intents(self._store, admitted(request).caller, owner_id, source=SOURCE, key=key)
+
+
+def _input_schema(name: str) -> dict[str, Any] | None:
+    """What a call's headers are checked by; without this, the list is made for each call."""
+    found = _BY_NAME.get(name)
+    return None if found is None else found.input_schema
 
 
 def _tool(name: str) -> Tool:

@@ -23,6 +23,8 @@ from palimpsest.serve.intents import Intents
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve_settings import Role
 
+OWNER = "/v1/owners/{owner}"
+MEMORIES = f"{OWNER}/memories"
 KEY_HEADER = "idempotency-key"
 SOURCE = "http"
 

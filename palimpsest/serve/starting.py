@@ -22,6 +22,8 @@ PATIENCE_SECONDS = 120.0
 """For a server to be ready: the first time a model may have to be fetched."""
 LOOK_SECONDS = 0.05
 LOG_FILE = "serve.log"
+_started: list[subprocess.Popen[bytes]] = []
+"""Servers outlive who started them; one that is forgotten while it runs would be a leak."""
 
 
 def find_or_start(folder: Path, options: Sequence[str] = ()) -> Endpoint:
@@ -84,6 +86,7 @@ def _start(folder: Path, options: Sequence[str], until: float) -> Endpoint:
         )
     finally:
         os.close(log)
+    _started.append(process)
     while True:
         found = ready_server(folder)
         if found is not None:

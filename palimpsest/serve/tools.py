@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypedDict
 
-import orjson
 from pydantic import BaseModel, TypeAdapter
 
+from palimpsest.contracts.answers import Updated
 from palimpsest.contracts.candidate import Name, Share, Text
 from palimpsest.contracts.model import Strict
 from palimpsest.contracts.shown import Found, History, Page
-from palimpsest.output import plain
 from palimpsest.serve.bodies import (
     Added,
     Because,
+    ForgetAll,
+    Forgotten,
+    ForgottenAll,
     FoundMemories,
     ListBody,
     NewMemory,
     Some,
     SomeId,
+    Update,
 )
 from palimpsest.serve.intents import Intents
 from palimpsest.serve.problems import ProblemError
+from palimpsest.serve.shown_first import forget_all, require_token, token_of
 from palimpsest.serve.typed_dicts import readable
 
 JsonObject = dict[str, Any]
@@ -70,15 +73,30 @@ class OneMemory(Strict):
     memory_id: SomeId
 
 
+class UpdateArguments(Update):
+    """A memory, and what it says from now on."""
+
+    memory_id: SomeId
+
+    def fields(self) -> dict[str, Any]:
+        """The keywords of an update."""
+        return self.model_dump(exclude={"text", "memory_id"})
+
+
+class ForgetArguments(OneMemory):
+    """A memory, and why."""
+
+    because: Because | None = None
+
+
 class UndoArguments(Strict):
-    """What to take back: the `decision_id` of a join.
+    """What to take back: the `decision_id` of a join or an update; of a memory, its last update.
 
     Without the `token` of a dry run it only shows what would be.
     """
 
-    decision_id: SomeId
-    token: str | None = None
-    with_consequences: bool = False
+    id: SomeId
+    token: SomeId | None = None
     because: Because | None = None
 
 
@@ -115,37 +133,25 @@ async def _history(intents: Intents, said: OneMemory) -> History:
 
 
 async def _undo(intents: Intents, said: UndoArguments) -> Undone:
-    async def undo(*, dry_run: bool) -> JsonObject:
-        return await intents.unmerge(
-            {"decision_id": said.decision_id},
-            dry_run=dry_run,
-            consequences=said.with_consequences,
-            because=said.because,
-        )
-
-    shown = await undo(dry_run=True)
-    token = token_of(shown)
+    shown = await intents.undo_any(said.id, dry_run=True, because=said.because)
+    token = token_of({key: value for key, value in shown.items() if key != "events"})
     if said.token is None:
         return Undone(done=False, token=token, result=shown)
     require_token(said.token, token)
-    return Undone(done=True, token=None, result=await undo(dry_run=False))
+    done = await intents.undo_any(said.id, dry_run=False, because=said.because)
+    return Undone(done=True, token=None, result=done)
 
 
-def token_of(shown: object) -> str:
-    """What stands for a dry run as it was shown: another outcome is another token."""
-    told = orjson.dumps(shown, default=plain, option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(told).hexdigest()[:32]
+async def _update(intents: Intents, said: UpdateArguments) -> Updated:
+    return await intents.update(said.memory_id, said.text, **said.fields())
 
 
-def require_token(given: str, token: str) -> None:
-    """A problem where what would be is not what was shown."""
-    if given != token:
-        raise ProblemError(
-            409,
-            "refused",
-            "it is not any more what the dry run showed: look again",
-            reason="moved_on",
-        )
+async def _forget(intents: Intents, said: ForgetArguments) -> JsonObject:
+    return await intents.forget(said.memory_id, because=said.because)
+
+
+async def _forget_all(intents: Intents, said: ForgetAll) -> ForgottenAll:
+    return await forget_all(intents, said.token, said.because)
 
 
 TOOLS = (
@@ -189,10 +195,36 @@ TOOLS = (
         reads=True,
     ),
     Tool(
+        "update_memory",
+        "Change what a memory says, when it is no longer so. `expect` refuses where somebody else"
+        " changed it meanwhile.",
+        UpdateArguments,
+        Updated,
+        _update,
+        destroys=True,
+    ),
+    Tool(
+        "delete_memory",
+        "Forget a memory with all its wordings. A person can bring it back.",
+        ForgetArguments,
+        Forgotten,
+        _forget,
+        destroys=True,
+    ),
+    Tool(
+        "delete_all_memories",
+        "Forget all memories of the user. Call it without `token` first: it shows what would be"
+        " forgotten. Then call it with the token that this gave, if the user agrees.",
+        ForgetAll,
+        ForgottenAll,
+        _forget_all,
+        destroys=True,
+    ),
+    Tool(
         "undo",
-        "Take back a join of two memories that are not the same. Call it without `token` first: it"
-        " shows what would be, and which later decisions rested on the join. Then call it with the"
-        " token that this gave.",
+        "Take back a wrong join of two memories, or a change. Call it without `token` first: it"
+        " shows what would be, and which later decisions rested on it. Then call it with the token"
+        " that this gave.",
         UndoArguments,
         Undone,
         _undo,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.serve.starting import find_or_start
 from tests.docs.pages import NAMES, ROOT, Block, blocks
 
 WITH_PYTHON = [name for name in NAMES if blocks(name, "python")]
@@ -45,9 +47,16 @@ def test_the_pages_have_python() -> None:
     assert {"README.md", "docs/python.md", "docs/guard.md"} <= set(WITH_PYTHON)
 
 
+def serve_the_memories() -> None:
+    """The page of HTTP asks a server, which ends with the page."""
+    find_or_start(Path("memories").absolute())
+
+
 @pytest.mark.parametrize("page", WITH_PYTHON)
 def test_python_of(page: str) -> None:
     make_the_store_that_is_called_so()
+    if page == "docs/http.md":
+        serve_the_memories()
     names: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page, "python"):
         run(block, str(ROOT / page), names)

@@ -74,15 +74,73 @@ def test_undo_shows_first_and_does_what_was_shown(served: Use[None]) -> None:
         merged = await server.ask("POST", "/v1/owners/ada/merge", {"a": a, "b": b}, name="grace")
         decision = merged.json()["decision_id"]
         async with client(server) as made:
-            shown = await call(made, "undo", decision_id=decision)
+            shown = await call(made, "undo", id=decision)
             assert (shown["done"], len(shown["result"]["memories"])) == (False, 2)
             assert (await server.twin.status())["memories"] == 1
-            wrong = await made.call_tool("undo", {"decision_id": decision, "token": "0" * 32})
+            wrong = await made.call_tool("undo", {"id": decision, "token": "0" * 32})
             assert wrong.is_error
             assert wrong.structured_content["reason"] == "moved_on"
-            done = await call(made, "undo", decision_id=decision, token=shown["token"])
+            done = await call(made, "undo", id=decision, token=shown["token"])
             assert done["done"]
             assert (await server.twin.status())["memories"] == 2
+
+    served(used)
+
+
+def test_an_agent_changes_its_mind_and_takes_that_back(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async with client(server) as made:
+            added = await call(made, "add_memory", text="Ada works at Google")
+            memory = added["memory_id"]
+            changed = await call(made, "update_memory", memory_id=memory, text="Ada is at Meta")
+            assert changed["changed"]
+            late = {"memory_id": memory, "text": "Ada is at Apple", "expect": changed["was"]}
+            refused = await made.call_tool("update_memory", late)
+            assert refused.is_error
+            assert refused.structured_content["reason"] == "moved_on"
+            one = await call(made, "get_memory", memory_id=memory)
+            assert one["face"] == "Ada is at Meta"
+            shown = await call(made, "undo", id=changed["decision_id"])
+            assert not shown["done"]
+            assert (await call(made, "get_memory", memory_id=memory))["face"] == "Ada is at Meta"
+            done = await call(made, "undo", id=changed["decision_id"], token=shown["token"])
+            assert done["done"]
+            one = await call(made, "get_memory", memory_id=memory)
+            assert one["face"] == "Ada works at Google"
+
+    served(used)
+
+
+def test_what_is_forgotten_is_gone_for_an_agent_and_a_person_brings_it_back(
+    served: Use[None],
+) -> None:
+    async def used(server: Server) -> None:
+        kept = (await server.add("Ada has a cat"))["memory_id"]
+        gone = (await server.add("The rhinoceros is a secret"))["memory_id"]
+        async with client(server) as made:
+            await call(made, "delete_memory", memory_id=gone, because="she asked")
+            found = await call(made, "search_memories", query="rhinoceros secret")
+            assert [one["memory_id"] for one in found["memories"]] == [kept]
+            assert (await made.call_tool("get_memory", {"memory_id": gone})).is_error
+            told = await call(made, "memory_history", memory_id=gone)
+            assert "rhinoceros" not in str(told)
+            assert told["events"][-1]["because"] == "she asked"
+            path = f"/v1/owners/ada/memories/{gone}"
+            assert (await server.ask("POST", f"{path}/restore", {})).status_code == 403
+            seen = await server.ask("GET", f"{path}/history", name="grace")
+            assert "rhinoceros" in seen.text
+            back = await server.ask("POST", f"{path}/restore", {}, name="grace")
+            assert back.json()["restored"] == [gone]
+            assert len((await call(made, "get_memories"))["memories"]) == 2
+            shown = await call(made, "delete_all_memories")
+            assert (shown["done"], sorted(shown["forgotten"])) == (False, sorted([kept, gone]))
+            await call(made, "add_memory", text="Ada has a dog, too")
+            late = await made.call_tool("delete_all_memories", {"token": shown["token"]})
+            assert late.structured_content["reason"] == "moved_on"
+            shown = await call(made, "delete_all_memories")
+            done = await call(made, "delete_all_memories", token=shown["token"])
+            assert len(done["forgotten"]) == 3
+            assert (await call(made, "get_memories"))["memories"] == []
 
     served(used)
 
@@ -94,7 +152,9 @@ def test_no_tool_opens_another_owners_memories(served: Use[None]) -> None:
             "add_memory": {"text": "Bob adds"},
             "search_memories": {"query": "rhinoceros"},
             "get_memories": {},
-            "undo": {"decision_id": memory},
+            "undo": {"id": memory},
+            "update_memory": {"memory_id": memory, "text": "Bob was here"},
+            "delete_all_memories": {},
         }
         async with client(server, "bob") as made:
             for tool in TOOLS:
@@ -102,7 +162,7 @@ def test_no_tool_opens_another_owners_memories(served: Use[None]) -> None:
                 result = await made.call_tool(tool.name, said)
                 assert "rhinoceros" not in str(result), tool.name
                 assert memory not in str(result), tool.name
-                wanted = "memory_id" in said or "decision_id" in said
+                wanted = "memory_id" in said or "id" in said
                 assert bool(result.is_error) == wanted, tool.name
         for owner, name in (("ada", "bob"), ("ad", "ada"), ("ada%2Fx", "ada")):
             with pytest.raises((MCPError, ExceptionGroup)):

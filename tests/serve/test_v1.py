@@ -71,6 +71,32 @@ def test_an_unmerge_is_shown_done_once_and_taken_back(served: Use[None]) -> None
     served(used)
 
 
+def test_a_memory_is_changed_once_by_a_key_and_forgotten(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory = (await server.add("Ada works at Google"))["memory_id"]
+        path, key = f"{MEMORIES}/{memory}", {"Idempotency-Key": "change 1"}
+        said = {"text": "Ada works at Meta", "because": "she said so"}
+        dry = await server.ask("PATCH", path, {**said, "dry_run": True})
+        assert dry.json()["changed"]
+        done, again = [await server.ask("PATCH", path, said, headers=key) for _ in range(2)]
+        assert done.json()["decision_id"] == again.json()["decision_id"]
+        assert (await server.ask("GET", path)).json()["face"] == "Ada works at Meta"
+        page = await server.ask("GET", MEMORIES, params={"limit": 1})
+        assert (page.json()["total"], page.json()["next"]) == (1, None)
+        back = await server.ask("POST", "/v1/owners/ada/undo", {"id": memory})
+        assert back.status_code == 200
+        assert (await server.ask("GET", path)).json()["face"] == "Ada works at Google"
+        events = (await server.ask("GET", f"{path}/history")).json()["events"]
+        assert events[1]["actor"] == "ada"
+        assert events[1]["because"] == "she said so"
+        gone = await server.ask("DELETE", path)
+        assert memory in gone.json()["forgotten"]
+        assert (await server.ask("GET", path)).status_code == 404
+        assert (await server.ask("GET", path, name="grace")).json()["state"] == "retracted"
+
+    served(used)
+
+
 def test_decisions_come_page_by_page_and_who_waits_gets_the_next(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         path = "/v1/owners/ada/decisions"
@@ -119,7 +145,7 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
             ("POST", "/v1/owners/ada/unmerge", {"decision_id": marker}, 404),
             ("POST", MEMORIES, None, 400),
             ("GET", f"/v1/{marker}", None, 404),
-            ("DELETE", f"{MEMORIES}/search", None, 405),
+            ("PUT", f"{MEMORIES}/search", None, 405),
         ]
         for method, path, document, status in wrong:
             response = await server.ask(method, path, document)

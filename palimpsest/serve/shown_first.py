@@ -1,0 +1,37 @@
+"""What is shown before it is done: the token of a dry run stands for exactly what it showed."""
+
+from __future__ import annotations
+
+import hashlib
+
+import orjson
+
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.output import plain
+from palimpsest.serve.bodies import ForgottenAll
+from palimpsest.serve.intents import Intents
+from palimpsest.serve.problems import ProblemError
+
+
+def token_of(shown: object) -> str:
+    """32 hex digits for a dry run as it was shown: another outcome has another token."""
+    told = orjson.dumps(shown, default=plain, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(told).hexdigest()[:32]
+
+
+def require_token(given: str, token: str) -> None:
+    """A problem where what would be is not what was shown."""
+    if given != token:
+        moved = "it is not any more what the dry run showed: look again"
+        raise ProblemError(409, "refused", moved, reason="moved_on")
+
+
+async def forget_all(intents: Intents, token: str | None, because: str | None) -> ForgottenAll:
+    """Forget all of an owner's memories that were shown; without a token, show them."""
+    shown: JsonObject = await intents.forget_all(dry_run=True, because=because)
+    wanted = token_of(sorted(shown["forgotten"]))
+    if token is None:
+        return ForgottenAll(done=False, token=wanted, forgotten=shown["forgotten"])
+    require_token(token, wanted)
+    done = await intents.forget_all(dry_run=False, because=because)
+    return ForgottenAll(done=True, token=None, forgotten=done["forgotten"])

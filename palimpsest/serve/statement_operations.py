@@ -1,0 +1,170 @@
+"""What is said about an owner's memories over HTTP: changed, forgotten, taken back, the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palimpsest.contracts.answers import JsonObject, Undone, Updated
+from palimpsest.serve import bodies
+from palimpsest.serve.operations import MEMORIES, OWNER, Asked, Operation
+from palimpsest.serve.shown_first import forget_all
+
+
+async def _update(asked: Asked) -> Updated:
+    body = asked.body
+    return await asked.intents().update(asked.ids["memory"], body.text, **body.fields())
+
+
+async def _forget(asked: Asked) -> JsonObject:
+    return await asked.intents().forget(asked.ids["memory"], because=asked.query.because)
+
+
+async def _restore(asked: Asked) -> JsonObject:
+    return await asked.intents().restore(asked.ids["memory"], because=asked.body.because)
+
+
+async def _forget_all(asked: Asked) -> bodies.ForgottenAll:
+    return await forget_all(asked.intents(), asked.body.token, asked.body.because)
+
+
+async def _undo(asked: Asked) -> Undone:
+    body = asked.body
+    return await asked.intents().undo(body.id, dry_run=body.dry_run, because=body.because)
+
+
+async def _unmerge(asked: Asked) -> JsonObject:
+    body = asked.body
+    return await asked.intents().unmerge(
+        body.target(),
+        dry_run=body.dry_run,
+        consequences=body.with_consequences,
+        because=body.because,
+    )
+
+
+async def _reinstate(asked: Asked) -> JsonObject:
+    body = asked.body
+    return await asked.intents().reinstate(
+        body.decision_id, dry_run=body.dry_run, because=body.because
+    )
+
+
+async def _merge(asked: Asked) -> JsonObject:
+    body = asked.body
+    return await asked.intents().merge(body.a, body.b, face=body.face, because=body.because)
+
+
+async def _separate(asked: Asked) -> JsonObject:
+    return await asked.intents().separate(asked.body.a, asked.body.b, because=asked.body.because)
+
+
+async def _confirm(asked: Asked) -> JsonObject:
+    return await asked.intents().confirm(asked.body.decision_id, because=asked.body.because)
+
+
+OPERATIONS = [
+    Operation(
+        "update_memory",
+        "PATCH",
+        f"{MEMORIES}/{{memory}}",
+        "Have a memory say another text; refused where `expect` is not its version any more.",
+        Updated,
+        _update,
+        bodies.Update,
+        writes=True,
+    ),
+    Operation(
+        "forget_memory",
+        "DELETE",
+        f"{MEMORIES}/{{memory}}",
+        "Forget a memory with all its wordings, reversibly.",
+        bodies.Forgotten,
+        _forget,
+        query=bodies.Why,
+        writes=True,
+    ),
+    Operation(
+        "restore_memory",
+        "POST",
+        f"{MEMORIES}/{{memory}}/restore",
+        "Bring a forgotten memory back; a person's.",
+        bodies.Restored,
+        _restore,
+        bodies.Why,
+        role="reviewer",
+        writes=True,
+    ),
+    Operation(
+        "forget_all_memories",
+        "POST",
+        f"{MEMORIES}/forget-all",
+        "Forget all of the owner's memories; without the `token` of what it shows, only shows it.",
+        bodies.ForgottenAll,
+        _forget_all,
+        bodies.ForgetAll,
+        writes=True,
+    ),
+    Operation(
+        "undo",
+        "POST",
+        f"{OWNER}/undo",
+        "Take an update back, by its decision or candidate; or the last one of a memory.",
+        Undone,
+        _undo,
+        bodies.TakeBack,
+        writes=True,
+    ),
+    Operation(
+        "unmerge",
+        "POST",
+        f"{OWNER}/unmerge",
+        "Take a join out; with `dry_run`, what would be, and what rested on it.",
+        dict[str, Any],
+        _unmerge,
+        bodies.Undo,
+        writes=True,
+    ),
+    Operation(
+        "reinstate",
+        "POST",
+        f"{OWNER}/reinstate",
+        "Take a reversal back, with all that was done because of it.",
+        dict[str, Any],
+        _reinstate,
+        bodies.Reinstate,
+        writes=True,
+    ),
+    Operation(
+        "merge",
+        "POST",
+        f"{OWNER}/merge",
+        "A person says that two candidates are the same.",
+        dict[str, Any],
+        _merge,
+        bodies.Merge,
+        role="reviewer",
+        writes=True,
+    ),
+    Operation(
+        "separate",
+        "POST",
+        f"{OWNER}/separate",
+        "A person says that two candidates are not the same.",
+        dict[str, Any],
+        _separate,
+        bodies.Pair,
+        role="reviewer",
+        writes=True,
+    ),
+    Operation(
+        "confirm",
+        "POST",
+        f"{OWNER}/confirm",
+        "A person agrees with a decision.",
+        dict[str, Any],
+        _confirm,
+        bodies.Confirm,
+        role="reviewer",
+        writes=True,
+    ),
+]

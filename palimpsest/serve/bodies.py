@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from palimpsest.contracts.candidate import Kind, Metadata, Name, Share, Text
 from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.shown import Recalled
 from palimpsest.finding import By
 
 MOST_FOUND = 100
@@ -57,6 +58,11 @@ class Search(Strict):
     query: Text
     k: Some = 5
     namespace: Name | None = None
+    category: Name | None = None
+    metadata: Metadata | None = None
+    since: Timestamp | None = None
+    until: Timestamp | None = None
+    former: bool = False
     session_id: Name | None = None
     min_confidence: Share | None = None
     as_of: When = None
@@ -244,7 +250,7 @@ class AddedMany(TypedDict):
 class FoundMemories(TypedDict):
     """The memories nearest to a question, best first."""
 
-    memories: list[dict[str, Any]]
+    memories: list[Recalled]
 
 
 class DecisionRow(TypedDict):

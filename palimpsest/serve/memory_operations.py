@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palimpsest.contracts.answers import Checked, JsonObject
-from palimpsest.contracts.shown import Found, History, Page
+from palimpsest.contracts.shown import Found, History, Page, ShownMemory
 from palimpsest.finding import Plan
 from palimpsest.serve import bodies
 from palimpsest.serve.operations import MEMORIES, Asked, Operation
@@ -52,7 +52,7 @@ async def _history(asked: Asked) -> History:
     return await asked.intents().history(asked.ids["memory"])
 
 
-async def _show(asked: Asked) -> Any:
+async def _show(asked: Asked) -> ShownMemory:
     return await asked.intents().show(asked.ids["memory"], as_of=asked.query.as_of)
 
 
@@ -143,7 +143,7 @@ OPERATIONS = [
         "GET",
         f"{MEMORIES}/{{memory}}/joins",
         "A memory with every member, its join and its evidence.",
-        dict[str, Any],
+        ShownMemory,
         _show,
         query=bodies.ShowQuery,
     ),

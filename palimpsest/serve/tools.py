@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 from pydantic import BaseModel, TypeAdapter
 
 from palimpsest.contracts.answers import Updated
-from palimpsest.contracts.candidate import Name, Share, Text
-from palimpsest.contracts.model import Strict
+from palimpsest.contracts.candidate import Metadata, Name, Share, Text
+from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.shown import Found, History, Page
 from palimpsest.serve.bodies import (
     Added,
@@ -63,6 +63,10 @@ class SearchArguments(Strict):
     query: Text
     k: Some = 5
     namespace: Name | None = None
+    category: Name | None = None
+    metadata: Metadata | None = None
+    since: Timestamp | None = None
+    until: Timestamp | None = None
     session_id: Name | None = None
     min_confidence: Share | None = None
 

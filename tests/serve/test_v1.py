@@ -22,6 +22,9 @@ def test_a_memory_is_added_found_and_shown(served: Use[None]) -> None:
         response = await server.ask("POST", f"{MEMORIES}/search", {"query": "Ada lives", "k": 1})
         [memory] = response.json()["memories"]
         assert memory["face"] == "Ada lives in Paris"
+        narrow = {"query": "Ada lives", "metadata": {"room": ["kitchen"]}}
+        response = await server.ask("POST", f"{MEMORIES}/search", narrow)
+        assert [one["face"] for one in response.json()["memories"]] == ["The cat sleeps"]
         found = await server.ask("POST", f"{MEMORIES}/find", {"query": "cat", "by": ["words"]})
         assert [hit["face"] for hit in found.json()["hits"]] == ["The cat sleeps"]
         checked = await server.ask("POST", f"{MEMORIES}/check", {"text": "The cat sleeps"})
@@ -188,6 +191,20 @@ def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
         require(await server.ask("POST", f"{MEMORIES}/find", {"query": "Ada"}), f"POST {base}/find")
         asked = await server.ask("POST", f"{MEMORIES}/search", {"query": "Ada"})
         require(asked, f"POST {base}/search")
+        one = f"{MEMORIES}/{added.json()['memory_id']}"
+        for what in ("", "/history", "/joins"):
+            shown = await server.ask("GET", f"{one}{what}")
+            require(shown, f"GET {base}/{{memory}}{what}")
+        require(await server.ask("GET", MEMORIES), f"GET {base}")
+        changed = await server.ask("PATCH", one, {"text": "Ada sings no more"})
+        require(changed, f"PATCH {base}/{{memory}}")
+        undone = await server.ask(
+            "POST", "/v1/owners/ada/undo", {"id": changed.json()["decision_id"]}
+        )
+        require(undone, "POST /v1/owners/{owner}/undo")
+        shown = await server.ask("POST", f"{MEMORIES}/forget-all", {})
+        require(shown, f"POST {base}/forget-all")
+        require(await server.ask("DELETE", one), f"DELETE {base}/{{memory}}")
         checked = await server.ask("POST", f"{MEMORIES}/check", {"text": "Ada sings"})
         require(checked, f"POST {base}/check")
         feed = await server.ask("GET", "/v1/owners/ada/decisions")

@@ -13,6 +13,7 @@ from palimpsest import Palimpsest, RefusedError, local_gateway
 from palimpsest.contracts.requests import Selection
 from palimpsest.projections import recall as recalling
 from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.policies import load_policy
 
 WORDS = "tea kettle boat shed Paris Berlin blue car paints clocks sings".split()
 QUERIES = ("tea in the shed", "Paris")
@@ -113,3 +114,21 @@ def test_a_large_owner_is_asked_of_lancedb(
     monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 3)
     monkeypatch.delattr(recalling.Recollection, "recall")
     assert memories.recall("ann", "tea", k=20) == live
+
+
+def test_lancedb_knows_what_a_rule_displaced(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories.set_policy(load_policy("replace-or-merge"))
+    older = (
+        "every winter evening since the move two cats sleep near our old kitchen stove until noon"
+    )
+    rows = [{"owner_id": "ann", "text": text} for text in (older, f"{older} today")]
+    first, second = memories.submit(rows)
+    assert second.decision == "superseded"
+    live = memories.recall("ann", "cats", former=True)
+    relations = {one["candidate_id"]: one["relation"] for one in live[0]["members"]}
+    assert relations == {first.candidate_id: "former", second.candidate_id: "same"}
+    monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 1)
+    monkeypatch.delattr(recalling.Recollection, "recall")
+    assert memories.recall("ann", "cats", former=True) == live

@@ -21,6 +21,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "": (),
     "cluster": ("faust", "aiokafka", "uvloop"),
     "judge": ("anthropic",),
+    "langgraph": ("langgraph",),
     "serve": ("h11", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
 }
 """What is installed beside the base, and what the modules that need it import."""
@@ -45,6 +46,7 @@ for own in (contracts, streams, projections):
 """
 OPTIONAL = {"aiohttp", "aiokafka", "anthropic", "faust", "mode", "prometheus_client", "uvloop"}
 OPTIONAL |= {"h11", "mcp", "mcp_types", "sentence_transformers", "starlette", "torch", "uvicorn"}
+OPTIONAL |= {"langgraph"}
 """What the base may lack; of an extra, what is not its own."""
 
 

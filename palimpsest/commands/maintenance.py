@@ -120,6 +120,7 @@ PACKAGES = (
 EXTRAS = {
     "cluster": "faust-streaming",
     "judge": "anthropic",
+    "langgraph": "langgraph-checkpoint",
     "serve": "mcp",
     "sentence-transformers": "sentence-transformers",
 }

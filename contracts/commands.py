@@ -13,6 +13,7 @@ from pydantic import Field
 
 from palimpsest.contracts.candidate import Candidate, Name
 from palimpsest.contracts.events import (
+    Again,
     BatchJoin,
     BatchStep,
     Composition,
@@ -193,6 +194,22 @@ class Undo(OwnerCommand):
     cause: str | None = None
 
 
+class Forget(OwnerCommand):
+    """Memories, each named by any of its members, are forgotten with all their wordings.
+
+    With `expect`, the version of all of them together, nothing happens where one has moved on.
+    `again` says what becomes of their texts when they come again, and `earlier` that what happened
+    before is refused. `cause` is the request, which names the forgetting.
+    """
+
+    command: Literal["forget"] = "forget"
+    memories: Annotated[tuple[str, ...], Field(min_length=1)]
+    expect: str | None = None
+    again: Again = "ask"
+    earlier: Literal["refuse"] | None = None
+    cause: str
+
+
 class Retract(OwnerCommand):
     """Forget a candidate, reversibly; that of an update is undone with it."""
 
@@ -277,6 +294,7 @@ Operation = Annotated[
     | Confirm
     | Update
     | Undo
+    | Forget
     | Retract
     | Restore
     | Settle

@@ -49,6 +49,8 @@ FaceRule = Literal["repeat", "keep", "take", "text"]
 Rank = Literal["rule", "judge", "agent", "review", "person"]
 Speaker = Literal["agent", "person"]
 """Who changes memories by intent; reviewers and operators are persons."""
+Again = Literal["ask", "allow", "refuse"]
+"""What becomes of a forgotten text that comes again: it waits, is stored as new, or is refused."""
 BatchStep = Literal["dedupe", "review", "consolidate"]
 """What runs over an owner's memories: batch rules, the review, or the end of a session."""
 Figures = dict[str, int | float]
@@ -112,7 +114,8 @@ class DecidedData(Model):
 
     `moment` is when what it says happened, as its producer said: no later than the recording. Where
     it is absent, as in older events, that is the time of recording. `rank`, `actor`, `because` and
-    `cause`, the request, are those of an update: somebody said what it joins.
+    `cause`, the request, are those of an update: somebody said what it joins. `withheld` is the
+    forgetting (a request) because of which the candidate waits for a person, and does not live.
     """
 
     decision: FirstDecision
@@ -126,6 +129,7 @@ class DecidedData(Model):
     actor: str | None = None
     because: str | None = None
     cause: str | None = None
+    withheld: str | None = None
 
 
 class SettledData(Model):
@@ -249,12 +253,18 @@ class ComposedData(Model):
 
 
 class OnCandidateData(Model):
-    """A word about one candidate. `cause` is the request that it belongs to."""
+    """A word about one candidate. `cause` is the request that it belongs to.
+
+    One that is forgotten says what becomes of its text when it comes `again`; with `earlier`, what
+    happened before is refused.
+    """
 
     candidate_id: str
     actor: str | None = None
     because: str | None = None
     cause: str | None = None
+    again: Again | None = None
+    earlier: Literal["refuse"] | None = None
 
 
 class Use(Model):

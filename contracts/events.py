@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 from palimpsest.contracts.event_data import (
     RANKS,
     AccessedData,
+    Again,
     BatchJoin,
     BatchStep,
     ComposedData,
@@ -49,6 +50,7 @@ __all__ = [
     "SOURCE",
     "Accessed",
     "AccessedData",
+    "Again",
     "AnyEvent",
     "BatchJoin",
     "BatchStep",

@@ -27,6 +27,11 @@ def decision_id_of(candidate: str) -> str:
     return event_id(candidate, "decided")
 
 
+def forgotten_id(candidate: str) -> str:
+    """The id of the event by which a candidate is refused because its text was forgotten."""
+    return event_id(candidate, "forgotten")
+
+
 def digest(data: bytes) -> str:
     """SHA-256 in hex, for bytes that could not be read and for rows without an id."""
     return hashlib.sha256(data).hexdigest()

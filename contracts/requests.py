@@ -11,7 +11,15 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from palimpsest.contracts.candidate import Metadata, Name, Text
-from palimpsest.contracts.events import BatchJoin, BatchStep, Decision, Figures, Rank, Speaker
+from palimpsest.contracts.events import (
+    Again,
+    BatchJoin,
+    BatchStep,
+    Decision,
+    Figures,
+    Rank,
+    Speaker,
+)
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.model import Strict, Timestamp
 
@@ -211,6 +219,24 @@ class UndoRequest(Request):
         return self
 
 
+class ForgetRequest(Request):
+    """`palimpsest forget ID…`: memories of one owner are forgotten with all their wordings.
+
+    `expect` is the version of all of them together, such as a plan's token. `again` is what becomes
+    of a text that comes again: by default a person is asked (`ask`); where an agent forgets, it is
+    stored (`allow`), but refused if it says that it happened before. The `request_id` names the
+    forgetting.
+    """
+
+    request: Literal["forget"] = "forget"
+    memory_ids: Annotated[tuple[str, ...], Field(min_length=1)]
+    owner_id: Name | None = None
+    expect: str | None = None
+    again: Again | None = None
+    rank: Speaker = "person"
+    dry_run: bool = False
+
+
 class RetractRequest(Request):
     """`palimpsest retract`: candidates leave life and search, their joins stay."""
 
@@ -220,11 +246,21 @@ class RetractRequest(Request):
 
 
 class RestoreRequest(Request):
-    """`palimpsest restore`: what was retracted comes back."""
+    """`palimpsest restore`: what was retracted comes back, or all of what was `forgotten` at once.
+
+    A forgetting is named by its request.
+    """
 
     request: Literal["restore"] = "restore"
-    selection: Selection
+    selection: Selection | None = None
+    forgotten: str | None = None
     dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Self:
+        if (self.selection is None) is (self.forgotten is None):
+            raise ValueError("name either a selection or what was forgotten")
+        return self
 
 
 class SettleRequest(Request):
@@ -327,6 +363,7 @@ AnyRequest = Annotated[
     | ReinstateManyRequest
     | UpdateRequest
     | UndoRequest
+    | ForgetRequest
     | RetractRequest
     | RestoreRequest
     | SettleRequest

@@ -150,6 +150,7 @@ class AsyncPalimpsest:
     end_session = Awaited(Palimpsest.end_session)
     export_log = Awaited(Palimpsest.export_log)
     find = Awaited(Palimpsest.find)
+    forget = Awaited(Palimpsest.forget)
     get = Awaited(Palimpsest.get)
     history = Awaited(Palimpsest.history)
     ingest = Awaited(Palimpsest.ingest)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from typing import Literal, NotRequired, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
 
-import orjson
-
+from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.shown import Recalled
 from palimpsest.contracts.urn import Urn
 from palimpsest.local_gateway import LocalGateway
@@ -16,6 +14,7 @@ from palimpsest.projections.hits import Asked
 from palimpsest.projections.mentioned import Mentioned
 from palimpsest.recalling import recall
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.version import versions_of
 
 By = Literal["words", "meaning"]
 
@@ -74,13 +73,35 @@ def find(
         wanted = Asked(k, Filter(namespace), without=frozenset(known))
         near = recall(gateway, owner_id, query, wanted, fold=False)
         hits += [_near(ledger, one) for one in near]
-    return Plan(owner_id=owner_id, query=query, position=position, token=token_of(hits), hits=hits)
+    return Plan(
+        owner_id=owner_id, query=query, position=position, token=_token(ledger, hits), hits=hits
+    )
 
 
-def token_of(hits: Iterable[Hit]) -> str:
-    """32 hex digits that stand for the memories of a plan, with their members and faces."""
-    told = sorted([hit["memory_id"], hit["face"], *sorted(hit["members"])] for hit in hits)
-    return hashlib.sha256(orjson.dumps(told)).hexdigest()[:32]
+def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...], str | None]:
+    """The ids of memories that a plan has, and its token; or the ids that are named.
+
+    UsageError for what is no plan, and where nothing is named.
+    """
+    token = None
+    match what:
+        case str():
+            ids: tuple[str, ...] = (what,)
+        case Mapping():
+            token, hits = what.get("token"), what.get("hits")
+            if not isinstance(token, str) or not isinstance(hits, list):
+                raise UsageError("a plan is what `find` returns: with its `hits` and its `token`")
+            ids = tuple(str(hit["memory_id"]) for hit in hits)
+        case _:
+            ids = tuple(what)
+    if not ids:
+        raise UsageError("nothing is named: a plan without hits, or no ids")
+    return ids, token
+
+
+def _token(ledger: Ledger, hits: Iterable[Hit]) -> str:
+    """The version of all the memories of a plan together."""
+    return versions_of(ledger.entries[hit["memory_id"]].memory for hit in hits)
 
 
 def _mentioning(owner_id: str, found: Mentioned) -> Hit:

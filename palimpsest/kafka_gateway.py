@@ -25,6 +25,7 @@ from palimpsest.contracts.requests import (
     CombineRequest,
     ComposeRequest,
     ConfirmRequest,
+    ForgetRequest,
     MergeRequest,
     PolicyRequest,
     ReinstateManyRequest,
@@ -204,6 +205,8 @@ class KafkaGateway(LocalGateway):
 
         Then one partition is asked: every other would publish that it does not know it.
         """
+        if isinstance(request, ForgetRequest):
+            return self.log.owner_of(decision_id_of_or_none(request.memory_ids[0]) or "") or None
         names = (getattr(request, name, None) for name in ("a", "candidate_id", "memory_id"))
         candidate_id = next(filter(None, names), None)
         decision_id = (

@@ -23,10 +23,10 @@ from palimpsest.calls import (
     request_id,
     require_no_inheritance,
 )
-from palimpsest.contracts.answers import Checked, JsonObject, Undone, Updated
+from palimpsest.contracts.answers import Checked, Forgotten, JsonObject, Undone, Updated
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Metadata, Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
-from palimpsest.contracts.events import Decision, Speaker
+from palimpsest.contracts.events import Again, Decision, Speaker
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AccessRequest,
@@ -34,6 +34,7 @@ from palimpsest.contracts.requests import (
     CheckRequest,
     ComposeRequest,
     ConfirmRequest,
+    ForgetRequest,
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -63,7 +64,7 @@ from palimpsest.contracts.shown import (
 from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
-from palimpsest.finding import By, Plan, find
+from palimpsest.finding import By, Plan, find, meant
 from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
@@ -555,6 +556,38 @@ class Palimpsest:
         )
         return cast("Undone", self._do(request, dry_run))
 
+    def forget(
+        self,
+        what: Mapping[str, Any] | Id | Sequence[Id],
+        *,
+        expect: str | None = None,
+        again: Again | None = None,
+        by: Speaker = "person",
+        owner_id: Name | None = None,
+        dry_run: bool = False,
+        **said: Unpack[Said],
+    ) -> Forgotten:
+        """Forget memories of one owner with all their wordings: a plan of `find`, or ids.
+
+        A plan's token (else `expect`) is compared with what they are now: RefusedError (`moved_on`)
+        where one of them is another. A text that comes `again` waits for a person (`ask`), is
+        stored as new (`allow`) or is refused; by default a person is asked, and what an agent
+        forgot is allowed, but refused where it happened before. `restore(forgotten=…)` takes all
+        of it back. `dry_run` also tells what waits for the judge's word about them.
+        """
+        ids, token = meant(what)
+        request = ForgetRequest(
+            request_id=fresh(),
+            memory_ids=ids,
+            owner_id=owner_id,
+            expect=token or expect,
+            again=again,
+            rank=by,
+            dry_run=dry_run,
+            **said,
+        )
+        return cast("Forgotten", self._do(request, dry_run))
+
     # -- statements about many candidates ----------------------------------------------------------
 
     def reverse(
@@ -581,10 +614,22 @@ class Palimpsest:
         return self._do(request, dry_run)
 
     def restore(
-        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
+        self,
+        selection: Selection | None = None,
+        *,
+        forgotten: Id | None = None,
+        dry_run: bool = False,
+        **said: Unpack[Said],
     ) -> JsonObject:
-        """Bring retracted candidates back."""
-        request = RestoreRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        """Bring retracted candidates back: a selection, or all that was `forgotten` at once.
+
+        Who has a forgotten text by now joins its memory in the same command.
+        """
+        if (selection is None) is (forgotten is None):
+            raise UsageError("restore: name a `selection` or what was `forgotten`, one of them")
+        request = RestoreRequest(
+            request_id=fresh(), selection=selection, forgotten=forgotten, dry_run=dry_run, **said
+        )
         return self._do(request, dry_run)
 
     # -- the review queue --------------------------------------------------------------------------

@@ -1,14 +1,20 @@
-"""What an owner's agent wants, as a person types it: `update` and `undo` (docs/intent.md)."""
+"""What an owner's agent wants, as a person types it: `update`, `undo` and `forget`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
 
 from palimpsest.commands import rendering
-from palimpsest.commands.invocation import Because, DryRun, invocation
+from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation
+from palimpsest.contracts.errors import UsageError
+
+if TYPE_CHECKING:
+    from palimpsest.store import Palimpsest
 
 app = typer.Typer()
 
@@ -95,4 +101,84 @@ def _undone(answer: Any, *, dry_run: bool) -> RenderableType:
         rendering.shown(f"former, so not current: memory {one}, displaced since", "yellow")
         for one in answer["former"]
     ]
+    return Group(rendering.changed(verb, answer), *notes)
+
+
+@app.command(epilog="Example: palimpsest forget 5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22 --dry-run")
+def forget(
+    context: typer.Context,
+    which: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Of memories of one owner, or of members."),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A plan: what `find --json` printed."),
+    ] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="OWNER", help="With --query: whose memories.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="WORDS", help="All memories that mention these words.")
+    ] = None,
+    again: Annotated[
+        str,
+        typer.Option(metavar="ask|allow|refuse", help="What becomes of a text that comes again."),
+    ] = "ask",
+    dry_run: DryRun = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask; needed where no terminal is, with --query.")
+    ] = False,
+    because: Because = None,
+) -> None:
+    """Forget memories with all their wordings; `restore --forgotten` brings them back."""
+    if [bool(which), plan is not None, query is not None].count(True) != 1:
+        raise typer.BadParameter("name ids, a --plan, or --owner with a --query: one of them")
+    if (query is None) is not (owner is None):
+        raise typer.BadParameter("--owner and --query go together")
+    if again not in ("ask", "allow", "refuse"):
+        raise typer.BadParameter("--again must be ask, allow or refuse")
+    call = invocation(context)
+    with call.store() as store:
+        what = _meant(store, which or [], plan, owner, query)
+        how: dict[str, Any] = {"again": again, "actor": call.settings.actor, "because": because}
+        if query is not None and not (dry_run or yes):
+            _confirm(call, what)
+        answer = store.forget(what, dry_run=dry_run, **how)
+    call.output.answer(answer, lambda: _forgotten(answer, dry_run=dry_run))
+
+
+def _meant(
+    store: Palimpsest, which: list[str], plan: Path | None, owner: str | None, query: str | None
+) -> Any:
+    from palimpsest.naming import full_id
+
+    if plan is not None:
+        try:
+            found = json.loads(plan.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{plan} holds no plan: {type(error).__name__}") from None
+    elif query is not None and owner is not None:
+        found = dict(store.find(owner, query, by=("words",)))
+    else:
+        return [full_id(store.gateway, one, "candidate") for one in which]
+    if not isinstance(found, dict) or not {"hits", "token"} <= found.keys() or not found["hits"]:
+        raise UsageError("the plan names no memory: nothing would be forgotten")
+    return found
+
+
+def _confirm(call: Invocation, plan: Any) -> None:
+    faces = [hit["face"] for hit in plan["hits"]]
+    if not call.output.asks:
+        raise UsageError(f"{len(faces):,} memories: --dry-run shows them, --yes forgets them")
+    call.output.show(Group(*(rendering.shown(one) for one in faces)))
+    typer.confirm(f"Forget these {len(faces):,} memories?", abort=True, err=True)
+
+
+def _forgotten(answer: Any, *, dry_run: bool) -> RenderableType:
+    count = f"{len(answer['candidates']):,} wordings"
+    notes = [rendering.shown(f"waits for the judge: {one['text']}") for one in answer["waits"]]
+    if not dry_run:
+        notes.append(rendering.shown(f"palimpsest restore --forgotten {answer['forgotten']}"))
+    verb = f"{count} would be forgotten" if dry_run else f"{count} forgotten"
     return Group(rendering.changed(verb, answer), *notes)

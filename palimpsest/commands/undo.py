@@ -289,6 +289,9 @@ def retract(
 @app.command(epilog="Example: palimpsest restore --source broken-bot --since 2026-03-01")
 def restore(
     context: typer.Context,
+    forgotten: Annotated[
+        str | None, typer.Option(metavar="F", help="All that was forgotten at once, by its name.")
+    ] = None,
     owner: Owner = None,
     source: Source = None,
     since: Since = None,
@@ -299,9 +302,15 @@ def restore(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Bring retracted candidates back."""
+    """Bring retracted candidates back, or all that was forgotten at once."""
     from palimpsest.contracts.requests import Selection
 
+    if forgotten is not None:
+        given = (owner, source, since, until, decision, candidate)
+        if any(one is not None for one in given):
+            raise typer.BadParameter("--forgotten goes with no other selection")
+        _remember(invocation(context), forgotten, dry_run=dry_run, because=because)
+        return
     selection = _selection(
         Selection,
         owner_id=owner,
@@ -316,6 +325,14 @@ def restore(
         return store.restore(_with_full_id(store, selection), because=because, **how)
 
     _plan_and_apply(invocation(context), act, "restored", dry_run=dry_run, yes=yes)
+
+
+def _remember(call: Invocation, forgotten: str, *, dry_run: bool, because: str | None) -> None:
+    with call.store() as store:
+        actor = call.settings.actor
+        answer = store.restore(forgotten=forgotten, dry_run=dry_run, actor=actor, because=because)
+    verb = "would be restored" if dry_run else "restored"
+    call.output.answer(answer, lambda: rendering.changed(verb, answer))
 
 
 Chosen = TypeVar("Chosen", "JoinSelection", "Selection")

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import (
+    Again,
     AnyEvent,
     Content,
     Decided,
@@ -14,9 +15,11 @@ from palimpsest.contracts.events import (
     Invalid,
     InvalidData,
     Join,
+    Refused,
+    RefusedData,
 )
-from palimpsest.contracts.evidence import Evidence
-from palimpsest.contracts.identity import decision_id_of, invalid_id
+from palimpsest.contracts.evidence import Evidence, Neighbour
+from palimpsest.contracts.identity import decision_id_of, forgotten_id, invalid_id
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.checks import exact_decision, run_checks
@@ -24,19 +27,71 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.looking import Looking
 from palimpsest.streams.core.moment import happened
 
+FORGOTTEN = "forgotten"
+"""The reason of a refusal, and the check of what waits: its text was forgotten."""
+
 
 def admit_candidate(
     command: Admit, ledger: Ledger, policy: Policy, now: datetime
 ) -> list[AnyEvent]:
-    """One `decided` event; none for a known candidate; `invalid` for its id with other content."""
+    """One `decided` event; none for a known candidate; `invalid` for its id with other content.
+
+    A text that was forgotten is refused or waits, as the forgetting says; who was refused stays so.
+    """
     known = ledger.entries.get(command.candidate_id)
     if known is not None:
         return _known_again(command, known, ledger, now)
+    if command.candidate_id in ledger.turned_away:
+        return []
     distinct = ledger.distinct(command.candidate.namespace, command.content.hash)
+    gone = distinct.forgotten if distinct else None
+    if gone is not None and (rule := rule_of_again(gone, command.candidate.occurred_at)) != "allow":
+        if rule == "refuse":
+            return [_refused(command, now)]
+        return [_withheld(command, gone, policy, now)]
     target = distinct.target if distinct else None
     if target is not None:
         return [_exact(command, target, ledger, policy, now)]
     return [_compared(command, ledger, policy, now)]
+
+
+def rule_of_again(gone: Entry, occurred_at: datetime | None) -> Again:
+    """What becomes of a forgotten text that comes again, by when it says that it happened."""
+    assert gone.forgotten is not None, "it stands in the way"
+    if gone.forgotten.earlier and occurred_at is not None and occurred_at < gone.forgotten.at:
+        return "refuse"
+    return gone.forgotten.again
+
+
+def _refused(command: Admit, now: datetime) -> Refused:
+    """`refused`, as `forgotten`: that it came is recorded, and nothing of what it said."""
+    data = RefusedData(
+        command="admit",
+        reason=FORGOTTEN,
+        detail="its text was forgotten, and is refused when it comes again",
+        candidate_id=command.candidate_id,
+    )
+    return Refused(
+        id=forgotten_id(command.candidate_id),
+        subject=command.candidate_id,
+        time=now,
+        partitionkey=command.candidate.owner_id,
+        data=data,
+    )
+
+
+def _withheld(command: Admit, gone: Entry, policy: Policy, now: datetime) -> Decided:
+    """`pending`, and not living: a person says whether the text may come back."""
+    assert gone.forgotten is not None, "it stands in the way"
+    evidence = Evidence(
+        policy=policy.hash,
+        check=FORGOTTEN,
+        neighbours=(Neighbour(candidate_id=gone.id, cosine=1.0),),
+        down=command.down,
+    )
+    event = _decided(command, "pending", command.content, None, evidence, now)
+    data = event.data.model_copy(update={"withheld": gone.forgotten.cause})
+    return event.model_copy(update={"data": data})
 
 
 def _known_again(command: Admit, known: Entry, ledger: Ledger, now: datetime) -> list[AnyEvent]:

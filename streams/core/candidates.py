@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from palimpsest.contracts.events import Accessed, Embedded, Erased, Use
+from palimpsest.contracts.events import Accessed, Embedded, Erased, Restored, Retracted, Use
 from palimpsest.streams.core.indexes import face_changed, keep_unembedded, row_changed
-from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.core.ledger import Forgotten, Ledger
 from palimpsest.streams.core.touched import Touched
+
+
+def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
+    """Have a candidate live no more, and note whether it is forgotten."""
+    data = event.data
+    if data.again is not None:
+        ledger.entries[data.candidate_id].forgotten = Forgotten(
+            cause=data.cause or event.id,
+            again=data.again,
+            earlier=data.earlier is not None,
+            at=event.time,
+            order=ledger.seen,
+        )
+    live(ledger, data.candidate_id, False, touched)
+
+
+def restored(ledger: Ledger, event: Restored, touched: Touched) -> None:
+    """Have a candidate live again."""
+    ledger.entries[event.data.candidate_id].forgotten = None
+    live(ledger, event.data.candidate_id, True, touched)
 
 
 def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> None:

@@ -14,6 +14,7 @@ from palimpsest.contracts.commands import (
     Confirm,
     Embed,
     EndSession,
+    Forget,
     Merge,
     Operation,
     RecordRun,
@@ -33,6 +34,7 @@ from palimpsest.contracts.events import AnyEvent, Refused, RefusedData
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core import forget as forgetting
 from palimpsest.streams.core import operate, word
 from palimpsest.streams.core import update as updating
 from palimpsest.streams.core.admit import admit_candidate
@@ -86,6 +88,8 @@ def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) 
             return updating.retract(command, ledger, now)
         case Update():
             return updating.update(command, ledger, policy, now)
+        case Forget():
+            return forgetting.forget(command, ledger, now)
         case Undo():
             return updating.undo(command, ledger, now)
         case Restore():
@@ -127,6 +131,8 @@ def _about(command: Operation) -> str | None:
     """The candidate that a command is about; of an update, the one that names the memory."""
     if isinstance(command, Update):
         return command.memory
+    if isinstance(command, Forget):
+        return command.memories[0]
     return getattr(command, "candidate_id", None)
 
 

@@ -38,7 +38,7 @@ from palimpsest.contracts.events import (
     Settlement,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
-from palimpsest.streams.core.candidates import accessed, embedded, erased, live
+from palimpsest.streams.core.candidates import accessed, embedded, erased, restored, retracted
 from palimpsest.streams.core.compared import compared
 from palimpsest.streams.core.graph import begin, cut, unite
 from palimpsest.streams.core.indexes import (
@@ -55,6 +55,7 @@ from palimpsest.streams.core.ledger import (
     Answered,
     Edge,
     Entry,
+    Forgotten,
     LastRun,
     Ledger,
     Question,
@@ -98,9 +99,9 @@ def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
         case Composed():
             _composed(ledger, event, touched)
         case Retracted():
-            live(ledger, event.data.candidate_id, False, touched)
+            retracted(ledger, event, touched)
         case Restored():
-            live(ledger, event.data.candidate_id, True, touched)
+            restored(ledger, event, touched)
         case Accessed():
             accessed(ledger, event, touched)
         case Embedded():
@@ -147,6 +148,9 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
         fingerprint=data.content.fingerprint,
         moment=data.moment,
     )
+    if data.withheld is not None:
+        entry.living = False
+        entry.forgotten = Forgotten(data.withheld, "ask", False, event.time, ledger.seen)
     ledger.entries[entry.id] = entry
     ledger.decisions[event.id] = entry.id
     index_entry(ledger, entry, distinct, event)
@@ -427,6 +431,8 @@ def _composed(ledger: Ledger, event: Composed, touched: Touched) -> None:
 
 def _refused(ledger: Ledger, event: Refused, touched: Touched) -> None:
     data = event.data
+    if data.command == "admit" and data.candidate_id is not None:
+        ledger.turned_away.add(data.candidate_id)
     entry = ledger.entries.get(data.candidate_id) if data.candidate_id else None
     if entry is not None and data.command == "settle" and data.verdicts:
         _record(ledger, event, entry, data.rank or "judge", touched)

@@ -311,8 +311,16 @@ def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
 
 
 def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
-    """The retracted candidates of an owner that a selection means."""
-    chosen = _chosen(ledger, request.selection, request.request_id, living=False)
+    """The retracted candidates that a selection means, or all that was forgotten at once."""
+    if request.selection is None:
+        chosen = [
+            entry
+            for entry in ledger.entries.values()
+            if (entry.forgotten is not None and entry.forgotten.cause == request.forgotten)
+            or _was_done(ledger, request.request_id, entry)
+        ]
+    else:
+        chosen = _chosen(ledger, request.selection, request.request_id, living=False)
     return [
         Restore(
             **_said(ledger, request, entry.id),

@@ -13,6 +13,7 @@ from typing import Literal
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import (
+    Again,
     Composition,
     FaceRule,
     FirstDecision,
@@ -44,8 +45,29 @@ class Distinct:
 
     @property
     def target(self) -> Entry | None:
-        """Whom an exact repeat joins: the earliest living, else the earliest, else the alias."""
-        return self.representative or (self.members[0] if self.members else self.alias)
+        """Whom an exact repeat joins: the earliest living, else the earliest, else the alias.
+
+        Never one that was forgotten.
+        """
+        if (living := self.representative) is not None:
+            return living
+        return next((one for one in self._said_by if one.forgotten is None), None)
+
+    @property
+    def _said_by(self) -> list[Entry]:
+        """Its candidates; of a composed text without any, the newest source."""
+        return self.members or ([self.alias] if self.alias is not None else [])
+
+    @property
+    def forgotten(self) -> Entry | None:
+        """Whose forgetting stands in the way of this text: the latest, where nobody living says it.
+
+        So it does of a composed text, by its newest source.
+        """
+        gone = [one for one in self._said_by if one.forgotten is not None]
+        if not gone or any(one.living for one in self.members):
+            return None
+        return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0)
 
     @property
     def representative(self) -> Entry | None:
@@ -85,6 +107,20 @@ class Answer:
     while_retracted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """By which request a candidate was forgotten, when, and what becomes of its text then.
+
+    `order` counts the owner's events.
+    """
+
+    cause: str
+    again: Again
+    earlier: bool
+    at: datetime
+    order: int
+
+
 @dataclass(slots=True, eq=False)
 class Entry:
     """One candidate. `place` is its arrival in the owner's log, the order of everything.
@@ -94,6 +130,7 @@ class Entry:
     keeping, for want of an answer. `answers` are what was said of pairs, by neighbour. What
     `streams.core.walk` makes of them is kept in `pending`, in `open`, the ids still unanswered, and
     in `held`, whose answer joins but is held back.
+    `forgotten` is by which request it was, if it was; so are newcomers that wait because of it.
     `apart` are the memories taken apart that it was a part of, `updates` are those that displaced
     it. `text_number` is how many texts the owner had said when it came, its own among them.
     """
@@ -120,6 +157,7 @@ class Entry:
     held: str | None = None
     apart: list[Apart] = field(default_factory=list)
     updates: tuple[Edge, ...] = ()
+    forgotten: Forgotten | None = None
     accesses: int = 0
     last_accessed: datetime | None = None
     text_number: int = 0
@@ -355,6 +393,7 @@ class Ledger:
     session's conversation was last compacted, as places are counted. `texts` counts what the owner
     said that was not said in its scope before. `runs` are the latest batch runs, by step.
     `uses_recorded` is when gathered uses were last recorded.
+    `turned_away` are candidates that were refused because their text was forgotten.
     `unembedded` are the texts that have no vector, because the model was down, by the first
     candidate of each.
     """
@@ -380,6 +419,7 @@ class Ledger:
     seen: int = 0
     texts: int = 0
     unembedded: dict[str, Distinct] = field(default_factory=dict)
+    turned_away: set[str] = field(default_factory=set)
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
 

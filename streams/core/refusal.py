@@ -31,6 +31,7 @@ Reason = Literal[
     "unchanged",
     "lives_elsewhere",
     "no_update",
+    "forgotten",
     "retracted_already",
     "not_retracted",
     "not_a_face",

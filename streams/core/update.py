@@ -25,6 +25,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.admit import rule_of_again
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.graph import anchor, smaller_side, update_of
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
@@ -48,6 +49,11 @@ def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Re
     refusal = _refusal(command, memory)
     if refusal is not None:
         return refusal
+    distinct = ledger.distinct(memory.namespace, text_hash)
+    gone = distinct.forgotten if distinct else None
+    rule = rule_of_again(gone, command.candidate.occurred_at) if gone else "allow"
+    if rule != "allow" and command.rank == "agent":
+        return Refusal("forgotten", "this text was forgotten: only a person says it again")
     home = _home(ledger, memory.namespace, text_hash)
     if home is None or home.memory is memory:
         return [_admitted(command, ledger, memory, policy, now)]
@@ -95,7 +101,10 @@ def _home(ledger: Ledger, namespace: str, text_hash: str) -> Entry | None:
     distinct = ledger.distinct(namespace, text_hash)
     if distinct is None:
         return None
-    return distinct.representative or (None if distinct.members else distinct.alias)
+    alias = None if distinct.members else distinct.alias
+    if alias is not None and alias.forgotten is not None:
+        alias = None
+    return distinct.representative or alias
 
 
 def _hindrance(command: Update, ledger: Ledger, memory: Memory, home: Entry) -> Refusal | None:

@@ -18,12 +18,16 @@ from palimpsest.contracts.commands import (
 from palimpsest.contracts.events import (
     Accessed,
     AccessedData,
+    AnyEvent,
     Compacted,
     Composed,
     ComposedData,
     Confirmed,
     Embedded,
     EmbeddedData,
+    Join,
+    Joined,
+    JoinedData,
     OnCandidateData,
     OnDecisionData,
     OnSessionData,
@@ -38,7 +42,7 @@ from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import operate
 from palimpsest.streams.core.envelope import head
-from palimpsest.streams.core.faces import standing_text
+from palimpsest.streams.core.faces import fold_face, standing_text
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
@@ -55,6 +59,8 @@ def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
         return unknown_candidate(command.candidate_id)
     if entry.living:
         return Refusal("not_retracted", f"candidate {entry.id} is living")
+    if entry.forgotten is not None:
+        return _remembered(command, entry, ledger, now)
     update = next((edge for edge in entry.edges if operate.withdrawn_by(edge) is entry), None)
     if update is not None:
         back = operate.reinstate(_redone(command, update), ledger, now)
@@ -65,6 +71,43 @@ def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
         return Refusal("same_text", f"its text lives in another memory, as candidate {twin.id}")
     data = OnCandidateData(candidate_id=entry.id, actor=command.actor, because=command.because)
     return [Restored(**head(command, entry.id, now), data=data)]
+
+
+def _remembered(command: Restore, entry: Entry, ledger: Ledger, now: datetime) -> Result:
+    """`restored`, after `joined` with whoever has its text by now; no other join comes back."""
+    twin = _living_elsewhere(entry) or _says_the_same(entry, ledger)
+    events: list[AnyEvent] = []
+    if twin is not None:
+        older, newer = sorted((entry, twin), key=lambda one: one.place)
+        refusal = operate.conflict(ledger, older, newer, rank="rule")
+        if refusal is not None:
+            return refusal
+        joined = JoinedData(
+            decision="manual_join",
+            candidate_id=newer.id,
+            join=Join(to=older.id, face="keep", similarity=1.0),
+            rank="person",
+            actor=command.actor,
+            because=command.because,
+        )
+        events.append(Joined(**head(command, newer.id, now), data=joined))
+    data = OnCandidateData(candidate_id=entry.id, actor=command.actor, because=command.because)
+    return [*events, Restored(**head(command, entry.id, now, len(events)), data=data)]
+
+
+def _says_the_same(entry: Entry, ledger: Ledger) -> Entry | None:
+    """Who living elsewhere says what the memory would say again: a text composed for it."""
+    memory = entry.memory
+    if not memory.texted:
+        return None
+    entry.living = True
+    try:
+        face, _ = fold_face(memory.members, memory.edges())
+    finally:
+        entry.living = False
+    same = ledger.distinct(memory.namespace, face.hash)
+    members = same.members if same is not None else []
+    return next((one for one in members if one.living and one.memory is not memory), None)
 
 
 def _redone(command: Restore, update: Edge) -> Reinstate:

@@ -175,7 +175,12 @@ class Without:
 
     def _arrive(self, event: Decided) -> None:
         policy, down = self._policies.get(event.data.evidence.policy), event.data.evidence.down
-        if policy is None or "search" in (down or ()) or self._updates_there(event):
+        if (
+            event.data.withheld is not None
+            or policy is None
+            or "search" in (down or ())
+            or self._updates_there(event)
+        ):
             self._evolve(event)
             return
         self._in_force, admit = policy, self._admit(event, down)

@@ -9,7 +9,7 @@ from typing import Literal
 from palimpsest.contracts.answers import SimilarFact
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.evidence import Evidence
-from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.contracts.identity import digest, forgotten_id, invalid_id
 from palimpsest.streams.core.ledger import Entry
 from palimpsest.streams.core.looking import similarity
 from palimpsest.streams.intake import Meaning, RawRow, Word
@@ -57,6 +57,17 @@ def similar_facts(evidence: Evidence, entries: Mapping[str, Entry]) -> list[Simi
         SimilarFact(id=memory.id, assertion=memory.face.text, similarity=score)
         for memory, score in found
     ] or None
+
+
+def forgotten_again(candidate_id: str) -> Outcome:
+    """The outcome of a candidate that is refused because its text was forgotten."""
+    return Outcome(
+        "decided",
+        decision="forgotten",
+        decision_id=forgotten_id(candidate_id),
+        reason="forgotten",
+        detail="its text was forgotten, and is refused when it comes again",
+    )
 
 
 def rejected(one: Input, error: InvalidInputError) -> Outcome:

@@ -47,6 +47,7 @@ from palimpsest.contracts.requests import (
     ComposeRequest,
     ConfirmRequest,
     EmbedRequest,
+    ForgetRequest,
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -85,6 +86,7 @@ from palimpsest.streams.write.executor import (
     run_once,
     run_or_refuse,
 )
+from palimpsest.streams.write.forgetting import forgotten, remembered
 from palimpsest.streams.write.runs import ran
 from palimpsest.streams.write.session_end import run_of
 from palimpsest.streams.write.unmerging import refusals, reinstated, unmerged
@@ -242,6 +244,10 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
             return updated(executor, request)
         case UndoRequest():
             return undone(executor, request)
+        case ForgetRequest():
+            return forgotten(executor, request)
+        case RestoreRequest() if request.forgotten is not None:
+            return remembered(executor, request)
         case ReverseRequest() | ReinstateManyRequest() | RetractRequest() | RestoreRequest():
             return _in_bulk(executor, request)
         case SettleRequest():
@@ -306,6 +312,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
     owners = 0
     asks = 0
     steps = 0
+    assert request.selection is not None, "what was forgotten at once is another request's"
     for owner_id in list(_owners(executor, request.selection)):
         ledger = executor.ledger(owner_id)
         commands = _expanded(ledger, request)

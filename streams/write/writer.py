@@ -25,6 +25,7 @@ from palimpsest.contracts.events import (
     DecidedData,
     Invalid,
     InvalidData,
+    Refused,
     Settled,
     Vector,
 )
@@ -47,6 +48,7 @@ from palimpsest.streams.write.inputs import (
     CONFLICT,
     Input,
     Outcome,
+    forgotten_again,
     rejected,
     similar_facts,
     why_invalid,
@@ -217,6 +219,8 @@ class Writer:
             return self._outcome(one, ())
         admit = self._admission(one, prepared, ledger, vectors)
         events = self.run(admit)
+        if known is None and (not events or isinstance(events[0], Refused)):
+            return forgotten_again(prepared.candidate_id)
         self._follow(ledger.owner_id, admit)
         self._checked("total", _since(begun))
         if admit.content.vector is not None and ledger.unembedded:
@@ -360,7 +364,12 @@ class Writer:
             same = _is_known(one, prepared, known)
             return _known(known) if same else rejected(one, CONFLICT)
         admit = self._admission(one, prepared, ledger, {})
-        [event] = decide(admit, ledger, self.policy, self.clock())
+        decided = decide(admit, ledger, self.policy, self.clock())
+        if not decided:
+            return forgotten_again(admit.candidate_id)
+        [event] = decided
+        if isinstance(event, Refused):
+            return forgotten_again(admit.candidate_id)
         asks = isinstance(event, Decided) and event.data.evidence.asked
         if self.policy.judge.enabled or not asks:
             return [event]

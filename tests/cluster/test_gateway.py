@@ -29,6 +29,7 @@ from palimpsest.contracts.requests import (
     ComposeRequest,
     ConfirmRequest,
     EmbedRequest,
+    ForgetRequest,
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -180,6 +181,8 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     ask(SessionRequest, request="compact", owner_id="ada", session_id="s")
     ask(RetractRequest, selection=Selection(candidate_id=a))
     ask(RestoreRequest, selection=Selection(candidate_id=a))
+    gone = ask(ForgetRequest, memory_ids=(e,), again="allow")
+    ask(RestoreRequest, forgotten=gone["forgotten"])
     ask(PolicyRequest, policy=load_policy("standard").model_dump(mode="json"))
     reviewed = {"step": "review", "due": datetime.now(UTC), "figures": {"duration_ms": 1.0}}
     ask(RunRequest, owner_id="ada", **reviewed)

@@ -12,6 +12,7 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import (
+    Again,
     AnyEvent,
     Decided,
     Invalid,
@@ -25,6 +26,7 @@ from palimpsest.contracts.requests import (
     CheckRequest,
     CombineRequest,
     ComposeRequest,
+    ForgetRequest,
     JoinSelection,
     MergeRequest,
     PolicyRequest,
@@ -591,6 +593,45 @@ def test_a_memory_is_updated_and_the_update_in_the_middle_is_undone(runtime: Run
     with pytest.raises(RefusedError) as unknown:
         runtime.ask(foreign)
     assert unknown.value.reason == "unknown_candidate"
+
+
+def test_a_memory_is_forgotten_and_remembered_exactly(runtime: Runtime) -> None:
+    texts = ("Ada works at Google", "Ada plays chess", "Ada has a blue car")
+    one, two, three = (
+        str(it["candidate_id"])
+        for it in runtime.submit([row(text, number) for number, text in enumerate(texts)])
+    )
+    runtime.ask(UpdateRequest(request_id=fresh(), memory_id=one, text="Ada works at Meta"))
+    again: tuple[tuple[str, Again], ...] = ((one, "allow"), (two, "refuse"), (three, "ask"))
+    gone = [
+        ForgetRequest(request_id=fresh(), memory_ids=(memory,), again=rule)
+        for memory, rule in again
+    ]
+    answers = [runtime.ask(request) for request in gone]
+    assert [len(answer["candidates"]) for answer in answers] == [2, 1, 1]
+    assert runtime.ask(gone[0]) == answers[0], "asked again it answers as it did"
+    other = ForgetRequest(request_id=fresh(), memory_ids=(one,), expect=answers[0]["token"])
+    with pytest.raises(RefusedError) as moved:
+        runtime.ask(other)
+    assert moved.value.reason == "moved_on"
+    rows = [row(text, f"again {number}") for number, text in enumerate(texts)]
+    outcomes = runtime.submit(rows)
+    assert [it["decision"] for it in outcomes] == ["stored", "forgotten", "pending"]
+    assert runtime.submit(rows)[1]["decision"] == "forgotten"
+    chess = [line for line in runtime.log() if b"plays chess" in line]
+    assert len(chess) == 1, "what is refused leaves no text behind"
+    runtime.restart()
+    assert [memory["face"] for memory in runtime.memories("ann")] == [texts[0]]
+    for answer in answers:
+        back = RestoreRequest(request_id=fresh(), forgotten=answer["forgotten"])
+        runtime.dry_run(back.model_copy(update={"request_id": fresh()}))
+        runtime.ask(back)
+    assert folded(runtime, "ann") == runtime.memories("ann")
+    shown = {memory["face"]: memory["members"] for memory in runtime.memories("ann")}
+    assert shown == {"Ada works at Meta": 3, texts[1]: 1, texts[2]: 2}
+    with pytest.raises(RefusedError) as none:
+        runtime.ask(RestoreRequest(request_id=fresh(), forgotten=answers[0]["forgotten"]))
+    assert none.value.reason == "not_retracted"
 
 
 # -- the judge -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import base64
 import struct
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Self
+from typing import Literal, Self
 from uuid import uuid5
 
 from palimpsest.contracts.candidate import Candidate
@@ -21,6 +21,7 @@ from palimpsest.contracts.commands import (
     Compose,
     Confirm,
     EndSession,
+    Forget,
     Merge,
     Operation,
     RecordRun,
@@ -36,6 +37,7 @@ from palimpsest.contracts.commands import (
     Withdraw,
 )
 from palimpsest.contracts.events import (
+    Again,
     AnyEvent,
     BatchJoin,
     BatchStep,
@@ -564,6 +566,28 @@ def undo(name: str, *, rank: Speaker = "person") -> Step:
             owner_id=history.owner_id,
             decision_id=update.id,
             rank=rank,
+        )
+
+    return step
+
+
+def forget(
+    *names: str,
+    again: Again = "allow",
+    earlier: Literal["refuse"] | None = None,
+    expect: str | None = None,
+) -> Step:
+    """Forget the memories of these candidates."""
+
+    def step(history: History) -> Forget:
+        return Forget(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            memories=tuple(history.id(name) for name in names),
+            expect=expect,
+            again=again,
+            earlier=earlier,
+            cause="forgetting",
         )
 
     return step

@@ -15,6 +15,7 @@ from hypothesis import assume
 
 from palimpsest.contracts.commands import (
     Admit,
+    Forget,
     Merge,
     Reinstate,
     Restore,
@@ -261,7 +262,7 @@ def _runs_alike(late: World, other: World, command: Command) -> bool:
     """Carry a command out in both histories; whether it meant the same in both."""
     if isinstance(command, Merge) and _overrules(late, command) != _overrules(other, command):
         return False
-    by_intent = isinstance(command, Update | Undo | Retract | Restore | Reinstate)
+    by_intent = isinstance(command, Update | Undo | Forget | Retract | Restore | Reinstate)
     if by_intent and _would_say(late, command) != _would_say(other, command):
         return False
     if isinstance(command, Admit):

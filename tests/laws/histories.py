@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
+from palimpsest.contracts import event_data
 from palimpsest.contracts.commands import (
     Access,
     Admit,
@@ -23,6 +24,7 @@ from palimpsest.contracts.commands import (
     Compose,
     Confirm,
     EndSession,
+    Forget,
     Merge,
     RecordRun,
     Reinstate,
@@ -39,8 +41,8 @@ from palimpsest.contracts.events import AnyEvent, BatchJoin, Composition, Rank, 
 from palimpsest.contracts.evidence import Answer, Evidence, Verdict
 from palimpsest.contracts.policy import Judge as Judging
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
-from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
+from palimpsest.contracts.requests import ReinstateRequest, RestoreRequest, UnmergeRequest
+from palimpsest.streams.core.expand import reinstate_commands, restore_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Edge, Entry
 from palimpsest.streams.core.version import version_of
 from tests.laws.world import POINTS, WIDTH, Command, Retrieve, World, admit_at, content_at
@@ -227,6 +229,21 @@ class Unchange:
 
 
 @dataclass(frozen=True)
+class Forgetting:
+    """A memory forgotten."""
+
+    which: int
+    again: event_data.Again = "allow"
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """All of a forgetting taken back."""
+
+    which: int
+
+
+@dataclass(frozen=True)
 class Nothing:
     """What every other act shrinks to."""
 
@@ -245,6 +262,8 @@ Act = (
     | Again
     | Change
     | Unchange
+    | Forgetting
+    | Remembering
 )
 
 ANSWERS: tuple[Answer, ...] = (
@@ -340,6 +359,8 @@ CHANGES = Kind(
     rank=("person", "person", "agent"),
     merge=(False, True),
 )
+FORGETTINGS = Kind(Forgetting, which=WHICH, again=("allow", "ask", "refuse"))
+REMEMBERINGS = Kind(Remembering, which=WHICH)
 UNCHANGES = Kind(Unchange, which=WHICH, rank=("person", "person", "agent"))
 KINDS = [
     Kind(Nothing), *[SAYS] * 9, *[JUDGES] * 5, *[PAIRS] * 3, *[BATCHES] * 3, *[ON_JOINS] * 4,
@@ -363,7 +384,13 @@ class Told:
 
     def follow(self, act: Act) -> None:
         """Turn an act into a command of this world and carry it out, if there is such a thing."""
-        commands = self._whole(act) if isinstance(act, Whole) else [self.command(act)]
+        match act:
+            case Whole():
+                commands: Sequence[Command | None] = self._whole(act)
+            case Remembering():
+                commands = self._remembered(act)
+            case _:
+                commands = [self.command(act)]
         for command in commands:
             if command is not None:
                 self.steps.append((command, self.world.run(command)))
@@ -371,7 +398,7 @@ class Told:
     def command(self, act: Act) -> Command | None:
         """The command that an act means now; None where there is nothing to name."""
         match act:
-            case Nothing() | Whole():
+            case Nothing() | Whole() | Remembering():
                 return None
             case Say():
                 return self._say(act)
@@ -393,6 +420,8 @@ class Told:
                 return self._change(act)
             case Unchange():
                 return self._unchange(act)
+            case Forgetting():
+                return self._forget(act)
             case Again():
                 return self.steps[act.which % len(self.steps)][0] if self.steps else None
             case _:
@@ -449,6 +478,23 @@ class Told:
             merge=act.merge,
             rank=act.rank,
         )
+
+    def _forget(self, act: Forgetting) -> Forget | None:
+        entry = self._entry(act.which)
+        if entry is None:
+            return None
+        head = self._head()
+        memory, cause = (entry.id,), head["command_id"]
+        return Forget(**head, memories=memory, again=act.again, cause=cause)
+
+    def _remembered(self, act: Remembering) -> Sequence[Command]:
+        entries = self.world.ledger.entries.values()
+        causes = list(dict.fromkeys(e.forgotten.cause for e in entries if e.forgotten))
+        if not causes:
+            return []
+        cause = causes[act.which % len(causes)]
+        request = RestoreRequest(request_id=self.world.fresh(), forgotten=cause)
+        return restore_commands(self.world.ledger, request)
 
     def _unchange(self, act: Unchange) -> Undo | None:
         updates = [edge for edge in self.edges(standing=True) if edge.over is not None]
@@ -626,9 +672,11 @@ _losing = among(_CLOSE, _COMPOSES, JUDGES, PAIRS, BATCHES, ON_JOINS, ON_JOINS, _
 losses = st.lists(_losing, min_size=8, max_size=20).map(lambda then: COMPOSED + then)
 """Stories of a composed text, and of sources that leave and come back."""
 
+_SAID_OFTEN = Kind(Say, point=range(3))
 _CHANGING = among(
     *[SAYS] * 6, *[JUDGES] * 3, PAIRS, BATCHES, *[ON_JOINS] * 3, *[ON_CANDIDATES] * 3, WHOLES,
-    RECOMPOSES, AGAINS, *[CHANGES] * 6, *[UNCHANGES] * 2,
+    RECOMPOSES, AGAINS, *[CHANGES] * 6, *[UNCHANGES] * 2, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3,
+    *[_SAID_OFTEN] * 5,
 )  # fmt: skip
 changes = st.builds(operator.add, _beginnings, st.lists(_CHANGING, min_size=15, max_size=40))
 """Stories in which memories are updated, and updates are taken back."""

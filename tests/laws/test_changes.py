@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.commands import Undo, Update
-from palimpsest.contracts.events import Decided, Joined, Refused, Reversed
+from palimpsest.contracts.events import Decided, Joined, Refused, Retracted, Reversed
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core import evolve, faces, graph
+from palimpsest.streams.core import evolve, faces, graph, word
 from palimpsest.streams.core import update as updating
 from palimpsest.streams.core.faces import Face
-from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal
 from tests.laws import checks
@@ -133,6 +133,20 @@ def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
                 assert face.hash in faces_before or face.hash not in displaced
 
 
+def what_is_forgotten_stays_so(policy: Policy, story: list[Act]) -> None:
+    """No newcomer has a memory live that was forgotten as a whole."""
+    ledger = Ledger("ada")
+    for event in tell(policy, story).world.log:
+        gone = [
+            memory.members[0]
+            for memory in ledger.memories()
+            if all(entry.forgotten is not None for entry in memory.members)
+        ]
+        evolve.evolve(ledger, event)
+        if isinstance(event, Decided):
+            assert not any(first.memory.living for first in gone)
+
+
 def chain_is_whole(numbers: list[int], out: int) -> None:
     """Of updates one after the other, any one can be undone, and the last of the rest speaks."""
     told = tell(ASKING, [Say(0), *(Change(which=n, point=1 + n) for n in numbers)])
@@ -166,6 +180,12 @@ def test_nothing_automatic_brings_back_what_an_update_displaced(
     nothing_brings_it_back(policy, story)
 
 
+@fewer
+@given(any_policy, changes)
+def test_no_newcomer_brings_back_what_was_forgotten(policy: Policy, story: list[Act]) -> None:
+    what_is_forgotten_stays_so(policy, story)
+
+
 chains = st.lists(st.integers(0, 9), min_size=1, max_size=8)
 
 
@@ -177,19 +197,23 @@ def test_a_chain_of_updates_is_whole_without_any_one_of_them(chain: list[int], o
 # -- what the stories are made of ----------------------------------------------------------------
 
 LEAST = {
-    "updates": 200,
-    "updates by an agent": 50,
-    "updates that merge": 8,
-    "updates of what was updated": 60,
-    "updates undone": 25,
-    "updates undone in the middle": 4,
-    "updates back to a former text": 4,
-    "refused moved_on": 20,
-    "refused lives_elsewhere": 10,
-    "refused outranked": 3,
-    "refused unchanged": 8,
+    "updates": 100,
+    "updates by an agent": 25,
+    "updates that merge": 4,
+    "updates of what was updated": 30,
+    "updates undone": 12,
+    "updates undone in the middle": 2,
+    "updates back to a former text": 2,
+    "refused moved_on": 10,
+    "refused lives_elsewhere": 5,
+    "refused outranked": 1,
+    "refused unchanged": 4,
+    "refused forgotten": 5,
+    "forgotten": 30,
+    "wait because of a forgetting": 4,
+    "come back with a twin": 1,
 }
-"""Of each kind, in the same two hundred stories on every run."""
+"""Of each kind, in the same three hundred stories on every run."""
 
 
 def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
@@ -212,6 +236,12 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
                 counted["updates undone"] += undone
                 later = [e for e in edge.newer.memory.edges() if e.over and e.order > edge.order]
                 counted["updates undone in the middle"] += undone and bool(later)
+            case Retracted():
+                counted["forgotten"] += event.data.again is not None
+            case Decided() if event.data.withheld is not None:
+                counted["wait because of a forgetting"] += 1
+            case Joined() if event.data.join.over is None and event.data.join.similarity == 1.0:
+                counted["come back with a twin"] += checks.by_person(event)
             case Refused():
                 counted[f"refused {event.data.reason}"] += 1
             case _:
@@ -224,7 +254,7 @@ def test_the_stories_have_enough_of_everything() -> None:
     counted: Counter[str] = Counter()
 
     @settings(
-        max_examples=200,
+        max_examples=300,
         derandomize=True,
         database=None,
         deadline=None,
@@ -304,7 +334,40 @@ def updates_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(updating, "update", broken)
 
 
+def repeats_join_what_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exact repeat joins the forgotten candidate, as it joins a retracted one."""
+
+    def broken(self: Distinct) -> Entry | None:
+        return self.representative or (self.members[0] if self.members else self.alias)
+
+    monkeypatch.setattr(Distinct, "target", property(broken))
+
+
+def twins_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restoration does not ask who has the text by now."""
+    monkeypatch.setattr(word, "_living_elsewhere", lambda entry: None)
+
+
+def refusals_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who was refused is admitted once the text may come again."""
+
+    class Forgetful(set[str]):
+        def __contains__(self, one: object) -> bool:
+            return False
+
+    made = Ledger.__init__
+
+    def broken(self: Ledger, *said: Any, **named: Any) -> None:
+        made(self, *said, **named)
+        self.turned_away = Forgetful()
+
+    monkeypatch.setattr(Ledger, "__init__", broken)
+
+
 BREAKS = [
+    (repeats_join_what_was_forgotten, what_is_forgotten_stays_so, (any_policy, changes)),
+    (twins_stay_apart, checks.l6_one_memory_per_text, (any_policy, changes)),
+    (refusals_are_not_remembered, checks.l3_twice_is_once, (any_policy, changes)),
     (updates_join_who_speaks, chain_is_whole, (chains, numbers)),
     (undoing_only_retracts, undone_at_once, (any_policy, changes)),
     (the_text_stays, undone_at_once, (any_policy, changes)),

@@ -1,0 +1,42 @@
+"""Forgetting: memories leave with all their wordings, and come back exactly (docs/intent.md)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from palimpsest.contracts.commands import Forget
+from palimpsest.contracts.events import OnCandidateData, Retracted
+from palimpsest.streams.core.envelope import head
+from palimpsest.streams.core.ledger import Ledger, Memory
+from palimpsest.streams.core.operate import Result
+from palimpsest.streams.core.refusal import Refusal, unknown_candidate
+from palimpsest.streams.core.version import versions_of
+
+
+def forget(command: Forget, ledger: Ledger, now: datetime) -> Result:
+    """`retracted` for every living member, all of one cause; no join is taken out."""
+    found: dict[str, Memory] = {}
+    for one in command.memories:
+        entry = ledger.entries.get(one)
+        if entry is None:
+            return unknown_candidate(one)
+        found[entry.memory.id] = entry.memory
+    if command.expect not in (None, versions_of(found.values())):
+        return Refusal("moved_on", "the memories are others by now: look at them again")
+    members = [entry for memory in found.values() for entry in memory.members if entry.living]
+    if not members:
+        return Refusal("retracted_already", "none of the memories has a living member")
+    return [
+        Retracted(
+            **head(command, entry.id, now, step),
+            data=OnCandidateData(
+                candidate_id=entry.id,
+                actor=command.actor,
+                because=command.because,
+                cause=command.cause,
+                again=command.again,
+                earlier=command.earlier,
+            ),
+        )
+        for step, entry in enumerate(sorted(members, key=lambda entry: entry.place))
+    ]

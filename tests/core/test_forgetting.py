@@ -1,0 +1,110 @@
+"""Forgetting by intent: a memory with all its wordings, and exactly back (docs/design.md)."""
+
+from __future__ import annotations
+
+from palimpsest.streams.core.version import versions_of
+from tests.core.spec import (
+    KEEP,
+    Step,
+    forget,
+    given,
+    restore,
+    say,
+    separate,
+    undo,
+    unmerge,
+    update,
+)
+
+JOB = (say("google", "Google"), update("google", "meta", "Meta"))
+
+
+def gone(*steps: Step) -> tuple[Step, ...]:
+    return (*JOB, forget("google"), *steps)
+
+
+def test_a_memory_is_forgotten_with_all_its_wordings() -> None:
+    given(*JOB, forget("meta")).then("retracted google", "retracted meta").shows({})
+
+
+def test_no_update_is_undone_by_it() -> None:
+    history = given(*gone())
+    assert history.join("meta").standing
+
+
+def test_a_plan_is_compared_with_what_the_memories_are_now() -> None:
+    history = given(*JOB, say("tea", "Tea"))
+    token = versions_of([history.memory("google"), history.memory("tea")])
+    history.when(say("else", "Elsewhere"))
+    history.when(update("tea", "mate", "Mate"))
+    history.when(forget("google", "tea", expect=token)).then("refused moved_on")
+    token = versions_of([history.memory("google")])
+    history.when(say("more", "More"), forget("meta", expect=token))
+    history.then("retracted google", "retracted meta")
+
+
+def test_forgetting_twice_is_refused() -> None:
+    given(*gone(forget("google"))).then("refused retracted_already")
+
+
+def test_allow_stores_the_text_as_new() -> None:
+    history = given(*gone(say("again", "Google"))).then("again stored").shows({"Google": "again"})
+    history.when(say("twice", "google")).then("twice hash_exact again")
+
+
+def test_refuse_records_that_it_came_and_nothing_of_what_it_said() -> None:
+    history = given(*JOB, forget("google", again="refuse"), say("again", "META"))
+    history.then("refused forgotten").shows({})
+    assert "META" not in "".join(event.model_dump_json() for event in history.new)
+    history.again().then()
+
+
+def test_ask_has_it_wait_for_a_person() -> None:
+    history = given(*JOB, forget("google", again="ask"), say("again", "Google"))
+    history.then("again pending").shows({})
+    history.when(restore("again")).then("restored again").shows({"Google": "again"})
+
+
+def test_what_happened_before_the_forgetting_is_refused() -> None:
+    history = given(*JOB, forget("google", earlier="refuse"))
+    history.when(say("before", "Google", occurred_at="2020-01-01T00:00:00Z"))
+    history.then("refused forgotten")
+    history.when(say("since", "Google")).then("since stored")
+
+
+def test_an_agent_does_not_update_to_it() -> None:
+    other = (forget("google", again="ask"), say("tea", "Tea"))
+    history = given(*JOB, *other).when(update("tea", "x", "Meta", rank="agent"))
+    history.then("refused forgotten")
+    history.when(update("tea", "y", "Meta")).shows({"Meta": "tea y"})
+
+
+def test_restoring_is_exact() -> None:
+    keep = say("inc", "Google Inc", {"google": KEEP})
+    history = given(say("google", "Google"), keep, unmerge("inc"), forget("google"))
+    history.when(restore("google")).then("restored google")
+    history.shows({"Google": "google", "Google Inc": "inc"})
+
+
+def test_restoring_reinstates_no_update_that_was_undone_meanwhile() -> None:
+    history = given(*gone(undo("meta"), restore("google"), restore("meta")))
+    history.then("restored meta").shows({"Google": "google", "Meta": "meta"})
+
+
+def test_a_twin_that_came_meanwhile_joins_in_the_same_command() -> None:
+    history = given(*gone(say("again", "Google")), restore("google"))
+    history.then("again manual_join google", "restored google")
+    history.when(restore("meta")).then("restored meta")
+    history.shows({"Meta": "google meta again"})
+
+
+def test_what_waited_because_of_it_joins_too() -> None:
+    history = given(*JOB, forget("google", again="ask"), say("again", "Google"))
+    history.when(restore("google"), restore("meta"), restore("again"))
+    history.then("again manual_join google", "restored again")
+    history.shows({"Meta": "google meta again"})
+
+
+def test_who_was_separated_meanwhile_keeps_it_from_coming_back() -> None:
+    history = given(*gone(say("again", "Google"), separate("again", "meta")))
+    history.when(restore("google")).then("refused separated")

@@ -141,24 +141,23 @@ class ForgetAll(Strict):
     because: Because | None = None
 
 
-class Forgotten(TypedDict):
-    """The candidates that were forgotten."""
+class Restore(Strict):
+    """What was forgotten at once, by the name that forgetting gave."""
 
-    forgotten: list[str]
-
-
-class Restored(TypedDict):
-    """The candidates that are back."""
-
-    restored: list[str]
+    forgotten: SomeId
+    because: Because | None = None
 
 
 class ForgottenAll(TypedDict):
-    """The candidates that were forgotten, or would be: then `token` is what to ask with."""
+    """The candidates that were forgotten, or would be: then `token` is what to ask with.
+
+    `forgotten` is the name by which exactly these are brought back.
+    """
 
     done: bool
     token: str | None
-    forgotten: list[str]
+    forgotten: str | None
+    candidates: list[str]
 
 
 class Undo(Strict):

@@ -13,17 +13,18 @@ from uuid import UUID, uuid5
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.calls import named_request
-from palimpsest.contracts.answers import Checked, JsonObject, Undone, Updated
+from palimpsest.contracts.answers import Checked, Forgotten, JsonObject, Undone, Updated
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Speaker
-from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
 from palimpsest.naming import bare
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.problems import not_found
-from palimpsest.store import Palimpsest, Said
+from palimpsest.store import Palimpsest
 from palimpsest.streams.log.as_of import AsOf
+from palimpsest.streams.write.forgetting import FORGET
 from palimpsest.viewing import decision_id_of_or_none
 
 REQUESTS = UUID("5b0c1c53-3f7e-5f0a-9a55-6f4f0e5b3c11")
@@ -163,41 +164,43 @@ class Intents:
             shown = await self.undo(some_id, dry_run=False, because=because)
         return cast("JsonObject", shown)
 
-    async def forget(self, memory_id: str, *, because: str | None) -> JsonObject:
-        """Take a memory with all its wordings out of life and search; `restore` brings it back."""
+    async def forget(self, memory_id: str, *, because: str | None) -> Forgotten:
+        """Forget a memory with all its wordings; `restore` of what it says brings that back."""
+        return await self._with(
+            memory_id,
+            lambda store, own: store.forget(own, **self._forgetting(because)),
+            write="forget",
+        )
 
-        def forgotten(store: Palimpsest, own: str) -> JsonObject:
-            said = Said(actor=self._caller.name, because=because)
-            ids = [member["candidate_id"] for member in store.show(own)["members"]]
-            each = [store.retract(Selection(candidate_id=one), **said) for one in ids]
-            return {"forgotten": [one for done in each for one in done["retracted"]]}
+    async def forget_all(
+        self, *, expect: str | None, dry_run: bool, because: str | None
+    ) -> Forgotten | None:
+        """Forget all living memories of the owner, as they were `expected`; None where none is."""
 
-        return await self._with(memory_id, forgotten)
-
-    async def restore(self, memory_id: str, *, because: str | None) -> JsonObject:
-        """Bring a forgotten memory back, with all its wordings."""
-
-        def restored(store: Palimpsest, own: str) -> JsonObject:
-            said = Said(actor=self._caller.name, because=because)
-            ids = [member["candidate_id"] for member in store.show(own)["members"]]
-            each = [store.restore(Selection(candidate_id=one), **said) for one in ids]
-            return {"restored": [one for done in each for one in done["restored"]]}
-
-        return await self._with(memory_id, restored)
-
-    async def forget_all(self, *, dry_run: bool, because: str | None) -> JsonObject:
-        """Forget all memories of the owner."""
-
-        def forgotten(store: Palimpsest) -> JsonObject:
-            done = store.retract(
-                Selection(owner_id=self.owner_id),
-                dry_run=dry_run,
-                actor=self._caller.name,
-                because=because,
-            )
-            return {"forgotten": done["retracted"]}
+        def forgotten(store: Palimpsest) -> Forgotten | None:
+            ids = _all_ids(store, self.owner_id)
+            said = self._forgetting(because)
+            return store.forget(ids, expect=expect, dry_run=dry_run, **said) if ids else None
 
         return await self._asked(forgotten, write="forget_all")
+
+    def _forgetting(self, because: str | None) -> dict[str, Any]:
+        return {
+            "by": self._speaker,
+            "owner_id": self.owner_id,
+            "actor": self._caller.name,
+            "because": because,
+        }
+
+    async def restore(self, forgotten: str, *, because: str | None) -> JsonObject:
+        """Bring back all that was forgotten at once, by the name that `forget` gave."""
+
+        def restored(store: Palimpsest) -> JsonObject:
+            if store.gateway.log.owner_of(_first_event_of(forgotten)) != self.owner_id:
+                raise not_found()
+            return store.restore(forgotten=forgotten, actor=self._caller.name, because=because)
+
+        return await self._asked(restored, write="restore")
 
     @property
     def _speaker(self) -> Speaker:
@@ -300,6 +303,29 @@ class Intents:
         if owners - {None} != {self.owner_id}:
             raise not_found()
         return found
+
+
+def _first_event_of(forgotten: str) -> str:
+    """The id of the first event of a forgetting, by its name; a problem for what can be no name."""
+    try:
+        return event_id(event_id(forgotten, FORGET), "0")
+    except ValueError:
+        raise not_found() from None
+
+
+MOST_LISTED = 1_000
+
+
+def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
+    """The ids of all living memories of an owner."""
+    ids: builtins.list[str] = []
+    after: str | None = None
+    while True:
+        page = store.list(owner_id, limit=MOST_LISTED, after=after)
+        ids += [memory["memory_id"] for memory in page["memories"]]
+        after = page["next"]
+        if after is None:
+            return ids
 
 
 TEXTS = ("text", "face", "reasoning")

@@ -6,7 +6,6 @@ import hashlib
 
 import orjson
 
-from palimpsest.contracts.answers import JsonObject
 from palimpsest.output import plain
 from palimpsest.serve.bodies import ForgottenAll
 from palimpsest.serve.intents import Intents
@@ -28,10 +27,11 @@ def require_token(given: str, token: str) -> None:
 
 async def forget_all(intents: Intents, token: str | None, because: str | None) -> ForgottenAll:
     """Forget all of an owner's memories that were shown; without a token, show them."""
-    shown: JsonObject = await intents.forget_all(dry_run=True, because=because)
-    wanted = token_of(sorted(shown["forgotten"]))
-    if token is None:
-        return ForgottenAll(done=False, token=wanted, forgotten=shown["forgotten"])
-    require_token(token, wanted)
-    done = await intents.forget_all(dry_run=False, because=because)
-    return ForgottenAll(done=True, token=None, forgotten=done["forgotten"])
+    dry_run = token is None
+    done = await intents.forget_all(expect=token, dry_run=dry_run, because=because)
+    return ForgottenAll(
+        done=not dry_run,
+        token=done["token"] if done is not None and dry_run else None,
+        forgotten=None if done is None or dry_run else done["forgotten"],
+        candidates=[] if done is None else done["candidates"],
+    )

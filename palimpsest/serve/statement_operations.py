@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palimpsest.contracts.answers import JsonObject, Undone, Updated
+from palimpsest.contracts.answers import Forgotten, JsonObject, Undone, Updated
 from palimpsest.serve import bodies
 from palimpsest.serve.operations import MEMORIES, OWNER, Asked, Operation
 from palimpsest.serve.shown_first import forget_all
@@ -15,12 +15,12 @@ async def _update(asked: Asked) -> Updated:
     return await asked.intents().update(asked.ids["memory"], body.text, **body.fields())
 
 
-async def _forget(asked: Asked) -> JsonObject:
+async def _forget(asked: Asked) -> Forgotten:
     return await asked.intents().forget(asked.ids["memory"], because=asked.query.because)
 
 
 async def _restore(asked: Asked) -> JsonObject:
-    return await asked.intents().restore(asked.ids["memory"], because=asked.body.because)
+    return await asked.intents().restore(asked.body.forgotten, because=asked.body.because)
 
 
 async def _forget_all(asked: Asked) -> bodies.ForgottenAll:
@@ -78,19 +78,19 @@ OPERATIONS = [
         "DELETE",
         f"{MEMORIES}/{{memory}}",
         "Forget a memory with all its wordings, reversibly.",
-        bodies.Forgotten,
+        Forgotten,
         _forget,
         query=bodies.Why,
         writes=True,
     ),
     Operation(
-        "restore_memory",
+        "restore",
         "POST",
-        f"{MEMORIES}/{{memory}}/restore",
-        "Bring a forgotten memory back; a person's.",
-        bodies.Restored,
+        f"{OWNER}/restore",
+        "Bring back all that was forgotten at once; a person's.",
+        dict[str, Any],
         _restore,
-        bodies.Why,
+        bodies.Restore,
         role="reviewer",
         writes=True,
     ),

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from pydantic import BaseModel, TypeAdapter
 
-from palimpsest.contracts.answers import Updated
+from palimpsest.contracts.answers import Forgotten, Updated
 from palimpsest.contracts.candidate import Metadata, Name, Share, Text
 from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.shown import Found, History, Page
@@ -17,7 +17,6 @@ from palimpsest.serve.bodies import (
     Added,
     Because,
     ForgetAll,
-    Forgotten,
     ForgottenAll,
     FoundMemories,
     ListBody,
@@ -150,7 +149,7 @@ async def _update(intents: Intents, said: UpdateArguments) -> Updated:
     return await intents.update(said.memory_id, said.text, **said.fields())
 
 
-async def _forget(intents: Intents, said: ForgetArguments) -> JsonObject:
+async def _forget(intents: Intents, said: ForgetArguments) -> Forgotten:
     return await intents.forget(said.memory_id, because=said.because)
 
 

@@ -118,7 +118,7 @@ def test_what_is_forgotten_is_gone_for_an_agent_and_a_person_brings_it_back(
         kept = (await server.add("Ada has a cat"))["memory_id"]
         gone = (await server.add("The rhinoceros is a secret"))["memory_id"]
         async with client(server) as made:
-            await call(made, "delete_memory", memory_id=gone, because="she asked")
+            done = await call(made, "delete_memory", memory_id=gone, because="she asked")
             found = await call(made, "search_memories", query="rhinoceros secret")
             assert [one["memory_id"] for one in found["memories"]] == [kept]
             assert (await made.call_tool("get_memory", {"memory_id": gone})).is_error
@@ -126,20 +126,21 @@ def test_what_is_forgotten_is_gone_for_an_agent_and_a_person_brings_it_back(
             assert "rhinoceros" not in str(told)
             assert told["events"][-1]["because"] == "she asked"
             path = f"/v1/owners/ada/memories/{gone}"
-            assert (await server.ask("POST", f"{path}/restore", {})).status_code == 403
+            restore, back_again = "/v1/owners/ada/restore", {"forgotten": done["forgotten"]}
+            assert (await server.ask("POST", restore, back_again)).status_code == 403
             seen = await server.ask("GET", f"{path}/history", name="grace")
             assert "rhinoceros" in seen.text
-            back = await server.ask("POST", f"{path}/restore", {}, name="grace")
-            assert back.json()["restored"] == [gone]
+            back = await server.ask("POST", restore, back_again, name="grace")
+            assert back.status_code == 200, back.text
             assert len((await call(made, "get_memories"))["memories"]) == 2
             shown = await call(made, "delete_all_memories")
-            assert (shown["done"], sorted(shown["forgotten"])) == (False, sorted([kept, gone]))
+            assert (shown["done"], sorted(shown["candidates"])) == (False, sorted([kept, gone]))
             await call(made, "add_memory", text="Ada has a dog, too")
             late = await made.call_tool("delete_all_memories", {"token": shown["token"]})
             assert late.structured_content["reason"] == "moved_on"
             shown = await call(made, "delete_all_memories")
             done = await call(made, "delete_all_memories", token=shown["token"])
-            assert len(done["forgotten"]) == 3
+            assert len(done["candidates"]) == 3
             assert (await call(made, "get_memories"))["memories"] == []
 
     served(used)

@@ -93,7 +93,7 @@ def test_a_memory_is_changed_once_by_a_key_and_forgotten(served: Use[None]) -> N
         assert events[1]["actor"] == "ada"
         assert events[1]["because"] == "she said so"
         gone = await server.ask("DELETE", path)
-        assert memory in gone.json()["forgotten"]
+        assert memory in gone.json()["candidates"]
         assert (await server.ask("GET", path)).status_code == 404
         assert (await server.ask("GET", path, name="grace")).json()["state"] == "retracted"
 

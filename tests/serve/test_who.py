@@ -39,7 +39,7 @@ def requests(memory: str, decision: str) -> dict[str, Any]:
         "reinstate": {"decision_id": decision},
         "list_some_memories": {"metadata": {"a": 1}},
         "update_memory": {"text": "Ada says something else", "dry_run": True},
-        "restore_memory": {},
+        "restore": {"forgotten": decision},
         "forget_all_memories": {},
         "undo": {"id": decision, "dry_run": True},
         "merge": pair,

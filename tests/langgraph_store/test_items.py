@@ -9,7 +9,7 @@ import pytest
 from langgraph.store.base import PutOp, SearchOp
 
 from palimpsest import Palimpsest, UsageError
-from palimpsest.langgraph import PalimpsestStore, read, text_of_value, written
+from palimpsest.langgraph import PalimpsestStore, passes, read, text_of_value, written
 from tests.langgraph_store.conftest import ADA
 
 PIZZA = {"text": "Ada likes pizza with olives"}
@@ -210,6 +210,25 @@ def test_what_is_no_number_is_not_more_than_one(items: PalimpsestStore) -> None:
     assert items.search(ADA, filter={"absent": {"$lt": 1}}) == []
     with pytest.raises(UsageError, match="filters have"):
         items.search(ADA, filter={"n": {"$near": 1}})
+
+
+@pytest.mark.parametrize(
+    ("name", "passing"), [("$gt", [2]), ("$gte", [1, 2]), ("$lt", [0]), ("$lte", [0, 1])]
+)
+def test_a_comparison_at_its_bound(name: str, passing: list[int]) -> None:
+    assert [n for n in range(3) if passes({"n": n}, {"n": {name: 1}})] == passing
+
+
+def test_items_are_listed_by_namespace(items: PalimpsestStore) -> None:
+    deeper = (*ADA, "food")
+    items.put(ADA, "a", PIZZA)
+    items.put(deeper, "a", SUSHI)
+    items.put(ADA, "b", {"text": "she plays chess on sundays"})
+    assert [(one.namespace, one.key) for one in items.search(ADA)] == [
+        (ADA, "a"),
+        (ADA, "b"),
+        (deeper, "a"),
+    ]
 
 
 @pytest.mark.parametrize(

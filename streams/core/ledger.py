@@ -47,11 +47,14 @@ class Distinct:
     def target(self) -> Entry | None:
         """Whom an exact repeat joins: the earliest living, else the earliest, else the alias.
 
-        Never one that was forgotten.
+        Never one that was forgotten, nor one whose memory was: nobody new has it live again.
         """
         if (living := self.representative) is not None:
             return living
-        return next((one for one in self._said_by if one.forgotten is None), None)
+        for one in self._said_by:
+            if one.forgotten is None and not one.memory.forgotten:
+                return one
+        return None
 
     @property
     def _said_by(self) -> list[Entry]:
@@ -283,6 +286,11 @@ class Memory:
     def living(self) -> bool:
         """Whether any member is living: else it is not recalled."""
         return any(entry.living for entry in self.members)
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether nobody in it is living, and somebody was forgotten."""
+        return not self.living and any(entry.forgotten is not None for entry in self.members)
 
     @property
     def former(self) -> bool:

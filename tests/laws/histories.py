@@ -288,6 +288,8 @@ class Kind:
 
 FIELDS = 6
 """No kind has more."""
+ACT_BYTES = 2 * (1 + FIELDS)
+"""How long the draw of an act is."""
 
 
 @st.composite
@@ -297,9 +299,8 @@ def among(draw: st.DrawFn, *kinds: Kind) -> Act:
     All of it is one draw of bytes, two for the kind and for each field: a draw of its own for each
     took longer than the histories themselves.
     """
-    size = 2 * (1 + FIELDS)
-    drawn = draw(st.binary(min_size=size, max_size=size))
-    kind, *numbers = (int.from_bytes(drawn[at : at + 2]) for at in range(0, size, 2))
+    drawn = draw(st.binary(min_size=ACT_BYTES, max_size=ACT_BYTES))
+    kind, *numbers = (int.from_bytes(drawn[at : at + 2]) for at in range(0, ACT_BYTES, 2))
     return kinds[kind % len(kinds)].act(numbers)
 
 

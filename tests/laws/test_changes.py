@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.commands import Undo, Update
@@ -21,7 +21,17 @@ from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
 from palimpsest.streams.core.refusal import Refusal
 from tests.laws import checks
-from tests.laws.histories import ASKING, Act, Change, Say, changes, policies, tell
+from tests.laws.histories import (
+    ASKING,
+    Act,
+    Change,
+    Forgetting,
+    OnCandidate,
+    Say,
+    changes,
+    policies,
+    tell,
+)
 from tests.laws.test_breaks import search
 from tests.laws.world import World, fold, picture
 
@@ -118,11 +128,15 @@ def undone_at_once(policy: Policy, story: list[Act]) -> None:
 
 
 def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
-    """A newcomer or a batch join has no memory say again what an update displaced."""
+    """A newcomer or a batch join has no memory say again what a living update displaced."""
     ledger = Ledger("ada")
     for event in tell(policy, story).world.log:
         gone = {
-            memory.members[0]: {edge.over.distinct.hash for edge in memory.edges() if edge.over}
+            memory.members[0]: {
+                edge.over.distinct.hash
+                for edge in memory.edges()
+                if edge.over is not None and edge.updating.living
+            }
             for memory in ledger.memories()
         }
         faces_before = {memory.face.hash for memory in ledger.memories()}
@@ -134,14 +148,10 @@ def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
 
 
 def what_is_forgotten_stays_so(policy: Policy, story: list[Act]) -> None:
-    """No newcomer has a memory live that was forgotten as a whole."""
+    """No newcomer has a memory live that was forgotten, whoever of it was retracted before."""
     ledger = Ledger("ada")
     for event in tell(policy, story).world.log:
-        gone = [
-            memory.members[0]
-            for memory in ledger.memories()
-            if all(entry.forgotten is not None for entry in memory.members)
-        ]
+        gone = [memory.members[0] for memory in ledger.memories() if memory.forgotten]
         evolve.evolve(ledger, event)
         if isinstance(event, Decided):
             assert not any(first.memory.living for first in gone)
@@ -172,7 +182,23 @@ def test_an_update_undone_at_once_leaves_no_trace(policy: Policy, story: list[Ac
     undone_at_once(policy, story)
 
 
+RETRACTED_THEN_FORGOTTEN: list[Act] = [
+    *(Say(point=0), Say(point=0), OnCandidate(word="retract", which=0)),
+    *(Change(which=0, point=6, sign="!", rank="agent", merge=True), Forgetting(which=0)),
+    Say(point=0),
+]
+"""Of a forgotten memory one wording was retracted before: a repeat of it is stored as new."""
+
+RETRACTED_WITH_ITS_UPDATE: list[Act] = [
+    *(Say(point=0), Change(which=0, point=6)),
+    *(OnCandidate(word="retract", which=0), OnCandidate(word="retract", which=1), Say(point=0)),
+]
+"""A retracted update displaces nothing any more: a repeat has the memory live, and speaks."""
+
+
 @fewer
+@example(ASKING, RETRACTED_THEN_FORGOTTEN)
+@example(ASKING, RETRACTED_WITH_ITS_UPDATE)
 @given(any_policy, changes)
 def test_nothing_automatic_brings_back_what_an_update_displaced(
     policy: Policy, story: list[Act]
@@ -181,6 +207,7 @@ def test_nothing_automatic_brings_back_what_an_update_displaced(
 
 
 @fewer
+@example(ASKING, RETRACTED_THEN_FORGOTTEN)
 @given(any_policy, changes)
 def test_no_newcomer_brings_back_what_was_forgotten(policy: Policy, story: list[Act]) -> None:
     what_is_forgotten_stays_so(policy, story)

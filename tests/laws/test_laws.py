@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from palimpsest.contracts.policy import Policy
 from tests.laws import checks
 from tests.laws.histories import (
+    ACT_BYTES,
     ASKING,
     Act,
     Judge,
@@ -300,3 +301,21 @@ def test_the_histories_have_enough_of_everything() -> None:
         count()
     lacking = {what: counted[what] for what in LEAST if counted[what] < LEAST[what]}
     assert lacking == {}
+
+
+LITERAL = b"fourteen bytes"
+"""As long as an act's draw, in a module that is imported: Hypothesis would draw it too."""
+
+
+def test_no_act_is_a_literal_of_some_module() -> None:
+    drawn: Counter[bytes] = Counter()
+
+    @settings(max_examples=300, derandomize=True, database=None, phases=[Phase.generate])
+    @given(st.binary(min_size=ACT_BYTES, max_size=ACT_BYTES))
+    def draw(one: bytes) -> None:
+        drawn[one] += 1
+
+    draw()
+    assert len(LITERAL) == ACT_BYTES
+    assert drawn[LITERAL] == 0
+    assert len(drawn) > 100

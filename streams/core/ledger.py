@@ -463,6 +463,7 @@ class Ledger:
         for entry in self.entries.values():
             del entry.memory
             entry.edges.clear()
+            entry.updates = ()
         for scope in self.scopes.values():
             for distinct in scope.by_hash.values():
                 distinct.members.clear()

@@ -12,13 +12,14 @@ from fsspec.implementations.local import LocalFileSystem
 
 from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
 from palimpsest.contracts.errors import StoreError, UsageError
+from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections import analysts
 from palimpsest.projections.analysts import ensure_views, query, views_file
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import FOLDER, listed
 from palimpsest.projections.views import Place, views
-from tests.projections.histories import History
+from tests.projections.histories import History, content_of
 
 NEAR = ("The ferry leaves at noon.", "The ferry leaves at noon")
 
@@ -243,6 +244,23 @@ def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(
     assert leaving == []
 
 
+def compose(history: History) -> None:
+    """Two memories joined by a text that the judge composed of them."""
+    a = history.admit("ada", "The violin is old.")
+    b = history.admit("ada", "The violin is hers.", (a, 0.81))
+    text = Composition(content=content_of("The old violin is hers."), sources=(a, b))
+    verdict = Verdict(neighbour_id=a, answer="compose", reasoning="both", model="judge-1")
+    history.run(
+        Settle(
+            command_id=history.fresh(),
+            owner_id="ada",
+            candidate_id=b,
+            verdicts=(verdict,),
+            composition=text,
+        )
+    )
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Projections whose last segment is a commit that changes what every view shows."""
@@ -251,7 +269,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history.take()
     show(folder, history)
     history.nobody()
-    show(folder, history.steps(60))
+    compose(history.steps(60))
+    show(folder, history)
     return folder.resolve()
 
 

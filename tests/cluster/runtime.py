@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.errors import InvalidInputError, RefusedError
-from palimpsest.contracts.events import Decided, Invalid
-from palimpsest.contracts.identity import decision_id_of, digest, invalid_id
+from palimpsest.contracts.events import Decided, Invalid, Refused
+from palimpsest.contracts.identity import decision_id_of, digest, forgotten_id, invalid_id
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.contracts.wire import decode
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
@@ -80,6 +80,15 @@ class ClusterRuntime:
         candidate_id = getattr(one.meaning, "candidate_id", None)
         if candidate_id is None:
             return {"result": "heard"}
+        refused = log.find(forgotten_id(candidate_id))
+        if refused is not None:
+            assert isinstance(refused.event, Refused)
+            return {
+                "result": "decided",
+                "decision": refused.event.data.reason,
+                "decision_id": refused.event.id,
+                "reason": refused.event.data.reason,
+            }
         found = log.find(decision_id_of(candidate_id))
         assert found is not None, "a candidate left no trace"
         assert isinstance(found.event, Decided)

@@ -230,6 +230,8 @@ class Metrics(Board):
                 case Reversed() | Reinstated() | Composed():
                     self._decision(event.type.split(".")[1], touched)
                 case Refused():
+                    if event.data.command == "admit":
+                        self.count("palimpsest_candidates")
                     self._verdicts(event.data.verdicts)
                 case _:
                     pass

@@ -10,30 +10,35 @@ from typing import get_args
 import pytest
 
 from palimpsest.contracts.events import AnyEvent
+from palimpsest.serve import pages
 from palimpsest.streams.cluster import metrics as metrics_module
 from palimpsest.streams.cluster.figures import Figure, Name
 from palimpsest.streams.cluster.metrics import DEDUP_FIGURES, FIGURES, CountedEmbedder, Metrics
 from palimpsest.streams.cluster.pages import FOLLOWED
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
-from tests.core.spec import ASK, given, judge, merge, retract, say, unmerge
+from tests.core.spec import ASK, forget, given, judge, merge, retract, say, unmerge
 from tests.stub_engine import StubEngine
 
-PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+TOLD = (
+    *((figure, "cluster.md") for figure in (*FIGURES, *DEDUP_FIGURES, *FOLLOWED)),
+    *((figure, "http.md") for figure in pages.FIGURES),
+)
+"""Each figure, and the page that tells of it."""
 
 
 def test_the_lists_have_every_name_once() -> None:
-    for figures in (FIGURES, DEDUP_FIGURES, FOLLOWED):
+    for figures in (FIGURES, DEDUP_FIGURES, FOLLOWED, pages.FIGURES):
         names = [figure.name for figure in figures]
         assert len(names) == len(set(names))
-    assert {figure.name for figure in (*FIGURES, *DEDUP_FIGURES, *FOLLOWED)} == {*get_args(Name)}
+    assert {figure.name for figure, _ in TOLD} == {*get_args(Name)}
 
 
-@pytest.mark.parametrize(
-    "figure", [*FIGURES, *DEDUP_FIGURES, *FOLLOWED], ids=lambda figure: figure.name
-)
-def test_each_figure_is_told_with_its_advice(figure: Figure) -> None:
-    lines = [line for line in PAGE.splitlines() if line.startswith(f"| `{figure.name}")]
+@pytest.mark.parametrize(("figure", "page"), TOLD, ids=lambda one: getattr(one, "name", one))
+def test_each_figure_is_told_with_its_advice(figure: Figure, page: str) -> None:
+    told = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    lines = [line for line in told if line.startswith(f"| `{figure.name}")]
     assert any(f"| {figure.says} | {figure.advice} |" in line for line in lines)
     assert figure.advice.endswith(".")
 
@@ -57,6 +62,15 @@ def test_verdicts_are_counted_with_what_they_cost() -> None:
     assert 'palimpsest_verdicts_total{answer="same"} 1.0' in told
     assert 'palimpsest_verdicts_total{answer="unavailable"} 1.0' in told
     assert "palimpsest_judge_usd_total 0.0" in told
+
+
+def test_a_candidate_that_is_refused_as_forgotten_counts_as_one() -> None:
+    """Producers published it: the sum is compared with what they did."""
+    history = given(say("a", "Tea"))
+    history.when(forget("a", again="refuse"))
+    history.when(say("b", "Tea"))
+    assert history.log[-1].type == "palimpsest.refused.v1"
+    assert "palimpsest_candidates_total 2.0" in counted(history.log).text().decode().splitlines()
 
 
 def test_what_is_settled_joined_reversed_and_composed_counts_under_its_namespace() -> None:

@@ -95,6 +95,7 @@ class ReinstateRequest(Request):
 
     request: Literal["reinstate"] = "reinstate"
     decision_id: str
+    rank: Speaker = "person"
     dry_run: bool = False
 
 

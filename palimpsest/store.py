@@ -446,13 +446,15 @@ class Palimpsest:
         memory_id: Id | None = None,
         dry_run: bool = False,
         with_consequences: bool = False,
+        by: Speaker = "person",
         **said: Unpack[Said],
     ) -> JsonObject:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
 
         Returns the reversed decisions and the memories that there are then; with `dry_run` those
         that there would be, the later decisions that would have been others, and nothing is
-        written. `with_consequences` carries these out, too. RefusedError where it cannot be.
+        written. `with_consequences` carries these out, too. RefusedError where it cannot be. `by`
+        whom: what a person said, an agent does not take back (`outranked`).
         """
         if [decision_id, candidate_id, memory_id].count(None) != 2:
             raise UsageError(
@@ -465,22 +467,28 @@ class Palimpsest:
             memory_id=memory_id,
             dry_run=dry_run,
             with_consequences=with_consequences,
+            rank=by,
             **said,
         )
         return self._do(request, dry_run)
 
     def reinstate(
-        self, decision_id: Id, *, dry_run: bool = False, **said: Unpack[Said]
+        self,
+        decision_id: Id,
+        *,
+        dry_run: bool = False,
+        by: Speaker = "person",
+        **said: Unpack[Said],
     ) -> JsonObject:
         """Take a reversal back, with all that was done because of it.
 
         Returns the joins that are `reinstated`, those that were made because of the reversal and
         are `taken_back`, what later words prevent (`refused`), and the memories that there are
         then; with `dry_run` what would be, and nothing is written. RefusedError where the join
-        itself cannot come back.
+        itself cannot come back: `by` an agent, also where a person separated the two.
         """
         request = ReinstateRequest(
-            request_id=fresh(), decision_id=decision_id, dry_run=dry_run, **said
+            request_id=fresh(), decision_id=decision_id, rank=by, dry_run=dry_run, **said
         )
         return self._do(request, dry_run)
 

@@ -215,11 +215,13 @@ class Intents:
         [(kind, some_id)] = target.items()
 
         def taken(store: Palimpsest, own: str) -> JsonObject:
+            """The un-merge, by an id that is the owner's."""
             names = {"decision_id": None, "candidate_id": None, "memory_id": None, kind: own}
             return store.unmerge(
                 **names,
                 dry_run=dry_run,
                 with_consequences=consequences and not dry_run,
+                by=self._speaker,
                 actor=self._caller.name,
                 because=because,
             )
@@ -233,7 +235,11 @@ class Intents:
         return await self._with(
             decision_id,
             lambda store, own: store.reinstate(
-                own, dry_run=dry_run, actor=self._caller.name, because=because
+                own,
+                dry_run=dry_run,
+                by=self._speaker,
+                actor=self._caller.name,
+                because=because,
             ),
             write="reinstate",
         )

@@ -165,6 +165,7 @@ def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> R
     return Reinstate(
         **_said(ledger, request, decision_id),
         decision_id=decision_id,
+        rank=request.rank,
         cause=request.request_id,
     )
 

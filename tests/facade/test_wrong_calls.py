@@ -125,7 +125,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "fold": False,
         **NARROWED,
     },
-    "reinstate": {"decision_id": A, "dry_run": True, **SAID},
+    "reinstate": {"decision_id": A, "dry_run": True, "by": "person", **SAID},
     "reinstate_many": {"selection": JoinSelection(owner_id="nobody"), "dry_run": True, **SAID},
     "restore": {"selection": NOBODY, "forgotten": None, "dry_run": True, **SAID},
     "retract": {"selection": NOBODY, "dry_run": True, **SAID},
@@ -150,6 +150,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "memory_id": None,
         "dry_run": True,
         "with_consequences": False,
+        "by": "person",
         **SAID,
     },
     "update": {

@@ -70,9 +70,8 @@ def test_an_agent_remembers_and_finds(served: Use[None], mode: str) -> None:
 
 def test_undo_shows_first_and_does_what_was_shown(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        a, b = [(await server.add(t))["candidate_id"] for t in ("Ada rows", "Ada paints")]
-        merged = await server.ask("POST", "/v1/owners/ada/merge", {"a": a, "b": b}, name="grace")
-        decision = merged.json()["decision_id"]
+        await server.add("Ada rows a boat")
+        decision = (await server.add("ADA rows a boat."))["decision_id"]
         async with client(server) as made:
             shown = await call(made, "undo", id=decision)
             assert (shown["done"], len(shown["result"]["memories"])) == (False, 2)

@@ -76,6 +76,7 @@ def test_eight_processes_start_one_server_and_every_write_survives(folder: Path)
     assert (folder / "serve.json").stat().st_mode & 0o777 == 0o600
     end(folder)
     with Palimpsest.open(folder) as store:
+        store.wait_for(store.position)  # the server may still be writing its views
         rows = store.sql("SELECT candidate_id FROM candidates")
     assert sorted(row["candidate_id"] for row in rows) == sorted(acknowledged)
     assert len(acknowledged) == CLIENTS * WRITES

@@ -58,16 +58,18 @@ def test_an_unmerge_is_shown_done_once_and_taken_back(served: Use[None]) -> None
         joined = await server.ask("POST", "/v1/owners/ada/merge", pair, name="grace")
         decision = {"decision_id": joined.json()["decision_id"]}
         path = "/v1/owners/ada/unmerge"
-        dry = await server.ask("POST", path, {**decision, "dry_run": True})
+        dry = await server.ask("POST", path, {**decision, "dry_run": True}, name="grace")
         assert len(dry.json()["memories"]) == 2
         assert (await server.twin.status())["memories"] == 1
         key = {"Idempotency-Key": "undo 1"}
-        done, again = [await server.ask("POST", path, decision, headers=key) for _ in range(2)]
+        twice = [server.ask("POST", path, decision, name="grace", headers=key) for _ in range(2)]
+        done, again = [await one for one in twice]
         assert done.json()["reversed"] == [decision["decision_id"]]
         assert again.json() == done.json()
-        back = await server.ask("POST", "/v1/owners/ada/reinstate", decision)
+        path = "/v1/owners/ada/reinstate"
+        back = await server.ask("POST", path, decision, name="grace")
         assert len(back.json()["memories"]) == 1
-        refused = await server.ask("POST", "/v1/owners/ada/reinstate", decision)
+        refused = await server.ask("POST", path, decision, name="grace")
         assert refused.status_code == 409
         assert refused.json()["reason"]
 

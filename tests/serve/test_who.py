@@ -99,6 +99,31 @@ def test_an_id_of_another_owner_is_unknown_behind_ones_own_path(served: Use[None
     served(used)
 
 
+def test_an_agent_takes_back_what_no_person_said(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        _, decision = await joined(server)
+        unmerge, reinstate = "/v1/owners/ada/unmerge", "/v1/owners/ada/reinstate"
+        named = {"decision_id": decision}
+        for dry_run in (True, False):
+            refused = await server.ask("POST", unmerge, named | {"dry_run": dry_run})
+            assert refused.status_code == 409, refused.text
+            assert refused.json()["reason"] == "outranked"
+        assert (await server.ask("POST", unmerge, named, name="grace")).status_code == 200
+        refused = await server.ask("POST", reinstate, named)
+        assert (refused.status_code, refused.json()["reason"]) == (409, "separated")
+        assert (await server.ask("POST", reinstate, named, name="grace")).status_code == 200
+
+        rule = (await server.add(f"{TEXT.upper()}."))["decision_id"]
+        taken = await server.ask("POST", unmerge, {"decision_id": rule})
+        assert taken.status_code == 200, taken.text
+        ranks = await server.twin.sql(
+            "SELECT rank FROM events WHERE event = 'reversed' ORDER BY position"
+        )
+        assert [row["rank"] for row in ranks] == ["person", "agent"]
+
+    served(used)
+
+
 def test_roles_are_for_what_they_say(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         memory, decision = await joined(server)

@@ -42,12 +42,14 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.expand import reinstate_one
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.embedded.inbox import gathered_uses
 from palimpsest.streams.embedded.pipeline import Rows
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.uses import said_uses
 from palimpsest.viewing import decision_id_of_or_none
 
 if TYPE_CHECKING:
@@ -172,12 +174,27 @@ class KafkaGateway(LocalGateway):
         return Outcome("published")
 
     def leave_uses(self, owner_id: str, said: bytes) -> None:
-        """Publish an owner's gathered uses, as the event that says so."""
-        row = RawRow(said, owner_id)
-        self._line().publish([Input(row, understand(row))])
+        """Leave an owner's gathered uses with the store, and publish what is due."""
+        super().leave_uses(owner_id, said)
+        self.serve_left()
 
     def serve_left(self) -> None:
-        """The workers record what was published."""
+        """Publish gathered uses that this store's processes left, an event for each owner.
+
+        Those of owners whose last went out less than a minute ago stay; so do all while no broker
+        answers.
+        """
+        inputs = []
+        for owner_id, bodies in self._inbox.take_uses().items():
+            row = RawRow(said_uses(owner_id, gathered_uses(bodies).uses or ()), owner_id)
+            inputs.append(Input(row, understand(row)))
+        try:
+            if inputs:
+                self._line().publish(inputs)
+        except PalimpsestError as error:
+            for one in inputs:
+                self._inbox.put("uses", one.row.source, one.row.raw)
+            _log.warning("accesses are not published yet: %s", error)
 
     # -- what people say ---------------------------------------------------------------------------
 

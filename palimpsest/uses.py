@@ -73,16 +73,16 @@ class Uses:
     def _leave(self) -> None:
         """Each owner's is left once: where that fails, the rest stays gathered."""
         for owner_id, uses in [*self._gathered.items()]:
-            self._gateway.leave_uses(owner_id, _said(owner_id, uses))
+            self._gateway.leave_uses(owner_id, said_uses(owner_id, [*uses.values()]))
             del self._gathered[owner_id]
 
 
-def _said(owner_id: str, uses: dict[str, Use]) -> bytes:
+def said_uses(owner_id: str, uses: Sequence[Use]) -> bytes:
     """The CloudEvent that a producer would send."""
     data = {
         "owner_id": owner_id,
-        "candidate_id": next(iter(uses)),
-        "uses": [use.model_dump(mode="json") for use in uses.values()],
+        "candidate_id": uses[0].candidate_id,
+        "uses": [use.model_dump(mode="json") for use in uses],
     }
     event = {
         "specversion": "1.0",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import orjson
@@ -20,6 +20,8 @@ from palimpsest.streams.write.inputs import Input, Outcome
 
 ItemKind = Literal["candidates", "request", "uses"]
 """`uses` are accesses that were gathered: they wait until the owner's last are a minute old."""
+APART = timedelta(minutes=1)
+"""How far apart an owner's gathered uses are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,28 @@ class Inbox:
             " WHERE answered_at IS NULL AND kind = 'uses' ORDER BY id"
         )
         return [Item(*row) for row in rows]
+
+    def take_uses(self) -> dict[str, list[bytes]]:
+        """Take out, by owner, the gathered uses of owners whose last were taken a minute ago.
+
+        For a store whose writer is elsewhere. What is taken counts as recorded: whoever cannot hand
+        it on puts it back.
+        """
+        a_minute_ago = ((datetime.now(UTC) - APART).timestamp(),)
+        taken: dict[str, list[bytes]] = {}
+        with self._database.transaction():
+            self._database.execute(
+                "DELETE FROM inbox WHERE kind = 'uses' AND answered_at <= ?", a_minute_ago
+            )
+            recent = self._database.rows(
+                "SELECT origin FROM inbox WHERE kind = 'uses' AND answered_at IS NOT NULL"
+            )
+            too_soon = {origin for (origin,) in recent}
+            for item in self.uses():
+                if item.origin not in too_soon:
+                    taken.setdefault(item.origin, []).append(item.body)
+                    self.answer(item.id, b"")
+        return taken
 
     def count_waiting(self) -> int:
         """How many items have no answer yet that somebody waits for."""

@@ -15,7 +15,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.appending import append
-from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
+from palimpsest.streams.embedded.inbox import APART, Inbox, Item, gathered_uses, unpack
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
@@ -27,8 +27,6 @@ from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 KEPT = timedelta(days=1)
 """How long an answer waits for whoever asked; who died does not fetch it."""
-APART = timedelta(minutes=1)
-"""Gathered uses of an owner are recorded no more often."""
 SERVED_AT_ONCE = 64
 """How many items of the inbox are served before the writer goes on with its own work."""
 

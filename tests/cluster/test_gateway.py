@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -244,6 +245,52 @@ def test_what_was_recalled_is_published_beside_the_candidates(
     assert [(use.candidate_id, use.count) for use in said.meaning.uses] == [(grip.candidate_id, 2)]
     key, value = as_record(said)
     assert (key, value) == (b"ada", said.row.raw)
+
+
+def test_what_several_readers_recalled_is_published_once_a_minute(
+    opened: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened.set_policy(load_policy("layered"))
+    opened.submit(GRIPS[:1])
+    published: list[Input] = []
+
+    class Publishing(Workers):
+        up = True
+
+        def publish(self, inputs: Sequence[Input]) -> int:
+            if not self.up:
+                raise TransientError("no broker answers")
+            published.extend(inputs)
+            return len(inputs)
+
+    workers = Publishing(opened.gateway)
+
+    def recall_once() -> None:
+        with Palimpsest.open(opened.folder, cluster=NOBODY) as reader:
+            monkeypatch.setattr(reader.gateway, "_line", lambda: workers)
+            assert reader.recall("ada", "grip")
+
+    def a_minute_later() -> None:
+        with sqlite3.connect(opened.folder / "log.sqlite") as log:
+            log.execute("UPDATE inbox SET answered_at = answered_at - 61")
+
+    for _ in range(3):
+        recall_once()
+    assert counts(published) == [1], "the others are not a minute old"
+    a_minute_later()
+    workers.up = False
+    recall_once()
+    assert counts(published) == [1]
+    workers.up = True
+    a_minute_later()
+    recall_once()
+    assert counts(published) == [1, 4], "nothing is lost, nothing is told twice"
+
+
+def counts(published: Sequence[Input]) -> list[int]:
+    """How often each message says that the memory was used."""
+    words = [one.meaning for one in published]
+    return [use.count for word in words if isinstance(word, Access) for use in word.uses or ()]
 
 
 def test_a_refusal_is_raised_or_returned(opened: Palimpsest, ask: Asking) -> None:

@@ -22,7 +22,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "cluster": ("faust", "aiokafka", "uvloop"),
     "judge": ("anthropic",),
     "langgraph": ("langgraph",),
-    "serve": ("h11", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
+    "serve": ("h11", "jinja2", "mcp", "mcp_types", "prometheus_client", "starlette", "uvicorn"),
 }
 """What is installed beside the base, and what the modules that need it import."""
 
@@ -44,9 +44,19 @@ for module in pkgutil.walk_packages(palimpsest.__path__, "palimpsest."):
 for own in (contracts, streams, projections):
     assert own.WHOSE == "the application's", own
 """
+PAGES = """
+import sys
+from palimpsest.web.rendering import STATIC, TEMPLATES, environment
+for name in environment().list_templates():
+    environment().get_template(name)
+files = [one for folder in (STATIC, TEMPLATES) for one in folder.iterdir()]
+there = {one.relative_to(TEMPLATES.parent).as_posix() for one in files}
+assert there == set(sys.argv[1:]), there ^ set(sys.argv[1:])
+"""
+"""The review page's templates can be read, and its files are those of the checkout."""
 OPTIONAL = {"aiohttp", "aiokafka", "anthropic", "faust", "mode", "prometheus_client", "uvloop"}
 OPTIONAL |= {"h11", "mcp", "mcp_types", "sentence_transformers", "starlette", "torch", "uvicorn"}
-OPTIONAL |= {"langgraph"}
+OPTIONAL |= {"jinja2", "langgraph", "markupsafe"}
 """What the base may lack; of an extra, what is not its own."""
 
 
@@ -94,9 +104,18 @@ def build(folder: Path) -> Path:
     return wheel
 
 
+def web_files() -> list[str]:
+    """What the review page is made of, by its path in `palimpsest/web`."""
+    web = ROOT / "palimpsest" / "web"
+    files = [one for name in ("static", "templates") for one in (web / name).iterdir()]
+    return [one.relative_to(web).as_posix() for one in files]
+
+
 def try_out(installed: Installed, extra: str) -> None:
     """Every module is importable, and a user's first steps work; CalledProcessError where not."""
     installed.python(IMPORTS, *(OPTIONAL - {*EXTRAS[extra]}))
+    if extra == "serve":
+        installed.python(PAGES, *web_files())
     run = installed.palimpsest
     run("--store", "other", "log", "import", str(HISTORY))
     run("--store", "other", "verify")

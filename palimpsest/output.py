@@ -199,10 +199,12 @@ def plain(value: Any) -> Any:
 
 def visible(text: str) -> str:
     """A text in one line, with control and format characters escaped."""
-    return "".join(
-        _escaped(c) if unicodedata.category(c) in _INVISIBLE and c not in _JOINERS else c
-        for c in text
-    )
+    return "".join(_escaped(c) if is_invisible(c) else c for c in text)
+
+
+def is_invisible(character: str) -> bool:
+    """Whether it is a control or format character, other than those that scripts need."""
+    return unicodedata.category(character) in _INVISIBLE and character not in _JOINERS
 
 
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")

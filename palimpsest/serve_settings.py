@@ -18,7 +18,8 @@ SHORTEST_SECRET = 16
 PORT = 7077
 
 
-def _pattern(value: str) -> str:
+def pattern(value: str) -> str:
+    """A regular expression; ValueError for what is none."""
     try:
         re.compile(value)
     except re.error:
@@ -38,7 +39,7 @@ class Token(Strict):
 
     name: Name
     secret: Annotated[SecretStr, AfterValidator(_long)]
-    owners: Annotated[str, AfterValidator(_pattern)]
+    owners: Annotated[str, AfterValidator(pattern)]
     role: Role = "agent"
     expires: Timestamp | None = None
 

@@ -348,19 +348,20 @@ GUARDED = {
     "cluster": ("palimpsest.streams.cluster", "palimpsest.following", "palimpsest.cluster_client"),
     "judge": ("palimpsest.streams.judge.service",),
     "langgraph": ("palimpsest.langgraph",),
-    "serve": ("palimpsest.serve", "palimpsest.commands.serving"),
+    "serve": ("palimpsest.serve", "palimpsest.web", "palimpsest.commands.serving"),
     "sentence-transformers": ("palimpsest.streams.embedder.sentence_transformers_engine",),
 }
 """The only modules that may import what an extra installs: the base runs without them."""
 
 IMPORTED_AS = {
     "faust-streaming": {"faust", "mode"},
+    "jinja2": {"jinja2", "markupsafe"},
     "langgraph-checkpoint": {"langgraph"},
     "mcp": {"mcp", "mcp_types"},
     "pydantic": {"pydantic", "pydantic_core"},
 }
-"""Distributions whose modules are not named as they are; mode and pydantic_core are lower halves,
-which their distributions require in the version that they need."""
+"""Distributions whose modules are not named as they are; mode, markupsafe and pydantic_core are
+lower halves, which their distributions require in the version that they need."""
 
 NAMED_ONLY = frozenset({"pytz", "uvloop"})
 """Never imported by us: a setting names uvloop, and DuckDB makes times with a zone by pytz."""

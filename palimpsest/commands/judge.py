@@ -426,6 +426,36 @@ def different(
     call.output.answer(answer, lambda: rendering.changed("different", answer))
 
 
+@review_app.command("open", epilog="Example: palimpsest --store memories review open")
+def open_page(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Who reviews; recorded with each answer.")
+    ] = "operator",
+    role: Annotated[
+        str, typer.Option(metavar="ROLE", help="`reviewer` or `operator`.")
+    ] = "operator",
+    owners: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="A regular expression: of these owners alone."),
+    ] = None,
+) -> None:
+    """Print a link to the review page; it lets one browser in, once, within a minute.
+
+    Starts the server where none runs. Where the server was given tokens, PALIMPSEST_TOKEN has
+    an operator's.
+    """
+    from palimpsest.commands.serving import require_serve, server_of
+
+    call = invocation(context)
+    require_serve()
+    from palimpsest.web.linking import ask_for_link
+
+    wanted = {"name": name, "role": role} | ({} if owners is None else {"owners": owners})
+    link = ask_for_link(server_of(call)(), os.environ.get("PALIMPSEST_TOKEN"), wanted)
+    call.output.answer({"review": link}, lambda: shown(link))
+
+
 def _pair(store: Palimpsest, decision: str, existing: str) -> tuple[str, str]:
     """The pair's ids, whole."""
     from palimpsest.naming import full_id

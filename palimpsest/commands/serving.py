@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -53,7 +54,8 @@ def serve(
     """Serve the store over HTTP (/v1) and MCP (/mcp/OWNER) to agents and people.
 
     Says where it is once it is ready; runs until SIGTERM or Ctrl-C, and ends with 0 then.
-    Without tokens it is for this machine alone, and makes secrets of its own.
+    The link that it prints lets one browser in to the review page, within a minute; `review open`
+    prints another. Without tokens it is for this machine alone, and makes secrets of its own.
     """
     call = invocation(context)
     require_serve()
@@ -80,17 +82,23 @@ def mcp(
     call = invocation(context)
     require_serve()
     from palimpsest.serve.shim import speak
+
+    speak(owner, server_of(call), os.environ.get("PALIMPSEST_TOKEN"))
+
+
+def server_of(call: Invocation) -> Callable[[], Endpoint]:
+    """What finds the store's server, ready, or starts it."""
     from palimpsest.serve.starting import find_or_start
 
     folder = call.settings.store.absolute()
     said = {"--bootstrap": call.bootstrap, "--prefix": call.prefix}
     options = [word for name, value in said.items() if value for word in (name, value)]
-    speak(owner, partial(find_or_start, folder, options), os.environ.get("PALIMPSEST_TOKEN"))
+    return partial(find_or_start, folder, options)
 
 
 def require_serve() -> None:
     """UsageError where the extra `serve` is not installed."""
-    if not all(map(find_spec, ("mcp", "starlette", "uvicorn"))):
+    if not all(map(find_spec, ("jinja2", "mcp", "starlette", "uvicorn"))):
         raise UsageError("a server needs: pip install 'palimpsest-memory[serve]'")
 
 
@@ -105,8 +113,13 @@ async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) 
         **call.settings.opening(),
     )
 
-    def told(endpoint: Endpoint) -> None:
-        document = {"url": endpoint.url, "pid": endpoint.pid, "store": str(call.settings.store)}
+    def told(endpoint: Endpoint, link: str) -> None:
+        document = {
+            "url": endpoint.url,
+            "pid": endpoint.pid,
+            "store": str(call.settings.store),
+            "review": link,
+        }
         call.output.answer(document, lambda: rendering.fields(document))
         sys.stdout.flush()
 

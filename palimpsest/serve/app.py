@@ -15,6 +15,8 @@ from palimpsest.serve.gate import Gate, Limits
 from palimpsest.serve.hosts import Hosts
 from palimpsest.serve.mcp_door import McpDoor
 from palimpsest.serve_settings import Token
+from palimpsest.web import app as web
+from palimpsest.web.sessions import Sessions
 
 
 class App:
@@ -33,15 +35,18 @@ class App:
         self.ready = False
         self._feeds = Feeds(store)
         self._mcp = McpDoor(store)
+        self.sessions = Sessions()
+        authenticator = Authenticator(tokens)
         figures = pages.RequestFigures()
         routes: list[BaseRoute] = [
             *pages.routes(store, figures, lambda: self.gate.running, lambda: self.ready),
             *v1.routes(store, self._feeds),
             *self._mcp.routes(),
             *mem0.routes(store),
+            *web.routes(store, self.sessions, authenticator),
         ]
         router = Router(routes, redirect_slashes=False)
-        self.gate = Gate(router, Hosts(hosts), Authenticator(tokens), figures, limits)
+        self.gate = Gate(router, Hosts(hosts), authenticator, self.sessions, figures, limits)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

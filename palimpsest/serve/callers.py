@@ -16,6 +16,7 @@ ROLES: tuple[Role, ...] = ("agent", "reviewer", "operator")
 """Each may what the one before it may. A reviewer and an operator are persons."""
 
 SCHEMES = ("bearer", "token")
+SHOW = "show a token: Authorization: Bearer …"
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,22 @@ class Authenticator:
         Every known token is compared, each in constant time.
         """
         scheme, _, secret = (authorization or "").partition(" ")
+        caller, _ = self.known(secret)
+        if scheme.lower() not in SCHEMES:
+            raise _unauthorized(SHOW)
+        return caller
+
+    def known(self, secret: str) -> tuple[Caller, float | None]:
+        """Whose token a secret is, and for how many seconds yet; a problem as in `caller`."""
         shown = _hash(secret.strip())
         found = [known for known in self._known if hmac.compare_digest(known[0], shown)]
-        if scheme.lower() not in SCHEMES or not found:
-            raise _unauthorized("show a token: Authorization: Bearer …")
+        if not found:
+            raise _unauthorized(SHOW)
         _, expires, caller = found[0]
-        if expires is not None and expires <= self._now():
+        left = None if expires is None else (expires - self._now()).total_seconds()
+        if left is not None and left <= 0:
             raise _unauthorized("the token has expired")
-        return caller
+        return caller, left
 
 
 def _caller(token: Token) -> Caller:

@@ -33,6 +33,8 @@ OPEN = frozenset({"/healthz", "/readyz"})
 """What a supervisor asks without a token."""
 DEEPEST = 40
 """Levels of JSON: metadata may have 32."""
+PAGES = "/review"
+"""Under here a cookie says who asks, and a token does not count; nowhere else does a cookie."""
 NO_ROUTE = "-"
 """In place of a path that is none: it may be anything."""
 
@@ -64,6 +66,13 @@ class Figures(Protocol):
         """A request was answered."""
 
 
+class Visitors(Protocol):
+    """Who knows people by their cookies."""
+
+    def caller(self, headers: Headers) -> Caller:
+        """Who asks for a page; somebody who may see nothing where no cookie says so."""
+
+
 def admitted(request: Request) -> Admitted:
     """What the gate knows of a request."""
     found = request.scope[KEY]
@@ -79,6 +88,7 @@ class Gate:
         app: Router,
         hosts: Hosts,
         authenticator: Authenticator,
+        visitors: Visitors,
         figures: Figures,
         limits: Limits | None = None,
     ) -> None:
@@ -87,6 +97,7 @@ class Gate:
         self._templates: dict[object, str] = {one.endpoint: one.path for one in self.routes}
         self._hosts = hosts
         self._authenticator = authenticator
+        self._visitors = visitors
         self._figures = figures
         self._limits = limits or Limits()
         self._at_once: Counter[str] = Counter()
@@ -115,7 +126,7 @@ class Gate:
             if scope["path"] in OPEN:
                 await self._app(scope, receive, answer)
                 return
-            who = self._authenticator.caller(headers.get("authorization"))
+            who = self._who(scope["path"], headers)
             caller = who.name
             await self._let_in(who, scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - the client is told, and the log without its text
@@ -127,6 +138,11 @@ class Gate:
             _log.info(
                 "%s %s %d %.1f ms %s", scope["method"], route, answer.status, seconds * 1e3, caller
             )
+
+    def _who(self, path: str, headers: Headers) -> Caller:
+        if path == PAGES or path.startswith(f"{PAGES}/"):
+            return self._visitors.caller(headers)
+        return self._authenticator.caller(headers.get("authorization"))
 
     async def _let_in(self, who: Caller, scope: Scope, receive: Receive, answer: _Answer) -> None:
         limits = self._limits
@@ -194,8 +210,10 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            private = [(b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")]
-            message = {**message, "headers": [*message.get("headers", ()), *private]}
+            headers = [*message.get("headers", ()), (b"x-content-type-options", b"nosniff")]
+            if not any(name == b"cache-control" for name, _ in headers):
+                headers.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": headers}
         async with asyncio.timeout(self._seconds):
             await self._send(message)
 

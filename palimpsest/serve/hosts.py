@@ -37,11 +37,17 @@ class Hosts:
         return scheme in ("http", "https") and self._knows(rest)
 
     def _knows(self, host: str) -> bool:
-        try:
-            found = urlsplit(f"//{host}")
-            name, port = found.hostname, found.port
-        except ValueError:
-            return False
-        if not name or found.netloc != host or found.username is not None:
-            return False
-        return name in self._names or f"{name}:{port}" in self._names
+        name, port = split_host(host)
+        return name is not None and (name in self._names or f"{name}:{port}" in self._names)
+
+
+def split_host(host: str) -> tuple[str | None, int | None]:
+    """The name and the port of a header `Host`; the name is None where it is no such thing."""
+    try:
+        found = urlsplit(f"//{host}")
+        name, port = found.hostname, found.port
+    except ValueError:
+        return None, None
+    if not name or found.netloc != host or found.username is not None:
+        return None, None
+    return name, port

@@ -29,6 +29,8 @@ from palimpsest.serve.hosts import LOOPBACK, is_loopback
 from palimpsest.serve_settings import ServeSettings, Token
 from palimpsest.store import Palimpsest
 from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.web.entering import link_path
+from palimpsest.web.sessions import LOCAL_OPERATOR
 
 _log = logging.getLogger(__name__)
 
@@ -80,11 +82,11 @@ async def serve(
     stop: asyncio.Event,
     *,
     idle: float | None = None,
-    told: Callable[[Endpoint], None],
+    told: Callable[[Endpoint, str], None],
 ) -> None:
     """Serve a store until `stop` is set, or nobody has asked anything for `idle` seconds.
 
-    `told` is called with where it is once it is ready.
+    `told` is called with where it is once it is ready, and with a link that opens its pages once.
     """
     require_safe(settings)
     given = settings.all_tokens()
@@ -99,7 +101,8 @@ async def serve(
                     app.ready = True
                     endpoint = _endpoint(listener, () if given else tokens)
                     write_endpoint(store.folder, endpoint)
-                    told(endpoint)
+                    link = link_path(app.sessions.link(LOCAL_OPERATOR))
+                    told(endpoint, at(endpoint.url, settings, link))
                     await _until(stop, app, answering, idle)
 
 
@@ -138,6 +141,13 @@ async def _until(
         if idle is not None and quiet > idle and not app.gate.running:
             _log.info("nobody has asked anything for %.0f s", quiet)
             return
+
+
+def at(url: str, settings: ServeSettings, path: str) -> str:
+    """The URL of a page as a browser is given it: by a name that the server allows."""
+    if is_loopback(settings.host):
+        return url + path
+    return f"https://{settings.allowed_hosts[0]}{path}"
 
 
 def _hosts(settings: ServeSettings) -> Sequence[str]:

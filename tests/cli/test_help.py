@@ -41,6 +41,7 @@ DESIGNED = (
     " dead-letters show, dead-letters retry, doctor, topics create, topics check, worker,"
     " project, verifier, serve, mcp,"
     " demo-judge, dedupe, schedule, review run, review next, review same, review different,"
+    " review open,"
     " extract, prompt extract,"
     " hook pre-compact,"
     " session id, session end, session compacted"

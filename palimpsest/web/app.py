@@ -1,0 +1,43 @@
+"""All pages of the review page, and the files that they load."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from palimpsest.asynchronous import AsyncPalimpsest
+from palimpsest.serve.callers import Authenticator
+from palimpsest.serve.gate import PAGES
+from palimpsest.serve.problems import not_found
+from palimpsest.web import entering, pairs
+from palimpsest.web.door import SECURITY, Door
+from palimpsest.web.rendering import STATIC
+from palimpsest.web.sessions import Sessions
+
+MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".txt": "text/plain"}
+FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
+"""A file that has changed has another URL (`static_url`)."""
+
+
+def routes(
+    store: AsyncPalimpsest, sessions: Sessions, authenticator: Authenticator
+) -> list[BaseRoute]:
+    """The routes of all pages."""
+    door = Door(store, sessions, authenticator)
+    for module in (entering, pairs):
+        module.add(door)
+    return [*door.routes, _static()]
+
+
+def _static() -> Route:
+    files = {one.name: one.read_bytes() for one in STATIC.iterdir() if one.suffix in MEDIA_TYPES}
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in files:
+            raise not_found("there is no such file")
+        kind = MEDIA_TYPES[name[name.rindex(".") :]]
+        return Response(files[name], headers={**SECURITY, **FOR_EVER}, media_type=kind)
+
+    return Route(f"{PAGES}/static/{{name}}", static, methods=["GET"])

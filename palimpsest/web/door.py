@@ -1,0 +1,157 @@
+"""The door of the pages: a request as a `Visit`, who may come in, and errors as pages."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from palimpsest.asynchronous import AsyncPalimpsest
+from palimpsest.serve.callers import Authenticator, Caller
+from palimpsest.serve.gate import PAGES, admitted
+from palimpsest.serve.problems import ProblemError, problem_of
+from palimpsest.serve_settings import Role
+from palimpsest.web.rendering import render
+from palimpsest.web.sessions import NOBODY, Session, Sessions
+
+SIGN_IN = f"{PAGES}/sign-in"
+CSRF_FIELD = "csrf"
+CSRF_HEADER = "x-csrf"
+MOST_FIELDS = 100
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+"""Of content: nothing but our own files, and no script or style within a page."""
+SECURITY = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+Page = Callable[["Visit"], Awaitable[Response]]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request for a page: who asks, and what; values are texts, unquoted.
+
+    `ids` are those of the path. A name that is given twice has its last value.
+    """
+
+    store: AsyncPalimpsest
+    request: Request
+    session: Session | None
+    ids: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def caller(self) -> Caller:
+        """Who asks: name, role and owners."""
+        return self.session.caller if self.session else NOBODY
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether htmx asks, for a part of a page."""
+        return self.request.headers.get("hx-request") == "true"
+
+    def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
+        """A page, or a part of one, of a template that gets `me`, `csrf`, `path` and `context`."""
+        html = render(
+            template,
+            me=self.caller if self.session else None,
+            csrf=self.session.csrf if self.session else "",
+            path=self.request.url.path,
+            **context,
+        )
+        return HTMLResponse(html, status, SECURITY)
+
+    def to(self, path: str) -> Response:
+        """Have the browser go to another page of ours."""
+        if self.is_partial:
+            return Response(status_code=204, headers={**SECURITY, "hx-redirect": path})
+        return RedirectResponse(path, 303, SECURITY)
+
+
+class Door:
+    """Gathers pages, each with its path below `/review` and the least role that may see it."""
+
+    def __init__(
+        self, store: AsyncPalimpsest, sessions: Sessions, authenticator: Authenticator
+    ) -> None:
+        self.store = store
+        self.sessions = sessions
+        self.authenticator = authenticator
+        self.routes: list[BaseRoute] = []
+
+    def get(self, path: str, page: Page, role: Role | None = "reviewer") -> None:
+        """A page that changes nothing; `role` None for what everybody may see."""
+        self._add("GET", path, page, role)
+
+    def post(self, path: str, page: Page, role: Role | None = "reviewer") -> None:
+        """What a form sends; it is answered only with the session's secret in it."""
+        self._add("POST", path, page, role)
+
+    def _add(self, method: str, path: str, page: Page, role: Role | None) -> None:
+        async def endpoint(request: Request) -> Response:
+            visit = self._visit(request)
+            try:
+                if role is not None and visit.session is None:
+                    return visit.to(SIGN_IN)
+                if role is not None:
+                    visit.caller.require_role(role)
+                if method == "POST" and visit.session is not None:
+                    require_csrf(visit, visit.session.csrf)
+                return await page(visit)
+            except Exception as error:
+                problem = problem_of(error)
+                if problem.status >= 500:
+                    raise  # the gate logs it
+                return _told(visit, problem)
+
+        self.routes.append(Route(f"{PAGES}{path}", endpoint, methods=[method]))
+
+    def _visit(self, request: Request) -> Visit:
+        given = admitted(request)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        is_form = kind == "application/x-www-form-urlencoded"
+        return Visit(
+            self.store,
+            request,
+            self.sessions.find(request.headers),
+            {name: unquote(value) for name, value in request.path_params.items()},
+            dict(request.query_params),
+            _fields(given.body) if is_form else {},
+        )
+
+
+def require_csrf(visit: Visit, secret: str) -> None:
+    """A problem where a form, or htmx, does not send the secret of the page that it is on."""
+    given = visit.request.headers.get(CSRF_HEADER) or visit.form.get(CSRF_FIELD, "")
+    if not hmac.compare_digest(given.encode(), secret.encode()):
+        raise ProblemError(403, "forbidden", "the form is not from this session: load it again")
+
+
+def _told(visit: Visit, problem: ProblemError) -> Response:
+    return visit.page("problem.html", status=problem.status, problem=problem.document())
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError:
+        raise ProblemError(400, "bad_request", "the form cannot be read") from None
+    return dict(pairs)

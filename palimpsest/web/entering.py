@@ -1,0 +1,105 @@
+"""The way in: a one-use link, or a token in a form; and the way out."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Annotated
+from urllib.parse import quote
+
+import orjson
+from pydantic import AfterValidator
+from starlette.requests import Request, cookie_parser
+from starlette.responses import Response
+from starlette.routing import Route
+
+from palimpsest.contracts.candidate import Name
+from palimpsest.contracts.model import Strict
+from palimpsest.serve.callers import Caller
+from palimpsest.serve.endpoint import EVERYBODY
+from palimpsest.serve.gate import PAGES, admitted
+from palimpsest.serve.operations import json_response
+from palimpsest.serve.problems import ProblemError
+from palimpsest.serve_settings import Role, pattern
+from palimpsest.web.door import SIGN_IN, Door, Visit, require_csrf
+from palimpsest.web.sessions import SESSION_SECONDS, cookie_name, set_cookie
+
+ENTER = f"{PAGES}/enter"
+LINKS = "/links"
+"""Where a program with an operator's token asks for a link: no page, so that the token counts."""
+
+
+class WantedLink(Strict):
+    """For whom a link is: a name, a role that may review, and a pattern of owners."""
+
+    name: Name = "operator"
+    role: Role = "operator"
+    owners: Annotated[str, AfterValidator(pattern)] = EVERYBODY
+
+
+def link_path(code: str) -> str:
+    """The path that lets somebody in once."""
+    return f"{ENTER}?code={quote(code)}"
+
+
+def add(door: Door) -> None:
+    """The pages of the way in, and the route at which an operator's program asks for a link."""
+    door.get("/enter", lambda visit: _enter(door, visit), role=None)
+    door.get("/sign-in", _form, role=None)
+    door.post("/sign-in", lambda visit: _sign_in(door, visit), role=None)
+    door.post("/leave", lambda visit: _leave(door, visit), role=None)
+
+    async def link(request: Request) -> Response:
+        given = admitted(request)
+        given.caller.require_role("operator")
+        wanted = WantedLink.model_validate_json(orjson.dumps(given.document or {}))
+        if wanted.role == "agent":
+            raise ProblemError(422, "invalid", "agents do not review")
+        caller = Caller(wanted.name, wanted.role, re.compile(wanted.owners))
+        return json_response({"path": link_path(door.sessions.link(caller))})
+
+    door.routes.append(Route(LINKS, link, methods=["POST"]))
+
+
+async def _enter(door: Door, visit: Visit) -> Response:
+    """The page goes on by itself: a strict cookie is not sent along a link from elsewhere."""
+    if visit.request.method != "GET":  # who only looks at what it is does not use it up
+        return visit.page("entered.html")
+    caller = door.sessions.redeem(visit.query.get("code", ""))
+    if caller is None:
+        raise ProblemError(403, "forbidden", "this link was used, or is older than a minute")
+    return _begun(door, visit, caller, SESSION_SECONDS)
+
+
+async def _form(visit: Visit) -> Response:
+    if visit.session is not None:
+        return visit.to(PAGES)
+    secret = secrets.token_urlsafe(32)
+    response = visit.page("sign_in.html", secret=secret)
+    response.headers["set-cookie"] = set_cookie(visit.request.headers, secret)
+    return response
+
+
+async def _sign_in(door: Door, visit: Visit) -> Response:
+    headers = visit.request.headers
+    cookie = cookie_parser(headers.get("cookie", "")).get(cookie_name(headers), "")
+    if not cookie:
+        raise ProblemError(403, "forbidden", "the form is not from this session: load it again")
+    require_csrf(visit, cookie)
+    caller, left = door.authenticator.known(visit.form.get("token", ""))
+    caller.require_role("reviewer")
+    return _begun(door, visit, caller, SESSION_SECONDS if left is None else left)
+
+
+def _begun(door: Door, visit: Visit, caller: Caller, seconds: float) -> Response:
+    session = door.sessions.begin(caller, seconds)
+    response = visit.page("entered.html")
+    response.headers["set-cookie"] = set_cookie(visit.request.headers, session.secret)
+    return response
+
+
+async def _leave(door: Door, visit: Visit) -> Response:
+    door.sessions.end(visit.request.headers)
+    response = visit.to(SIGN_IN)
+    response.headers["set-cookie"] = set_cookie(visit.request.headers, "")
+    return response

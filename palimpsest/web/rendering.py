@@ -1,0 +1,81 @@
+"""How pages are made of templates: texts escaped, and what cannot be seen in them named."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from palimpsest.output import is_invisible
+
+FOLDER = Path(__file__).parent
+STATIC = FOLDER / "static"
+TEMPLATES = FOLDER / "templates"
+BREAKS = "\n\t"
+"""Control characters that a text is laid out by."""
+HTMX_CONFIG = {
+    "allowEval": False,
+    "allowScriptTags": False,
+    "includeIndicatorStyles": False,
+    "selfRequestsOnly": True,
+    "historyCacheSize": 0,
+    "refreshOnHistoryMiss": True,
+}
+"""Nothing of a page is run, nor kept in the browser."""
+
+
+@cache
+def environment() -> Environment:
+    """The templates; a name that a page did not give is an error."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["shown"] = shown
+    made.filters["words"] = words
+    made.globals.update(static=static_url, htmx_config=HTMX_CONFIG, NAV=NAV)
+    return made
+
+
+NAV = (("/review", "Work"),)
+"""The pages that every page leads to, in order: where, and its name."""
+
+
+def shown(text: object) -> Markup:
+    """A text as a page shows it: escaped, and invisible characters as their names."""
+    said = str(text)
+    if said.isprintable():
+        return escape(said)
+    return Markup("").join(map(_shown, said))
+
+
+def _shown(character: str) -> Markup | str:
+    if character in BREAKS or not is_invisible(character):
+        return escape(character)
+    name = unicodedata.name(character, "control character").lower()
+    return Markup('<span class="control" title="{}">U+{:04X}</span>').format(name, ord(character))
+
+
+def words(name: object) -> str:
+    """A name of ours as words: `llm_reject` as `llm reject`."""
+    return str(name).replace("_", " ")
+
+
+@cache
+def static_url(name: str) -> str:
+    """Where a static file is; another URL once it has changed."""
+    version = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/review/static/{name}?v={version}"
+
+
+def render(template: str, **context: Any) -> str:
+    """A page, or a part of one, as HTML."""
+    return environment().get_template(template).render(**context)

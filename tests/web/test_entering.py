@@ -1,0 +1,190 @@
+"""The way in: links once and for a minute, tokens in a form, cookies under `/review` alone."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+from starlette.datastructures import Headers
+
+from palimpsest.serve.problems import ProblemError
+from palimpsest.web.entering import link_path
+from palimpsest.web.sessions import SESSION_SECONDS, Sessions, set_cookie
+from tests.serve.conftest import Server, Use, secret
+from tests.web.conftest import Browser, person
+
+
+def test_a_link_lets_one_browser_in_once(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        path = link_path(server.app.sessions.link(person()))
+        looked = Browser(server)
+        assert (await looked.ask("HEAD", path)).status_code == 200
+        assert looked.cookie is None
+        first, second = Browser(server), Browser(server)
+        assert (await first.get(path)).status_code == 200
+        assert first.cookie is not None
+        again = await second.get(path)
+        assert again.status_code == 403
+        assert second.cookie is None
+        page = await first.get("/review")
+        assert page.status_code == 200
+        assert "grace, reviewer" in page.text
+        assert (await second.get("/review")).headers["location"] == "/review/sign-in"
+
+    served(used)
+
+
+def test_a_link_and_a_session_are_over_in_time(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        now = 1000.0
+        server.app.sessions._now = lambda: now
+        path = link_path(server.app.sessions.link(person()))
+        browser = Browser(server)
+        await browser.enter()
+        now += 60.0
+        assert (await Browser(server).get(path)).status_code == 403
+        assert (await browser.get("/review")).status_code == 200
+        now += SESSION_SECONDS - 60.0
+        assert (await browser.get("/review")).status_code == 303
+
+    served(used)
+
+
+def test_a_cookie_counts_under_review_alone_and_a_token_does_not(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        await browser.enter(person("root", ".*", "operator"))
+        for path in ("/v1/status", "/metrics", "/v1/owners/ada/memories", "/reviewed"):
+            assert (await browser.get(path)).status_code == 401, path
+        link = await browser.ask("POST", "/links")
+        assert link.status_code == 401
+        for name in ("ada", "grace", "root"):
+            response = await server.ask("GET", "/review", name=name)
+            assert response.headers["location"] == "/review/sign-in"
+
+    served(used)
+
+
+def test_a_form_without_the_sessions_secret_is_refused(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser, other = Browser(server), Browser(server)
+        await browser.enter()
+        await other.enter()
+        await other.get("/review")
+        for form in ({}, {"csrf": ""}, {"csrf": "x"}, {"csrf": other.csrf}):
+            assert (await browser.ask("POST", "/review/leave", form)).status_code == 403
+        assert (await browser.get("/review")).status_code == 200
+        assert (await browser.send("/review/leave")).status_code == 303
+        assert browser.cookie is None
+        headers = {"origin": "http://evil.example"}
+        assert (await Browser(server, **headers).get("/review")).status_code == 403
+
+    served(used)
+
+
+def test_leaving_ends_the_session_and_not_the_cookie_alone(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        await browser.enter()
+        kept = browser.cookie
+        await browser.get("/review")
+        await browser.send("/review/leave")
+        browser.cookie = kept
+        assert (await browser.get("/review")).status_code == 303
+
+    served(used)
+
+
+def test_a_reviewers_token_lets_in_and_an_agents_does_not(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        for name, status in (("grace", 200), ("root", 200), ("ada", 403), ("nobody", 401)):
+            browser = Browser(server)
+            await browser.get("/review/sign-in")
+            response = await browser.send("/review/sign-in", token=secret(name))
+            assert response.status_code == status, name
+            assert secret(name) not in response.text
+            seen = await browser.get("/review")
+            assert (seen.status_code == 200) == (status == 200)
+        browser = Browser(server)
+        await browser.get("/review/sign-in")
+        browser.cookie = "another"
+        assert (await browser.send("/review/sign-in", token=secret("grace"))).status_code == 403
+        browser.cookie = None
+        form = {"csrf": "", "token": secret("grace")}
+        assert (await browser.ask("POST", "/review/sign-in", form)).status_code == 403
+
+    served(used)
+
+
+def test_an_operators_program_makes_links_for_others(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        wanted = {"name": "lin", "role": "reviewer", "owners": "ada"}
+        for name, status in (("ada", 403), ("grace", 403), (None, 401), ("root", 200)):
+            response = await server.ask("POST", "/links", wanted, name=name)
+            assert response.status_code == status, name
+        response = await server.ask("POST", "/links", wanted, name="root")
+        browser = Browser(server)
+        await browser.get(response.json()["path"])
+        assert "lin, reviewer" in (await browser.get("/review")).text
+        for wrong in ({"role": "agent"}, {"owners": "("}, {"name": ""}, {"more": 1}):
+            response = await server.ask("POST", "/links", wrong, name="root")
+            assert response.status_code == 422, wrong
+
+    served(used)
+
+
+def test_every_page_forbids_foreign_and_inline_code(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        await browser.enter()
+        for path in ("/review", "/review/sign-in", "/review/static/style.css"):
+            response = await browser.get(path)
+            policy = response.headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+        page = (await browser.get("/review")).text
+        config = re.search(r"name=\"htmx-config\" content='([^']*)'", page)
+        assert config is not None
+        wanted = {"allowEval", "allowScriptTags", "includeIndicatorStyles"}
+        said = json.loads(html.unescape(config[1]))
+        assert {name: said[name] for name in wanted} == dict.fromkeys(wanted, False)
+        assert said["selfRequestsOnly"] is True
+        assert not re.search(r"<script(?![^>]*src=)|\son\w+=|\sstyle=|<style", page)
+        loaded = re.findall(r'(?:src|href)="(/review/static/[^"]*)"', page)
+        assert len(loaded) == 3
+        for path in loaded:
+            response = await browser.get(path)
+            assert response.status_code == 200
+            assert "immutable" in response.headers["cache-control"]
+        assert (await browser.get("/review")).headers["cache-control"] == "no-store"
+        assert (await browser.get("/review/static/..%2Fapp.py")).status_code == 404
+
+    served(used)
+
+
+def test_a_cookie_is_strict_and_secure_wherever_others_are_on_the_line() -> None:
+    for host, secure in (("localhost:1", False), ("[::1]:1", False), ("memory.example", True)):
+        said = set_cookie(Headers({"host": host}), "x")
+        for word in ("HttpOnly", "SameSite=Strict", "Path=/review", "Max-Age="):
+            assert f"; {word}" in said
+        assert said.endswith("; Secure") == secure
+
+
+def test_many_links_and_sessions_take_bounded_room() -> None:
+    sessions = Sessions()
+    first = sessions.link(person())
+    for _ in range(1_000):
+        sessions.link(person())
+        sessions.begin(person())
+    assert len(sessions._links) == len(sessions._sessions) == 1_000
+    assert sessions.redeem(first) is None
+
+
+def test_a_visitor_has_no_owner(served: Use[None]) -> None:
+    caller = Sessions().caller(Headers({"host": "localhost", "cookie": "palimpsest_review_web=x"}))
+    for owner in ("", "ada", "visitor"):
+        with pytest.raises(ProblemError):
+            caller.require_owner(owner)
+    assert not caller.may_act_as("reviewer")

@@ -70,7 +70,7 @@ def _work(plan: Plan, connection: Connection, topics: Topics) -> int:
         connection,
         topics,
         Path(plan["store"]),
-        load_policy("standard"),
+        load_policy(plan.get("policy", "standard")),
         lambda: embedder,
         instance=plan["instance"],
         web_port=plan.get("web_port"),

@@ -7,13 +7,20 @@ At all of the projections' own, an ingest is killed in tests/reliability.
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
+from uuid import uuid4
 
+import orjson
 import pytest
 
-from tests.cluster.cluster import Cluster, ended
-from tests.cluster.verifier import check_followed, equal_to_embedded, settled
+from palimpsest.contracts.events import Joined, Ran
+from palimpsest.contracts.requests import RunRequest
+from tests.cluster.cluster import PATIENCE, Cluster, ended, eventually, is_ready
+from tests.cluster.verifier import check_followed, equal_to_embedded, events_of, settled
 from tests.reliability.rows import lines, rows
 from tests.reliability.test_crashes import POINTS
 from tests.streams.write.runtime import inputs
@@ -46,6 +53,44 @@ def test_a_worker_killed_at_any_step_leaves_it_to_the_next(cluster: Cluster, eff
     equal_to_embedded(cluster)
     assert ended([last]) == [0], last.printed(0, 2)
     assert effects(cluster) <= {*WORKER}
+
+
+def test_a_run_that_two_schedulers_ask_for_is_done_once_wherever_it_is_killed(
+    cluster: Cluster,
+) -> None:
+    """Each kill leaves it to the next worker; both schedulers wait for the same answer."""
+    started = cluster.worker(policy="importance")
+    cluster.publish(inputs([*map(orjson.dumps, alike())]))
+    cluster.decided()
+    assert ended([started]) == [0], started.printed(0, 2)
+    due = datetime(2026, 1, 2, 3, tzinfo=UTC)
+    run = partial(RunRequest, owner_id="ada", step="dedupe", due=due)
+    with ThreadPoolExecutor(2) as schedulers:
+        asked = [schedulers.submit(cluster.ask, run(request_id=str(uuid4()))) for _ in range(2)]
+        for effect in WORKER:
+            worker = cluster.worker(policy="importance", crash=[effect, 1])
+            assert worker.wait() == KILLED, worker.printed(0, 2)
+        last = cluster.worker(policy="importance")
+        answers = [one.result(PATIENCE)["done"] for one in asked]
+        eventually(lambda: is_ready(last), "it can be told to end: all may be done already")
+    assert ended([last]) == [0], last.printed(0, 2)
+    events = cluster.run(events_of(cluster.connection, cluster.topics))["ada"]
+    [ran] = [event for event in events if isinstance(event, Ran)]
+    joins = [event.id for event in events if isinstance(event, Joined)]
+    assert len(joins) == len(set(joins)) == ran.data.figures["removed_count"] == PAIRS
+    assert [one["figures"] for one in answers] == [ran.data.figures] * 2
+    assert any(one.get("done_before") for one in answers)
+
+
+PAIRS = 6
+
+
+def alike() -> Iterator[dict[str, object]]:
+    """Memories of one owner, two and two of them near each other, of which one is important."""
+    for pair in range(PAIRS):
+        words = " ".join(f"word{pair}x{n}" for n in range(8))
+        for more, importance in (("", 0.8), (" more", 0.3)):
+            yield {"owner_id": "ada", "text": words + more, "importance": importance}
 
 
 def effects(cluster: Cluster) -> set[str]:

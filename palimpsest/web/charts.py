@@ -1,0 +1,213 @@
+"""Charts as numbers: where each part of an SVG goes. Pure; `charts.html` draws them.
+
+Nothing here is markup or colour: a part has the name of its kind, and the style sheet has the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+WIDTH, HEIGHT = 720.0, 220.0
+LEFT, RIGHT, TOP, BOTTOM = 48.0, 8.0, 10.0, 26.0
+PLOT_WIDTH, PLOT_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+GAP = 0.18
+"""The share of a column that is left empty beside its bar."""
+MOST_LABELS = 8
+"""Labels below the columns: more would meet."""
+SLACK = 1e-9
+"""What arithmetic may leave behind the point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One bar: its label, and how much of each kind it has."""
+
+    label: str
+    parts: Mapping[str, float]
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return sum(self.parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A part of a bar, or a zone behind them; `title` is read out and shown under the pointer."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    kind: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A label at the place where its text begins or, of an axis, is centred."""
+
+    x: float
+    y: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A stretch of the horizontal axis, from 0 to 1, in which something happens to pairs."""
+
+    begin: float
+    end: float
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Everything that is drawn. `kinds` are those that are there, for the legend."""
+
+    name: str
+    title: str
+    description: str
+    bars: Sequence[Rect]
+    zones: Sequence[Rect]
+    rows: Sequence[Mark]
+    labels: Sequence[Mark]
+    kinds: Sequence[str]
+
+    width = WIDTH
+    height = HEIGHT
+    left = LEFT
+    right = WIDTH - RIGHT
+    base = TOP + PLOT_HEIGHT
+
+
+def stacked(
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    kinds: Sequence[str],
+    *,
+    unit: str = "",
+    zones: Iterable[Zone] = (),
+) -> Chart:
+    """Bars side by side, the parts of each on top of each other in the order of `kinds`.
+
+    `name` is the chart's id in its page; `unit` stands before every amount, as `$` does.
+    """
+    most = max((column.total for column in columns), default=0.0)
+    ticks = _ticks(most, least_step=0.0 if unit else 1.0)
+    top = ticks[-1]
+    wide = PLOT_WIDTH / max(len(columns), 1)
+    bars = [
+        bar
+        for number, column in enumerate(columns)
+        for bar in _bars(column, kinds, LEFT + number * wide, wide, top, unit)
+    ]
+    return Chart(
+        name=name,
+        title=title,
+        description=_description(columns, most, unit),
+        bars=bars,
+        zones=[_zone(zone) for zone in zones],
+        rows=[Mark(LEFT - 6, _height(one, top), f"{unit}{one:g}") for one in ticks],
+        labels=_labels(columns, wide),
+        kinds=[kind for kind in kinds if any(column.parts.get(kind) for column in columns)],
+    )
+
+
+def by_day(
+    name: str,
+    title: str,
+    days: Mapping[date, Mapping[str, float]],
+    kinds: Sequence[str],
+    *,
+    unit: str = "",
+) -> Chart:
+    """A bar for each day, in the order of the mapping."""
+    columns = [Column(day.isoformat(), parts) for day, parts in days.items()]
+    return stacked(name, title, columns, kinds, unit=unit)
+
+
+def histogram(
+    name: str,
+    title: str,
+    counts: Mapping[int, Mapping[str, float]],
+    size: int,
+    kinds: Sequence[str],
+    zones: Iterable[Zone],
+) -> Chart:
+    """A bar for each of `size` equal stretches from 0 to 1, with the zones behind them."""
+    columns = [Column(f"{n / size:.2f}", counts.get(n, {})) for n in range(size)]
+    return stacked(name, title, columns, kinds, zones=zones)
+
+
+def _bars(
+    column: Column, kinds: Sequence[str], x: float, wide: float, top: float, unit: str
+) -> Iterable[Rect]:
+    below = 0.0
+    for kind in kinds:
+        amount = column.parts.get(kind, 0.0)
+        if amount <= 0:
+            continue
+        y = _height(below + amount, top)
+        title = f"{column.label}: {unit}{amount:g} {kind}"
+        yield Rect(
+            _round(x + wide * GAP / 2),
+            y,
+            _round(wide * (1 - GAP)),
+            _round(_height(below, top) - y),
+            kind,
+            title,
+        )
+        below += amount
+
+
+def _zone(zone: Zone) -> Rect:
+    x = LEFT + zone.begin * PLOT_WIDTH
+    width = (zone.end - zone.begin) * PLOT_WIDTH
+    title = f"from {zone.begin:g}: {zone.label}"
+    return Rect(_round(x), TOP, _round(width), PLOT_HEIGHT, zone.kind, title)
+
+
+def _height(amount: float, top: float) -> float:
+    return _round(TOP + PLOT_HEIGHT * (1 - amount / top))
+
+
+def _labels(columns: Sequence[Column], wide: float) -> list[Mark]:
+    """Some of the columns' labels, as far from each other as they have to be, the first always."""
+    every = max(1, math.ceil(len(columns) / MOST_LABELS))
+    return [
+        Mark(_round(LEFT + (number + 0.5) * wide), HEIGHT - 8, columns[number].label)
+        for number in range(0, len(columns), every)
+    ]
+
+
+def _ticks(most: float, least_step: float) -> list[float]:
+    """Up to five round amounts from 0, of which the last is no less than `most`."""
+    if most <= 0:
+        return [0.0, 1.0]
+    rough = most / 4
+    scale = 10.0 ** math.floor(math.log10(rough))
+    step = next(n * scale for n in (1, 2, 5, 10) if n * scale >= rough * (1 - SLACK))
+    step = max(step, least_step)
+    return [float(f"{step * n:.12g}") for n in range(math.ceil(most / step - SLACK) + 1)]
+
+
+def _description(columns: Sequence[Column], most: float, unit: str) -> str:
+    """What somebody hears who does not see it: how much in all, and where most of it is."""
+    total = sum(column.total for column in columns)
+    if not total:
+        return "There is nothing in it."
+    highest = next(column for column in columns if column.total == most)
+    return (
+        f"{unit}{total:.12g} in all, from {columns[0].label} to {columns[-1].label};"
+        f" most at {highest.label}: {unit}{most:.12g}. The table has all numbers."
+    )
+
+
+def _round(number: float) -> float:
+    return round(number, 2)

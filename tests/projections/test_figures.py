@@ -1,0 +1,196 @@
+"""The figures of days and policies are what the analysts' views say, of all owners or of some."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from datetime import UTC, date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections.analysts import query
+from palimpsest.projections.figures import BINS, Owners, days, merges, outcomes, words
+from palimpsest.projections.projector import Projector
+from palimpsest.projections.segments import listed
+from tests.projections.histories import History
+
+LONG = timedelta(days=400)
+
+
+def said(
+    neighbour_id: str, answer: Any, cost: float = 0.25, model: str = "judge-1"
+) -> tuple[Verdict, ...]:
+    verdict = Verdict(
+        neighbour_id=neighbour_id,
+        answer=answer,
+        reasoning="",
+        model=model,
+        prompt="compare@1",
+        input_tokens=200,
+        output_tokens=20,
+        cost_usd=cost,
+        seconds=1.5,
+        calls=0.5,
+    )
+    return (verdict,)
+
+
+@pytest.fixture(name="told", scope="module")
+def _told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
+    """Two owners: a repeat, a merge that was taken back, a question answered, one confirmed."""
+    folder, history = tmp_path_factory.mktemp("projections"), History()
+    for owner in ("ada", "bob"):
+        a = history.admit(owner, "She keeps a kettle.")
+        b = history.admit(owner, "A kettle is hers.", (a, 0.91))
+        history.admit(owner, "she keeps a KETTLE.")
+        history.run(
+            Settle(
+                command_id=history.fresh(),
+                owner_id=owner,
+                candidate_id=b,
+                verdicts=said(a, "same", 0.25 if owner == "ada" else 0.5),
+            )
+        )
+        c = history.admit(owner, "The orchard is sold.")
+        joined = history.run(Merge(command_id=history.fresh(), owner_id=owner, a=a, b=c))
+        if owner == "ada":
+            history.run(
+                Unmerge(
+                    command_id=history.fresh(),
+                    owner_id=owner,
+                    decision_id=joined[0].id,
+                    actor="kim",
+                    because="two things",
+                )
+            )
+        else:
+            history.run(
+                Confirm(command_id=history.fresh(), owner_id=owner, decision_id=joined[0].id)
+            )
+            history.run(Retract(command_id=history.fresh(), owner_id=owner, candidate_id=c))
+    projector = Projector(folder, history.log)
+    projector.start()
+    projector.close()
+    return folder, history
+
+
+def span(folder: Path) -> tuple[date, date]:
+    [row] = query(folder, "SELECT min(day) AS first, max(day) AS last FROM daily")
+    return row["first"], row["last"]
+
+
+def test_days_are_those_of_the_views(told: tuple[Path, History]) -> None:
+    folder, _ = told
+    first, last = span(folder)
+    found = days(folder, first, last)
+    assert [one.day for one in found] == [
+        first + timedelta(days=n) for n in range((last - first).days + 1)
+    ]
+    expected: dict[date, Counter[str]] = defaultdict(Counter)
+    for row in query(folder, "FROM daily"):
+        expected[row["day"]][row["decision"]] = row["n"]
+    assert {one.day: one.decisions for one in found if one.decisions} == expected
+    assert sum(one.decisions.get("hash_exact", 0) for one in found) == 2
+    told_of = Counter[str]()
+    for one in found:
+        told_of.update(one.words)
+    assert told_of == {"reversed": 1, "confirmed": 1, "retracted": 1}
+    spent = query(folder, "SELECT day, sum(cost_usd) AS usd FROM judge_cost GROUP BY day")
+    assert {one.day: one.cost_usd for one in found if one.judge} == {
+        row["day"]: row["usd"] for row in spent
+    }
+
+
+def test_some_owners_have_their_own_days(told: tuple[Path, History]) -> None:
+    folder, _ = told
+    found = days(folder, *span(folder), owners=["ada"])
+    assert sum(one.cost_usd for one in found) == 0.25
+    assert sum(one.words.get("reversed", 0) for one in found) == 1
+    assert sum(one.words.get("confirmed", 0) for one in found) == 0
+    assert sum(sum(one.decisions.values()) for one in found) == 6
+    assert not any(one.decisions for one in days(folder, *span(folder), owners=[]))
+
+
+def test_a_day_is_from_midnight_to_midnight_in_utc(told: tuple[Path, History]) -> None:
+    folder, _ = told
+    first, _ = span(folder)
+    day = timedelta(days=1)
+    [before] = days(folder, first - day, first - day)
+    assert before.decisions == {}
+    [on] = days(folder, first, first)
+    rows = query(folder, "SELECT count(*) AS n FROM decisions WHERE decided_at::DATE = ?", [first])
+    assert sum(on.decisions.values()) == rows[0]["n"]
+
+
+@pytest.mark.parametrize("owners", [None, ["bob"]])
+def test_the_merges_of_a_day_come_with_whom_they_joined(
+    told: tuple[Path, History], owners: Owners
+) -> None:
+    folder, _ = told
+    first, last = span(folder)
+    found = [
+        one
+        for n in range((last - first).days + 1)
+        for one in merges(folder, first + timedelta(days=n), 100, owners)
+    ]
+    rows = query(folder, "FROM joins ORDER BY position")
+    wanted = {row["decision_id"]: row for row in rows if owners is None or row["owner_id"] == "bob"}
+    assert {one.decision_id for one in found} == wanted.keys()
+    assert len(found) == len(wanted) == (6 if owners is None else 3)
+    for one in found:
+        row = wanted[one.decision_id]
+        assert (one.candidate_id, one.joined_to) == (row["candidate_id"], row["joined_to"])
+        assert one.decided_at == row["decided_at"].replace(tzinfo=UTC)
+    latest = merges(folder, last, 1)
+    assert [one.position for one in latest] == [max(row["position"] for row in rows)]
+
+
+def test_the_words_of_a_day_come_with_who_said_them(told: tuple[Path, History]) -> None:
+    folder, _ = told
+    first, last = span(folder)
+    found = [
+        one
+        for n in range((last - first).days + 1)
+        for one in words(folder, first + timedelta(days=n), 100)
+    ]
+    by_event = {one.event: one for one in found}
+    assert by_event.keys() == {"reversed", "confirmed", "retracted"}
+    reversed_ = by_event["reversed"]
+    assert (reversed_.owner_id, reversed_.actor, reversed_.because) == ("ada", "kim", "two things")
+
+
+def test_outcomes_are_those_of_the_view(told: tuple[Path, History]) -> None:
+    folder, _ = told
+    rows = query(folder, "FROM policy_outcomes ORDER BY decision")
+    [policy] = {row["policy"] for row in rows}
+    became, scored = outcomes(folder, policy)
+    wanted = [{k: v for k, v in row.items() if k not in ("policy", "position")} for row in rows]
+    assert [one._asdict() for one in became] == wanted
+    by_column = "SELECT decision, nearest_similarity AS score FROM decisions WHERE policy = ?"
+    scores = [row for row in query(folder, by_column, [policy]) if row["score"] is not None]
+    expected = Counter(
+        (min(round(row["score"] * 10_000) // (10_000 // BINS), BINS - 1), row["decision"])
+        for row in scores
+    )
+    assert {(one.column, one.decision): one.n for one in scored} == expected
+    assert expected == {(45, "pending"): 2}
+    assert outcomes(folder, "sha256:unknown") == ([], [])
+    half, fewer = outcomes(folder, policy, ["ada"])
+    assert {one.decision: 2 * one.n for one in half} == {one.decision: one.n for one in became}
+    assert [one.n for one in fewer] == [1]
+
+
+def test_rows_of_two_generations_count_once(told: tuple[Path, History], tmp_path: Path) -> None:
+    """While a merged segment is there beside those that it was made of, as after a crash."""
+    folder, _ = told
+    before = days(folder, *span(folder))
+    [segment] = [one for one in listed(folder) if one.end]
+    again = segment.path.with_name(segment.path.name.rpartition(".")[0] + ".7")
+    again.symlink_to(segment.path)
+    try:
+        assert days(folder, *span(folder)) == before
+    finally:
+        again.unlink()

@@ -1,0 +1,95 @@
+"""Where the parts of a chart go: amounts become heights, and everything stays inside."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palimpsest.web.charts import (
+    HEIGHT,
+    LEFT,
+    PLOT_HEIGHT,
+    PLOT_WIDTH,
+    TOP,
+    WIDTH,
+    Column,
+    Zone,
+    by_day,
+    histogram,
+    stacked,
+)
+
+KINDS = ("apart", "joined", "waits")
+BASE = TOP + PLOT_HEIGHT
+
+
+def test_heights_are_in_proportion_and_parts_stand_on_each_other() -> None:
+    columns = [Column("a", {"apart": 4, "joined": 4}), Column("b", {"joined": 2})]
+    chart = stacked("c", "Kinds", columns, KINDS)
+    apart, joined, second = chart.bars
+    assert [bar.kind for bar in chart.bars] == ["apart", "joined", "joined"]
+    assert apart.height == pytest.approx(joined.height, abs=0.02)
+    assert second.height == pytest.approx(apart.height / 2, abs=0.02)
+    assert apart.y + apart.height == pytest.approx(BASE)
+    assert joined.y + joined.height == pytest.approx(apart.y)
+    assert second.x - apart.x == pytest.approx(PLOT_WIDTH / 2)
+    assert [bar.title for bar in chart.bars] == ["a: 4 apart", "a: 4 joined", "b: 2 joined"]
+    assert chart.kinds == ["apart", "joined"]
+
+
+def test_rows_are_round_and_reach_the_highest_bar() -> None:
+    chart = stacked("c", "Kinds", [Column("a", {"apart": 37})], KINDS)
+    assert [row.label for row in chart.rows] == ["0", "10", "20", "30", "40"]
+    assert chart.rows[0].y == BASE
+    assert chart.rows[-1].y == TOP
+    few = stacked("c", "Kinds", [Column("a", {"apart": 2})], KINDS)
+    assert [row.label for row in few.rows] == ["0", "1", "2"]
+
+
+def test_money_has_its_unit_and_parts_of_it() -> None:
+    days = {date(2026, 3, 1): {"m": 0.05}, date(2026, 3, 2): {"m": 0.2}}
+    chart = by_day("cost", "Cost", days, ["m"], unit="$")
+    assert [row.label for row in chart.rows] == ["$0", "$0.05", "$0.1", "$0.15", "$0.2"]
+    assert chart.bars[0].title == "2026-03-01: $0.05 m"
+    assert "$0.25 in all, from 2026-03-01 to 2026-03-02; most at 2026-03-02" in chart.description
+
+
+def test_zones_lie_where_their_scores_are() -> None:
+    zones = [Zone(0.92, 1.0, "joined", "it joins"), Zone(0.85, 0.92, "waits", "the judge")]
+    chart = histogram("h", "Similarity", {46: {"joined": 3}}, 50, KINDS, zones)
+    joined, waits = chart.zones
+    assert joined.x == pytest.approx(LEFT + 0.92 * PLOT_WIDTH, abs=0.01)
+    assert joined.x + joined.width == pytest.approx(LEFT + PLOT_WIDTH, abs=0.01)
+    assert waits.x + waits.width == pytest.approx(joined.x, abs=0.02)
+    [bar] = chart.bars
+    assert bar.title == "0.92: 3 joined"
+    assert joined.x <= bar.x <= joined.x + joined.width
+
+
+def test_nothing_at_all_is_said_so() -> None:
+    assert stacked("c", "Kinds", [], KINDS).description == "There is nothing in it."
+    empty = by_day("c", "Kinds", {date(2026, 3, 1): {}}, KINDS)
+    assert (empty.bars, empty.kinds) == ([], [])
+    assert empty.description == "There is nothing in it."
+
+
+def test_many_columns_have_few_labels() -> None:
+    chart = stacked("c", "Kinds", [Column(str(n), {"apart": 1}) for n in range(31)], KINDS)
+    assert [mark.label for mark in chart.labels] == [str(n) for n in range(0, 31, 4)]
+
+
+@given(st.lists(st.lists(st.floats(0, 1e6), min_size=3, max_size=3), min_size=1, max_size=60))
+def test_whatever_the_amounts_every_part_is_inside(amounts: list[list[float]]) -> None:
+    columns = [Column(str(n), dict(zip(KINDS, one, strict=True))) for n, one in enumerate(amounts)]
+    chart = stacked("c", "Kinds", columns, KINDS, unit="$")
+    for bar in chart.bars:
+        assert bar.x >= LEFT
+        assert bar.x + bar.width <= WIDTH
+        assert bar.height >= 0
+        assert bar.y >= TOP - 0.01
+        assert bar.y + bar.height <= BASE + 0.02
+    assert all(0 <= row.y <= HEIGHT for row in chart.rows)
+    assert len(chart.rows) <= 6

@@ -359,7 +359,11 @@ class LocalGateway:
 
     def dry_run(self, request: AnyRequest) -> JsonObject:
         """What a request would do; nothing is written."""
-        return execute(DryRun(self.log, self.policy_in_force(), self.clock), request)
+        return execute(self.trial(), request)
+
+    def trial(self) -> DryRun:
+        """Where requests are tried on what is committed; nothing is written."""
+        return DryRun(self.log, self.policy_in_force(), self.clock)
 
     def positions(self) -> dict[str, int]:
         """How far each projection has come, by the log's positions; read without a lock."""

@@ -196,8 +196,7 @@ class Intents:
         """Bring back all that was forgotten at once, by the name that `forget` gave."""
 
         def restored(store: Palimpsest) -> JsonObject:
-            if store.gateway.log.owner_of(_first_event_of(forgotten)) != self.owner_id:
-                raise not_found()
+            require_own_forgetting(store, self.owner_id, forgotten)
             return store.restore(forgotten=forgotten, actor=self._caller.name, because=because)
 
         return await self._asked(restored, write="restore")
@@ -251,8 +250,8 @@ class Intents:
         self._caller.require_role("reviewer")
 
         def merged(store: Palimpsest) -> JsonObject:
-            own = [self._own(store, one) for one in (a, b)]
-            wins = None if face is None else self._own(store, face)
+            own = [own_id(store, self.owner_id, one) for one in (a, b)]
+            wins = None if face is None else own_id(store, self.owner_id, face)
             return store.merge(*own, face=wins, actor=self._caller.name, because=because)
 
         return await self._asked(merged, write="merge")
@@ -262,7 +261,7 @@ class Intents:
         self._caller.require_role("reviewer")
 
         def separated(store: Palimpsest) -> JsonObject:
-            own = [self._own(store, one) for one in (a, b)]
+            own = [own_id(store, self.owner_id, one) for one in (a, b)]
             return store.separate(*own, actor=self._caller.name, because=because)
 
         return await self._asked(separated, write="separate")
@@ -287,7 +286,9 @@ class Intents:
         self, some_id: str, ask: Callable[[Palimpsest, str], Answer], write: str | None = None
     ) -> Answer:
         """As `_asked`, about something of this owner."""
-        return await self._asked(lambda store: ask(store, self._own(store, some_id)), write)
+        return await self._asked(
+            lambda store: ask(store, own_id(store, self.owner_id, some_id)), write
+        )
 
     async def _asked(self, ask: Callable[[Palimpsest], Answer], write: str | None = None) -> Answer:
         """What the store answers; a `write` with a key is a request with an id of its own."""
@@ -301,14 +302,21 @@ class Intents:
 
         return await self._store.call(asked)
 
-    def _own(self, store: Palimpsest, some_id: str) -> str:
-        """An id of this owner's; a problem for any other."""
-        found: str = bare(store.gateway, some_id)
-        log = store.gateway.log
-        owners = {log.owner_of(one) for one in (decision_id_of_or_none(found), found)}
-        if owners - {None} != {self.owner_id}:
-            raise not_found()
-        return found
+
+def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:
+    """An id of this owner's, also by its URN; a problem for any other."""
+    found: str = bare(store.gateway, some_id)
+    log = store.gateway.log
+    owners = {log.owner_of(one) for one in (decision_id_of_or_none(found), found)}
+    if owners - {None} != {owner_id}:
+        raise not_found()
+    return found
+
+
+def require_own_forgetting(store: Palimpsest, owner_id: str, forgotten: str) -> None:
+    """A problem where this is no name of a forgetting of this owner's."""
+    if store.gateway.log.owner_of(_first_event_of(forgotten)) != owner_id:
+        raise not_found()
 
 
 def _first_event_of(forgotten: str) -> str:

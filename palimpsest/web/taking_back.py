@@ -1,0 +1,264 @@
+"""Taking one thing back: what it would do is shown first, and it is done only while that holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, assert_never, get_args
+from urllib.parse import urlencode
+
+from palimpsest.calls import request_id
+from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.requests import (
+    AnyRequest,
+    ReinstateRequest,
+    RestoreRequest,
+    RetractRequest,
+    Selection,
+    SeparateRequest,
+    UndoRequest,
+    UnmergeRequest,
+    WithdrawRequest,
+)
+from palimpsest.contracts.shown import Happened
+from palimpsest.serve.intents import own_id, require_own_forgetting
+from palimpsest.serve.problems import not_found
+from palimpsest.serve.shown_first import require_token, token_of
+from palimpsest.store import Palimpsest
+from palimpsest.streams.core.expand import EXACT
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.operate import withdrawn_by
+from palimpsest.streams.core.picture import MemoryPicture, picture
+from palimpsest.streams.core.separations import separation
+from palimpsest.streams.write.requests import execute
+
+Verb = Literal[
+    "unmerge", "reinstate", "undo", "separate", "withdraw", "retract", "restore", "remember"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to take back, or to do again: a verb and the id that it is about.
+
+    That is a decision (`unmerge`, `reinstate`, `undo`), a candidate (`retract`, `restore`), a
+    forgetting's name (`remember`), or one candidate of a pair, and `other` the other one.
+    """
+
+    verb: Verb
+    about: str
+    other: str = ""
+
+    def query(self, **more: str) -> str:
+        """The step as the query of a URL."""
+        return urlencode({name: one for name, one in asdict(self).items() if one} | more)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What a step would do: the memories that would change, as they are and as they would be.
+
+    `consequences` are later decisions that rest on it, `overtaken` later words of people that do;
+    `refused` is what cannot be. Without `with_consequences`, these are not carried out.
+    """
+
+    step: Step
+    with_consequences: bool
+    before: Sequence[MemoryPicture]
+    after: Sequence[MemoryPicture]
+    consequences: Sequence[JsonObject] = ()
+    overtaken: Sequence[str] = ()
+    refused: Sequence[Mapping[str, str]] = ()
+
+    @property
+    def token(self) -> str:
+        """What stands for all of this: of anything else it is another one."""
+        return token_of(asdict(self))
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to do: a word on a pair changes no memory."""
+        return self.step.verb in ("separate", "withdraw") or self.before != self.after
+
+
+def step_of(given: Mapping[str, str]) -> Step:
+    """The step that a query or a form names; a problem for none."""
+    verb, about = given.get("verb"), given.get("about")
+    known = {one: one for one in get_args(Verb)}
+    if verb not in known or not about:
+        raise not_found("there is nothing to be taken back by this name")
+    return Step(known[verb], about, given.get("other", ""))
+
+
+# -- what can be taken back ----------------------------------------------------------------------
+
+
+def cut_of(edge: Edge) -> Step | None:
+    """How a standing join is taken out; None where it is none, or joins the same text."""
+    if not edge.standing or edge.decision in EXACT:
+        return None
+    return Step("unmerge" if edge.over is None else "undo", edge.id)
+
+
+def way_back(ledger: Ledger, event: Happened) -> Step | None:
+    """How what an event did is taken back, as things are now; None where it cannot be.
+
+    What was done as a consequence of a reversal is taken back with that.
+    """
+    cause = ledger.edges.get(event.get("consequence_of", ""))
+    if cause is not None and not cause.standing:
+        return Step("reinstate", cause.id)
+    match event["event"]:
+        case "decided" | "settled" | "joined" | "redecided":
+            edge = ledger.edges.get(event["event_id"])
+            return cut_of(edge) if edge is not None else None
+        case "reinstated":
+            edge = ledger.edges.get(event.get("decision_id", ""))
+            return cut_of(edge) if edge is not None else None
+        case "reversed":
+            return _of_reversal(ledger, event)
+        case "separated":
+            return _of_separation(ledger, event)
+        case "retracted":
+            return _of_retraction(ledger.entries[event["candidate_id"]])
+        case "restored":
+            entry = ledger.entries[event["candidate_id"]]
+            return Step("retract", entry.id) if entry.living else None
+        case _:
+            return None
+
+
+def _of_reversal(ledger: Ledger, event: Happened) -> Step | None:
+    edge = ledger.edges.get(event.get("decision_id", ""))
+    if edge is not None:
+        return None if edge.standing else Step("reinstate", edge.id)
+    a, b = _pair(ledger, event)
+    together = a.memory is b.memory
+    return None if together or separation(ledger, a, b) else Step("separate", b.id, a.id)
+
+
+def _of_separation(ledger: Ledger, event: Happened) -> Step | None:
+    a, b = _pair(ledger, event)
+    holds = separation(ledger, a, b)
+    said = holds is not None and holds.event_id == event["event_id"]
+    return Step("withdraw", b.id, a.id) if said else None
+
+
+def _pair(ledger: Ledger, event: Happened) -> tuple[Entry, Entry]:
+    return ledger.entries[event["candidate_id"]], ledger.entries[event["other_id"]]
+
+
+def _of_retraction(entry: Entry) -> Step | None:
+    if entry.living:
+        return None
+    if entry.forgotten is not None:
+        return Step("remember", entry.forgotten.cause)
+    undone = next((edge for edge in entry.edges if withdrawn_by(edge) is entry), None)
+    return Step("restore", entry.id) if undone is None else Step("reinstate", undone.id)
+
+
+# -- shown, and then done ------------------------------------------------------------------------
+
+
+def foresee(
+    store: Palimpsest, owner_id: str, step: Step, *, with_consequences: bool = True
+) -> Foreseen:
+    """What a step would do now; nothing is written.
+
+    A problem where it is about nothing of this owner; RefusedError where it cannot be.
+    """
+    _require_own(store, owner_id, step)
+    trial = store.gateway.trial()
+    before = _pictures(trial.ledger(owner_id))
+    request = _request(owner_id, step, with_consequences, dry_run=True)
+    answer = execute(trial, request)
+    ledger = trial.ledger(owner_id)
+    after = _pictures(ledger)
+    named = {ledger.entries[one].memory.id for one in _candidates(step)}
+    return Foreseen(
+        step,
+        with_consequences,
+        [one for name, one in before.items() if name in named or after.get(name) != one],
+        [one for name, one in after.items() if name in named or before.get(name) != one],
+        answer.get("consequences", ()),
+        answer.get("overtaken", ()),
+        answer.get("refused", ()),
+    )
+
+
+def carry_out(
+    store: Palimpsest,
+    owner_id: str,
+    step: Step,
+    *,
+    with_consequences: bool,
+    token: str,
+    actor: str,
+    because: str | None,
+) -> Foreseen:
+    """Do what was shown under this token; a problem where it is not the same any more."""
+    shown = foresee(store, owner_id, step, with_consequences=with_consequences)
+    require_token(token, shown.token)
+    asked = _request(owner_id, step, with_consequences, actor=actor, because=because)
+    store.gateway.ask(asked)
+    return shown
+
+
+def _pictures(ledger: Ledger) -> dict[str, MemoryPicture]:
+    return {memory.id: picture(memory) for memory in ledger.memories()}
+
+
+def _candidates(step: Step) -> tuple[str, ...]:
+    """The candidates that a step names: their memories are shown, whatever becomes of them."""
+    match step.verb:
+        case "separate" | "withdraw":
+            return (step.about, step.other)
+        case "retract" | "restore":
+            return (step.about,)
+        case _:
+            return ()
+
+
+def _require_own(store: Palimpsest, owner_id: str, step: Step) -> None:
+    if step.verb == "remember":
+        require_own_forgetting(store, owner_id, step.about)
+        return
+    for one in (step.about, *_candidates(step)):
+        own_id(store, owner_id, one)
+
+
+def _request(
+    owner_id: str,
+    step: Step,
+    with_consequences: bool,
+    *,
+    dry_run: bool = False,
+    actor: str | None = None,
+    because: str | None = None,
+) -> AnyRequest:
+    """The request of a step; a dry run of an un-merge also tells what rested on it."""
+    said: Any = {"request_id": request_id(), "actor": actor, "because": because}
+    match step.verb:
+        case "unmerge":
+            said |= {"with_consequences": with_consequences, "dry_run": dry_run}
+            return UnmergeRequest(decision_id=step.about, **said)
+        case "reinstate":
+            return ReinstateRequest(decision_id=step.about, **said)
+        case "undo":
+            return UndoRequest(decision_id=step.about, owner_id=owner_id, **said)
+        case "separate":
+            return SeparateRequest(a=step.about, b=step.other, **said)
+        case "withdraw":
+            return WithdrawRequest(a=step.about, b=step.other, **said)
+        case "retract":
+            return RetractRequest(selection=_only(owner_id, step.about), **said)
+        case "restore":
+            return RestoreRequest(selection=_only(owner_id, step.about), **said)
+        case "remember":
+            return RestoreRequest(forgotten=step.about, **said)
+        case _:
+            assert_never(step.verb)
+
+
+def _only(owner_id: str, candidate_id: str) -> Selection:
+    return Selection(owner_id=owner_id, candidate_id=candidate_id)

@@ -190,7 +190,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> Sh
         "importance": worth(memory, "importance", policy, at),
         "accesses": total.accesses,
         "last_accessed": total.last_accessed.isoformat() if total.last_accessed else None,
-        "members": [_member(gateway, member) for member in memory.members],
+        "members": [shown_member(gateway, member) for member in memory.members],
         "timeline": timeline.of({member.id for member in memory.members}),
     }
 
@@ -228,7 +228,8 @@ def decision_id_of_or_none(candidate_id: str) -> str:
         return candidate_id
 
 
-def _member(gateway: LocalGateway, entry: Entry) -> ShownMember:
+def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
+    """A member with the join that brought it in, and what that rested on."""
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
     evidence = _evidence(gateway, edge.id if edge else entry.decision_id)
     neighbour = _looked_at(evidence, edge)

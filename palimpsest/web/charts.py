@@ -1,6 +1,6 @@
 """Charts as numbers: where each part of an SVG goes. Pure; `charts.html` draws them.
 
-Nothing here is markup or colour: a part has the name of its kind, and the style sheet has the rest.
+Nothing here is markup or colour: a part has the number of its kind, and the style sheet the rest.
 """
 
 from __future__ import annotations
@@ -36,13 +36,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A part of a bar, or a zone behind them; `title` is read out and shown under the pointer."""
+    """A part of a bar, or a zone behind them; `title` is shown under the pointer.
+
+    `series` is the number of its kind, from 0.
+    """
 
     x: float
     y: float
     width: float
     height: float
-    kind: str
+    series: int
     title: str
 
 
@@ -67,7 +70,7 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Everything that is drawn. `kinds` are those that are there, for the legend."""
+    """Everything that is drawn. `legend` has the kinds that are there, each with its number."""
 
     name: str
     title: str
@@ -76,7 +79,7 @@ class Chart:
     zones: Sequence[Rect]
     rows: Sequence[Mark]
     labels: Sequence[Mark]
-    kinds: Sequence[str]
+    legend: Sequence[tuple[int, str]]
 
     width = WIDTH
     height = HEIGHT
@@ -112,10 +115,14 @@ def stacked(
         title=title,
         description=_description(columns, most, unit),
         bars=bars,
-        zones=[_zone(zone) for zone in zones],
+        zones=[_zone(zone, kinds) for zone in zones],
         rows=[Mark(LEFT - 6, _height(one, top), f"{unit}{one:g}") for one in ticks],
         labels=_labels(columns, wide),
-        kinds=[kind for kind in kinds if any(column.parts.get(kind) for column in columns)],
+        legend=[
+            (series, kind)
+            for series, kind in enumerate(kinds)
+            if any(column.parts.get(kind) for column in columns)
+        ],
     )
 
 
@@ -149,7 +156,7 @@ def _bars(
     column: Column, kinds: Sequence[str], x: float, wide: float, top: float, unit: str
 ) -> Iterable[Rect]:
     below = 0.0
-    for kind in kinds:
+    for series, kind in enumerate(kinds):
         amount = column.parts.get(kind, 0.0)
         if amount <= 0:
             continue
@@ -160,17 +167,17 @@ def _bars(
             y,
             _round(wide * (1 - GAP)),
             _round(_height(below, top) - y),
-            kind,
+            series,
             title,
         )
         below += amount
 
 
-def _zone(zone: Zone) -> Rect:
+def _zone(zone: Zone, kinds: Sequence[str]) -> Rect:
     x = LEFT + zone.begin * PLOT_WIDTH
     width = (zone.end - zone.begin) * PLOT_WIDTH
     title = f"from {zone.begin:g}: {zone.label}"
-    return Rect(_round(x), TOP, _round(width), PLOT_HEIGHT, zone.kind, title)
+    return Rect(_round(x), TOP, _round(width), PLOT_HEIGHT, kinds.index(zone.kind), title)
 
 
 def _height(amount: float, top: float) -> float:

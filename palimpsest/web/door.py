@@ -24,6 +24,7 @@ SIGN_IN = f"{PAGES}/sign-in"
 CSRF_FIELD = "csrf"
 CSRF_HEADER = "x-csrf"
 MOST_FIELDS = 100
+MOST_DIGITS = 15
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -62,6 +63,21 @@ class Visit:
     def is_partial(self) -> bool:
         """Whether htmx asks, for a part of a page."""
         return self.request.headers.get("hx-request") == "true"
+
+    def owner(self) -> str:
+        """The owner that the path names; a problem where the caller may not see them."""
+        owner_id = self.ids["owner"]
+        self.caller.require_owner(owner_id)
+        return owner_id
+
+    def number(self, name: str) -> int | None:
+        """A whole number of the query; None where it is not there, a problem where it is none."""
+        given = self.query.get(name)
+        if given is None:
+            return None
+        if not given.isdecimal() or len(given) > MOST_DIGITS:
+            raise ProblemError(422, "invalid", f"`{name}` should be a whole number")
+        return int(given)
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """A page, or a part of one, of a template that gets `me`, `csrf`, `path` and `context`."""

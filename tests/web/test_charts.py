@@ -30,14 +30,14 @@ def test_heights_are_in_proportion_and_parts_stand_on_each_other() -> None:
     columns = [Column("a", {"apart": 4, "joined": 4}), Column("b", {"joined": 2})]
     chart = stacked("c", "Kinds", columns, KINDS)
     apart, joined, second = chart.bars
-    assert [bar.kind for bar in chart.bars] == ["apart", "joined", "joined"]
+    assert [bar.series for bar in chart.bars] == [0, 1, 1]
     assert apart.height == pytest.approx(joined.height, abs=0.02)
     assert second.height == pytest.approx(apart.height / 2, abs=0.02)
     assert apart.y + apart.height == pytest.approx(BASE)
     assert joined.y + joined.height == pytest.approx(apart.y)
     assert second.x - apart.x == pytest.approx(PLOT_WIDTH / 2)
     assert [bar.title for bar in chart.bars] == ["a: 4 apart", "a: 4 joined", "b: 2 joined"]
-    assert chart.kinds == ["apart", "joined"]
+    assert chart.legend == [(0, "apart"), (1, "joined")]
 
 
 def test_rows_are_round_and_reach_the_highest_bar() -> None:
@@ -61,6 +61,7 @@ def test_zones_lie_where_their_scores_are() -> None:
     zones = [Zone(0.92, 1.0, "joined", "it joins"), Zone(0.85, 0.92, "waits", "the judge")]
     chart = histogram("h", "Similarity", {46: {"joined": 3}}, 50, KINDS, zones)
     joined, waits = chart.zones
+    assert (joined.series, waits.series) == (1, 2)
     assert joined.x == pytest.approx(LEFT + 0.92 * PLOT_WIDTH, abs=0.01)
     assert joined.x + joined.width == pytest.approx(LEFT + PLOT_WIDTH, abs=0.01)
     assert waits.x + waits.width == pytest.approx(joined.x, abs=0.02)
@@ -72,7 +73,7 @@ def test_zones_lie_where_their_scores_are() -> None:
 def test_nothing_at_all_is_said_so() -> None:
     assert stacked("c", "Kinds", [], KINDS).description == "There is nothing in it."
     empty = by_day("c", "Kinds", {date(2026, 3, 1): {}}, KINDS)
-    assert (empty.bars, empty.kinds) == ([], [])
+    assert (empty.bars, empty.legend) == ([], [])
     assert empty.description == "There is nothing in it."
 
 

@@ -1,0 +1,37 @@
+"""Decisions by what became of a text: twenty names are too many for a picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from palimpsest.contracts.events import Decision
+
+FAMILIES: Mapping[str, tuple[Decision, ...]] = {
+    "kept": ("stored", "llm_keep", "fallback_keep"),
+    "repeated": ("hash_exact", "recent_capture"),
+    "joined": (
+        "token_reject",
+        "session_reject",
+        "auto_reject",
+        "concatenated",
+        "llm_reject",
+        "llm_merge",
+        "fallback_reject",
+        "manual_join",
+    ),
+    "replaced": ("superseded", "fallback_supersede"),
+    "asked": ("pending",),
+    "invalid": ("invalid",),
+}
+"""In the order in which charts have them; the names are explained in docs/review.md."""
+
+FAMILY_OF: Mapping[str, str] = {one: name for name, kinds in FAMILIES.items() for one in kinds}
+
+
+def by_family(decisions: Mapping[str, int]) -> dict[str, int]:
+    """How many decisions of each family, by how many of each kind."""
+    found = Counter[str]()
+    for decision, n in decisions.items():
+        found[FAMILY_OF[decision]] += n
+    return dict(found)

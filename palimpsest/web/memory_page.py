@@ -1,0 +1,253 @@
+"""A memory's page: its tree, each join of which can be cut, and its timeline, row by row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from starlette.responses import Response
+
+from palimpsest.contracts.shown import Happened, History, ShownMember
+from palimpsest.projections.wordings import brought_by
+from palimpsest.serve.intents import own_id
+from palimpsest.serve.problems import not_found
+from palimpsest.store import Palimpsest
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.viewing import shown_member
+from palimpsest.web import paths
+from palimpsest.web.door import Door, Visit
+from palimpsest.web.taking_back import Step, carry_out, cut_of, foresee, step_of, way_back
+
+MEMBERS = 200
+"""Members of one page."""
+SHOWN_MEMBERS = 20
+"""Members of a memory before and after a step: what matters is which memories there are."""
+EVENTS = 100
+"""Events of one page, the latest first."""
+DEEPEST = 8
+"""Levels that a tree is indented by; deeper ones are read by what they name."""
+EXCERPT = 240
+"""Characters of a text beside an event; the tree has all of it."""
+
+PATH = "/owners/{owner}/memories/{memory}"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A standing join of a member: to whom, by which decision, and how it is cut, if it can be."""
+
+    to: str
+    decision: str
+    decision_id: str
+    cut: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A member in the tree, below the one that it joined. `supports` are its further joins."""
+
+    depth: int
+    member: ShownMember
+    join: Join | None
+    supports: Sequence[Join]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event of the timeline: the texts that it is about, the face if that is another then.
+
+    `fresh` where it has happened since the page that this one follows; `step` takes it back.
+    """
+
+    event: Happened
+    texts: Sequence[str]
+    face: str | None
+    fresh: bool
+    step: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """All that the page shows. `more` members are on the next page, `earlier` events before it.
+
+    `others` are memories that candidates of fresh events are in now, by their faces.
+    """
+
+    told: History
+    branches: Sequence[Branch]
+    start: int
+    more: int
+    lines: Sequence[Line]
+    earlier: int | None
+    others: dict[str, str]
+
+    @property
+    def fresh(self) -> list[Line]:
+        """What has just happened, in its order."""
+        return [line for line in reversed(self.lines) if line.fresh]
+
+
+def add(door: Door) -> None:
+    """The page, and where a step is shown and then done."""
+    door.get(PATH, _memory)
+    door.get(f"{PATH}/take-back", _shown)
+    door.post(f"{PATH}/take-back", _done)
+
+
+def view(
+    store: Palimpsest,
+    owner_id: str,
+    some_id: str,
+    *,
+    start: int = 0,
+    before: int | None = None,
+    since: int | None = None,
+) -> MemoryView:
+    """The memory of an id, its members from `start` on and its events before a position.
+
+    What happened after the position `since` is fresh. A problem for what is not this owner's.
+    """
+    own = own_id(store, owner_id, some_id)
+    ledger = store.gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    if own not in ledger.entries:
+        raise not_found()
+    memory = ledger.entries[own].memory
+    told = store.history(own)
+    lines = _lines(ledger, told["events"], since)
+    shown = [one for one in lines if before is None or one.event["position"] < before]
+    last = shown[EVENTS - 1].event["position"] if len(shown) > EVENTS else None
+    branches = _branches(store, ledger, memory, start)
+    return MemoryView(
+        told=told,
+        branches=branches,
+        start=start,
+        more=len(memory.members) - start - len(branches),
+        lines=shown[:EVENTS],
+        earlier=last,
+        others=_elsewhere(ledger, memory, shown[:EVENTS]),
+    )
+
+
+# -- the tree ------------------------------------------------------------------------------------
+
+
+def _branches(store: Palimpsest, ledger: Ledger, memory: Memory, start: int) -> list[Branch]:
+    """Some members, each followed by those that joined it."""
+    found = []
+    for entry, depth in islice(_walk(memory), start, start + MEMBERS):
+        member = shown_member(store.gateway, entry)
+        join = _join(ledger, member["joined_to"], member["decision"], member["decision_id"])
+        supports = [
+            _join(ledger, one["joined_to"], one["decision"], one["decision_id"])
+            for one in member["supports"]
+        ]
+        found.append(Branch(min(depth, DEEPEST), member, join, list(filter(None, supports))))
+    return found
+
+
+def _walk(memory: Memory) -> Iterator[tuple[Entry, int]]:
+    """Every member with its depth: the earliest first, below each those that joined it."""
+    below: dict[Entry | None, list[Entry]] = defaultdict(list)
+    for entry in memory.members:
+        edge = brought_by(entry)
+        below[edge.older if edge is not None else None].append(entry)
+    waiting = [(entry, 0) for entry in reversed(below[None])]
+    while waiting:
+        entry, depth = waiting.pop()
+        yield entry, depth
+        waiting += [(one, depth + 1) for one in reversed(below[entry])]
+
+
+def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Join | None:
+    if to is None:
+        return None
+    return Join(to, decision, decision_id, cut_of(ledger.edges[decision_id]))
+
+
+# -- the timeline --------------------------------------------------------------------------------
+
+
+def _lines(ledger: Ledger, events: Sequence[Happened], since: int | None) -> list[Line]:
+    """The events, the latest first."""
+    face: str | None = None
+    lines = []
+    for event in events:
+        changed = event.get("face") != face
+        face = event.get("face")
+        lines.append(
+            Line(
+                event,
+                [_excerpt(entry.text) for entry in _about(ledger, event)],
+                _excerpt(face) if changed and face is not None else None,
+                since is not None and event["position"] > since,
+                way_back(ledger, event),
+            )
+        )
+    return lines[::-1]
+
+
+def _about(ledger: Ledger, event: Happened) -> list[Entry]:
+    """The candidates that an event names."""
+    names = (event.get("candidate_id", ""), event.get("other_id", ""))
+    return [ledger.entries[one] for one in names if one in ledger.entries]
+
+
+def _excerpt(text: str) -> str:
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
+
+
+def _elsewhere(ledger: Ledger, memory: Memory, lines: Sequence[Line]) -> dict[str, str]:
+    """The memories, other than this one, that fresh events are about."""
+    entries = (one for line in lines if line.fresh for one in _about(ledger, line.event))
+    homes = (entry.memory for entry in entries)
+    return {one.id: _excerpt(one.face.text) for one in homes if one is not memory}
+
+
+# -- pages ---------------------------------------------------------------------------------------
+
+
+async def _memory(visit: Visit) -> Response:
+    owner_id = visit.owner()
+    start, before, since = (visit.number(name) for name in ("start", "before", "since"))
+    found = await visit.store.call(
+        view, owner_id, visit.ids["memory"], start=start or 0, before=before, since=since
+    )
+    return visit.page("memory.html", owner_id=owner_id, view=found, paths=paths)
+
+
+async def _shown(visit: Visit) -> Response:
+    owner_id, step = visit.owner(), step_of(visit.query)
+    with_consequences = visit.query.get("consequences", "1") == "1"
+    shown = await visit.store.call(foresee, owner_id, step, with_consequences=with_consequences)
+    return visit.page(
+        "take_back.html",
+        owner_id=owner_id,
+        memory_id=visit.ids["memory"],
+        shown=shown,
+        shown_members=SHOWN_MEMBERS,
+        paths=paths,
+    )
+
+
+async def _done(visit: Visit) -> Response:
+    owner_id, step = visit.owner(), step_of(visit.form)
+
+    def done(store: Palimpsest) -> int:
+        """Do it; the position of the log before."""
+        position = store.position
+        carry_out(
+            store,
+            owner_id,
+            step,
+            with_consequences=visit.form.get("consequences") == "1",
+            token=visit.form.get("token", ""),
+            actor=visit.caller.name,
+            because=visit.form.get("because", "").strip() or None,
+        )
+        return position
+
+    position = await visit.store.call(done)
+    return visit.to(paths.memory(owner_id, visit.ids["memory"], since=str(position)))

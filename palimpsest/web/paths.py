@@ -1,0 +1,58 @@
+"""Where the pages are. An owner's id may have any character, a slash too: it is percent-encoded."""
+
+from __future__ import annotations
+
+from datetime import date
+from urllib.parse import quote, urlencode
+
+from palimpsest.serve.gate import PAGES
+from palimpsest.web.taking_back import Step
+
+
+def owners() -> str:
+    """All owners whom one may see."""
+    return f"{PAGES}/owners"
+
+
+def owner(owner_id: str, **query: str) -> str:
+    """An owner's page."""
+    return _with(f"{owners()}/{quote(owner_id, safe='')}", query)
+
+
+def memory(owner_id: str, memory_id: str, **query: str) -> str:
+    """A memory's page, by any id that it ever had."""
+    return _with(f"{owner(owner_id)}/memories/{quote(memory_id, safe='')}", query)
+
+
+def take_back(owner_id: str, memory_id: str, step: Step, **query: str) -> str:
+    """Where a step is shown before it is done, on behalf of a memory's page."""
+    return f"{memory(owner_id, memory_id)}/take-back?{step.query(**query)}"
+
+
+def queue(owner_id: str) -> str:
+    """The pairs of an owner that wait."""
+    return _with(PAGES, {"owner": owner_id})
+
+
+def days(**query: str) -> str:
+    """The last days, one beside the other."""
+    return _with(f"{PAGES}/days", query)
+
+
+def day(one: date) -> str:
+    """One day's page."""
+    return f"{days()}/{one.isoformat()}"
+
+
+def policies() -> str:
+    """The policies that were ever in force."""
+    return f"{PAGES}/policies"
+
+
+def policy(policy_hash: str) -> str:
+    """A policy's page."""
+    return f"{policies()}/{quote(policy_hash, safe='')}"
+
+
+def _with(path: str, query: dict[str, str]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from palimpsest.contracts.identity import session_of
-from palimpsest.contracts.model import Model, Timestamp, WireTime, unchecked
+from palimpsest.contracts.model import Model, Timestamp, WireTime, deeper_than, unchecked
 
 MAX_TEXT_BYTES = 32 * 1024
 MAX_METADATA_DEPTH = 32
@@ -58,17 +58,9 @@ def _fits(value: str) -> str:
 
 def _shallow(value: dict[str, Any]) -> dict[str, Any]:
     """Refuse nesting that a reader of JSON may refuse: the log must stay readable."""
-    level: list[Any] = [value]
-    for _ in range(MAX_METADATA_DEPTH):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return value
-    raise ValueError(f"is nested over {MAX_METADATA_DEPTH} levels deep")
+    if deeper_than(value, MAX_METADATA_DEPTH):
+        raise ValueError(f"is nested over {MAX_METADATA_DEPTH} levels deep")
+    return value
 
 
 Text = Annotated[str, StringConstraints(strict=True), AfterValidator(_fits)]

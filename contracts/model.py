@@ -53,6 +53,21 @@ def _shape(kind: type[Model]) -> tuple[dict[str, Any], set[str]]:
     return defaults, set(defaults)
 
 
+def deeper_than(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested over so many levels deep."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def _only_text_or_time(value: Any) -> Any:
     """Refuse numbers: 1700000000 may be seconds or milliseconds, and a guess would be wrong."""
     if isinstance(value, datetime):

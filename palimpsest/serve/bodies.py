@@ -52,8 +52,8 @@ class NewMemories(Strict):
     memories: Annotated[tuple[NewMemory, ...], Field(min_length=1, max_length=MOST_AT_ONCE)]
 
 
-class Search(Strict):
-    """A question. `as_of` is a position of the log or a time, for reviewers and operators."""
+class SearchQuery(Strict):
+    """What to look for, in any words."""
 
     query: Text
     k: Some = 5
@@ -62,14 +62,19 @@ class Search(Strict):
     metadata: Metadata | None = None
     since: Timestamp | None = None
     until: Timestamp | None = None
-    former: bool = False
     session_id: Name | None = None
     min_confidence: Share | None = None
-    as_of: When = None
 
     def fields(self) -> dict[str, Any]:
         """The question's keywords."""
         return self.model_dump(exclude={"query"})
+
+
+class Search(SearchQuery):
+    """A question. `as_of` is a position of the log or a time, for reviewers and operators."""
+
+    former: bool = False
+    as_of: When = None
 
 
 class Find(Strict):

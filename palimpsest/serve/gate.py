@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
 
+from palimpsest.contracts.model import deeper_than
 from palimpsest.logs import loggable
 from palimpsest.serve.callers import Authenticator, Caller
 from palimpsest.serve.hosts import Hosts
@@ -227,23 +228,9 @@ def document_of(scope: Scope, body: bytes) -> Any:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise ProblemError(400, "bad_request", "the body is no JSON") from None
-    if _deeper_than(found, DEEPEST):
+    if deeper_than(found, DEEPEST):
         raise ProblemError(400, "bad_request", f"the body is nested over {DEEPEST} levels deep")
     return found
-
-
-def _deeper_than(found: Any, most: int) -> bool:
-    level = [found]
-    for _ in range(most):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _too_large(most: int) -> ProblemError:

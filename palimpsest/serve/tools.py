@@ -10,8 +10,7 @@ from typing import Any, TypedDict
 from pydantic import BaseModel, TypeAdapter
 
 from palimpsest.contracts.answers import Forgotten, Updated
-from palimpsest.contracts.candidate import Metadata, Name, Share, Text
-from palimpsest.contracts.model import Strict, Timestamp
+from palimpsest.contracts.model import Strict
 from palimpsest.contracts.shown import Found, History, Page
 from palimpsest.serve.bodies import (
     Added,
@@ -21,7 +20,7 @@ from palimpsest.serve.bodies import (
     FoundMemories,
     ListBody,
     NewMemory,
-    Some,
+    SearchQuery,
     SomeId,
     Update,
 )
@@ -54,20 +53,6 @@ class Tool:
     def output_schema(self) -> JsonObject:
         """What a client checks the answer by."""
         return TypeAdapter(readable(self.gives)).json_schema(mode="serialization")
-
-
-class SearchArguments(Strict):
-    """What to look for, in any words."""
-
-    query: Text
-    k: Some = 5
-    namespace: Name | None = None
-    category: Name | None = None
-    metadata: Metadata | None = None
-    since: Timestamp | None = None
-    until: Timestamp | None = None
-    session_id: Name | None = None
-    min_confidence: Share | None = None
 
 
 class OneMemory(Strict):
@@ -118,9 +103,8 @@ async def _add(intents: Intents, said: NewMemory) -> JsonObject:
     return outcome
 
 
-async def _search(intents: Intents, said: SearchArguments) -> JsonObject:
-    asked = said.model_dump(exclude={"query"})
-    return {"memories": await intents.search(said.query, **asked)}
+async def _search(intents: Intents, said: SearchQuery) -> JsonObject:
+    return {"memories": await intents.search(said.query, **said.fields())}
 
 
 async def _list(intents: Intents, said: ListBody) -> Page:
@@ -168,7 +152,7 @@ TOOLS = (
     Tool(
         "search_memories",
         "Find memories by meaning, best first.",
-        SearchArguments,
+        SearchQuery,
         FoundMemories,
         _search,
         reads=True,

@@ -18,10 +18,8 @@ from typing import Any, NamedTuple
 from palimpsest.projections.analysts import Query, queries
 from palimpsest.projections.views import Place, place_of
 
-BINS = 50
-"""Columns of a histogram of similarities, from 0 to 1; exactly 1 is in the last."""
 WHOLE = 10_000
-"""Scores have four decimals: counted in these, a column's bound is exact."""
+"""A similarity of 1: scores have four decimals, and are counted as whole numbers of these."""
 WORDS = ("reversed", "reinstated", "separated", "confirmed", "retracted", "restored", "refused")
 """Events that are no decisions, and that a day tells of."""
 
@@ -93,9 +91,9 @@ class Outcome(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """How many decisions of one kind had their nearest neighbour in a column of the histogram."""
+    """How many decisions of one kind had a nearest neighbour of one score, in ten thousandths."""
 
-    column: int
+    score: int
     decision: str
     n: int
 
@@ -133,9 +131,9 @@ def words(folder: Path, day: date, limit: int, owners: Owners = None) -> list[Wo
 def outcomes(
     folder: Path, policy: str, owners: Owners = None
 ) -> tuple[list[Outcome], list[Scored]]:
-    """What became of a policy's decisions by kind, and where the nearest neighbours of each were.
+    """What became of a policy's decisions by kind, and how near the nearest neighbours were.
 
-    The similarity is a cosine, or a Jaccard where only words were compared.
+    That is a cosine, or a Jaccard where only words were compared.
     """
     place = place_of(folder)
     asked = (_query(text, place, owners, policy=policy) for text in (_OUTCOMES, _SCORED))
@@ -204,10 +202,8 @@ FROM (SELECT DISTINCT position, decision_id, decision, similarity
 GROUP BY d.decision ORDER BY d.decision
 """
 _SCORED = f"""
-SELECT "column", decision, count(*) AS n
-FROM (SELECT DISTINCT position, decision,
-             greatest(0, least(round(nearest_similarity * {WHOLE})::INTEGER // {WHOLE // BINS},
-                               {BINS - 1})) AS "column"
+SELECT score, decision, count(*) AS n
+FROM (SELECT DISTINCT position, decision, round(nearest_similarity * {WHOLE})::INTEGER AS score
       FROM {{decisions}} WHERE policy = $policy AND nearest_similarity IS NOT NULL {{own}})
 GROUP BY ALL ORDER BY ALL
 """

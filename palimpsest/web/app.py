@@ -10,7 +10,7 @@ from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.serve.callers import Authenticator
 from palimpsest.serve.gate import PAGES
 from palimpsest.serve.problems import not_found
-from palimpsest.web import entering, memory_page, pairs
+from palimpsest.web import days_page, entering, memory_page, owner_page, pairs, policy_page
 from palimpsest.web.door import SECURITY, Door
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import Sessions
@@ -25,7 +25,7 @@ def routes(
 ) -> list[BaseRoute]:
     """The routes of all pages."""
     door = Door(store, sessions, authenticator)
-    for module in (entering, pairs, memory_page):
+    for module in (entering, pairs, memory_page, owner_page, days_page, policy_page):
         module.add(door)
     return [*door.routes, _static()]
 

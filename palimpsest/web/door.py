@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -17,6 +17,7 @@ from palimpsest.serve.callers import Authenticator, Caller
 from palimpsest.serve.gate import PAGES, admitted
 from palimpsest.serve.problems import ProblemError, problem_of
 from palimpsest.serve_settings import Role
+from palimpsest.web.banner import Banner
 from palimpsest.web.rendering import render
 from palimpsest.web.sessions import NOBODY, Session, Sessions
 
@@ -53,6 +54,7 @@ class Visit:
     ids: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
+    banner: Sequence[str] = ()
 
     @property
     def caller(self) -> Caller:
@@ -80,12 +82,13 @@ class Visit:
         return int(given)
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
-        """A page, or a part of one, of a template that gets `me`, `csrf`, `path` and `context`."""
+        """A page, or a part of one: the template gets `context`, who asks, and the banner."""
         html = render(
             template,
             me=self.caller if self.session else None,
             csrf=self.session.csrf if self.session else "",
             path=self.request.url.path,
+            banner=self.banner,
             **context,
         )
         return HTMLResponse(html, status, SECURITY)
@@ -107,6 +110,7 @@ class Door:
         self.sessions = sessions
         self.authenticator = authenticator
         self.routes: list[BaseRoute] = []
+        self._banner = Banner()
 
     def get(self, path: str, page: Page, role: Role | None = "reviewer") -> None:
         """A page that changes nothing; `role` None for what everybody may see."""
@@ -126,7 +130,7 @@ class Door:
                     visit.caller.require_role(role)
                 if method == "POST" and visit.session is not None:
                     require_csrf(visit, visit.session.csrf)
-                return await page(visit)
+                return await page(await self._with_banner(visit))
             except Exception as error:
                 problem = problem_of(error)
                 if problem.status >= 500:
@@ -134,6 +138,11 @@ class Door:
                 return _told(visit, problem)
 
         self.routes.append(Route(f"{PAGES}{path}", endpoint, methods=[method]))
+
+    async def _with_banner(self, visit: Visit) -> Visit:
+        if visit.session is None or visit.is_partial:
+            return visit
+        return replace(visit, banner=await self.store.call(self._banner.lines))
 
     def _visit(self, request: Request) -> Visit:
         given = admitted(request)

@@ -9,9 +9,9 @@ from palimpsest.serve.gate import PAGES
 from palimpsest.web.taking_back import Step
 
 
-def owners() -> str:
+def owners(**query: str) -> str:
     """All owners whom one may see."""
-    return f"{PAGES}/owners"
+    return _with(f"{PAGES}/owners", query)
 
 
 def owner(owner_id: str, **query: str) -> str:

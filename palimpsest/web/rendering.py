@@ -45,7 +45,12 @@ def environment() -> Environment:
     return made
 
 
-NAV = (("/review", "Work"),)
+NAV = (
+    ("/review", "Work"),
+    ("/review/owners", "Owners"),
+    ("/review/days", "Days"),
+    ("/review/policies", "Policies"),
+)
 """The pages that every page leads to, in order: where, and its name."""
 
 

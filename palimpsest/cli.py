@@ -18,6 +18,7 @@ from palimpsest.commands import (
     logs,
     maintenance,
     memories,
+    migration,
     policies,
     queries,
     schedule,
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 # In the order of `--help`.
 app.add_typer(ingestion.app)
+app.add_typer(migration.app)
 app.add_typer(queries.app)
 app.add_typer(memories.app)
 app.add_typer(intent.app)

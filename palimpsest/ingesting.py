@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from uuid import uuid4
 
@@ -88,6 +88,11 @@ class Summary:
                 case "invalid":
                     self.invalid += 1
                     self._name(outcome)
+
+    def document(self) -> dict[str, Any]:
+        """The summary as JSON has it."""
+        # asdict copies a Counter wrongly: as one that counts its own items.
+        return asdict(self) | {"decisions": dict(self.decisions)}
 
     def _name(self, outcome: Outcome) -> None:
         if len(self.invalid_rows) < NAMED:
@@ -188,7 +193,7 @@ def decide_on(
         if progress is not None:
             progress(IngestProgress(summary.rows, decided, reader.total, summary.decisions))
 
-    summary = _summarise(gateway.stream(read(), renames), report)
+    summary = summarised(gateway.stream(read(), renames), report)
     summary.remarks = files.remarks
     return summary
 
@@ -224,9 +229,10 @@ def _goes_on(keep_going: KeepGoing, remark: str) -> bool:
     return keep_going if isinstance(keep_going, bool) else keep_going(remark)
 
 
-def _summarise(
+def summarised(
     outcomes: Generator[Sequence[Outcome], None, None], report: Callable[[Summary], None]
 ) -> Summary:
+    """Count what becomes of rows, and report the sum after each window; an interrupt ends it."""
     begun = time.monotonic()
     summary = Summary()
     try:

@@ -39,7 +39,7 @@ from palimpsest.streams.embedded.inbox import Inbox, ItemKind, outcomes_of, pack
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedded.pipeline import WINDOW, Rows, run
 from palimpsest.streams.embedded.session import Session
-from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.embedder import Embedder, Engine
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.checking import check_log
@@ -128,6 +128,16 @@ class LocalGateway:
         if self._embedder is None:
             self._embedder = self._load()
         return self._embedder
+
+    @contextmanager
+    def embedding_by(self, engine: Engine) -> Iterator[None]:
+        """Have this process embed by another engine of the model while the block runs."""
+        usual, self._embedder = self.embedder(), Embedder(engine)
+        try:
+            yield
+        finally:
+            self._embedder.close()
+            self._embedder = usual
 
     def policy_in_force(self) -> Policy:
         """The recorded policy; before the first candidate, the one that it will record."""

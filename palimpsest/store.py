@@ -65,6 +65,7 @@ from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
 from palimpsest.finding import By, Plan, find, meant
+from palimpsest.importing import bring_in, foreseen, look_at, spooled
 from palimpsest.ingesting import (
     IngestProgress,
     KeepGoing,
@@ -85,6 +86,7 @@ from palimpsest.projections.filters import Filter
 from palimpsest.projections.hits import Asked
 from palimpsest.recalling import recall
 from palimpsest.reviewing import review
+from palimpsest.sources import Place as ImportPlace
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
@@ -369,6 +371,40 @@ class Palimpsest:
             keep_going=keep_going,
         )
         return decide_on(gateway, checked, progress)
+
+    def import_source(
+        self,
+        path: Place,
+        *,
+        table: str | None = None,
+        query: str | None = None,
+        history: Place | None = None,
+        mapping: Mapping[str, str] | None = None,
+        owner: Name | None = None,
+        source: Name | None = None,
+        model_of_vectors: str | None = None,
+        trust: bool = False,
+        dry_run: bool = False,
+        progress: Progress = _ignore,
+    ) -> JsonObject:
+        """Bring an existing store in (docs/import.md); a dry run says what it would bring.
+
+        `path` is a file or the folder of a database; `table`, `query` and `history` say what is
+        meant of it. `mapping` (theirs to ours) is told, the rest is guessed; `owner` has the rows
+        that name nobody. UsageError where the text or the owner of a row cannot be told, or what
+        could run a program is read without `trust`.
+        """
+        place = ImportPlace(
+            Path(path), table, query, Path(history) if history is not None else None, trust
+        )
+        brought = look_at(place, source=source, owner=owner, renames=mapping)
+        absent = self._gateway.policy_in_force().absent.confidence
+        with spooled(brought, absent, progress) as spool:
+            if dry_run:
+                return foreseen(brought, spool)
+            return bring_in(
+                self._gateway, brought, spool, model=model_of_vectors, progress=progress
+            )
 
     def access(self, candidate_id: Id) -> JsonObject:
         """Note that the memory of a candidate was used."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedding, ModelUnusable
+from palimpsest.streams.embedder.tokens import Tokens
 
 DIMENSION = 384
 NO_TOKEN = ("🍕", "🍣")
@@ -41,10 +42,17 @@ class StubEngine:
         self.embedded += texts
         return [_embedding(text) for text in texts]
 
+    def read(self, texts: Sequence[str]) -> list[Tokens]:
+        """What the model would be told of the texts."""
+        return [Tokens([], truncated=False, unknown=_unknown(text)) for text in texts]
+
 
 def _embedding(text: str) -> Embedding:
-    unknown = tuple(word for word in text.split() if word in NO_TOKEN)
-    return Embedding(vector_of(text), truncated=False, unknown=unknown)
+    return Embedding(vector_of(text), truncated=False, unknown=_unknown(text))
+
+
+def _unknown(text: str) -> tuple[str, ...]:
+    return tuple(word for word in text.split() if word in NO_TOKEN)
 
 
 def vector_of(text: str) -> NDArray[np.float16]:

@@ -69,4 +69,4 @@ def retry(
     with call.store() as store:
         wanted = [full_id(store.gateway, one, "letter") for one in chosen or ()]
         summary: Any = store.retry_dead_letters(wanted or None, mapping=mapping)
-    print_summary(call.output, summary)
+    print_summary(call.output, summary.document())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 from rich.text import Text
@@ -23,7 +22,7 @@ from palimpsest.interrupts import INTERRUPTED
 from palimpsest.output import Output, Progress, write_json
 
 if TYPE_CHECKING:
-    from palimpsest.ingesting import IngestProgress, KeepGoing, Summary
+    from palimpsest.ingesting import IngestProgress, KeepGoing
     from palimpsest.store import Palimpsest
 
 
@@ -93,7 +92,7 @@ def ingest(
             before = store.dedupe(judge=call.settings.judge, progress=report)
             call.output.remark(f"{len(before['joined']):,} joined by the batch rules before")
         summary = decide_on(store.gateway, checked_files, _row_progress(report))
-    print_summary(call.output, summary)
+    print_summary(call.output, summary.document())
 
 
 def _file_confirmation(output: Output) -> KeepGoing:
@@ -108,19 +107,17 @@ def _file_confirmation(output: Output) -> KeepGoing:
     return confirm if output.asks else False
 
 
-def print_summary(output: Output, summary: Summary) -> None:
+def print_summary(output: Output, document: dict[str, Any]) -> None:
     """Print a summary; the exit status says whether rows were invalid or it was interrupted."""
-    # asdict copies a Counter wrongly: as one that counts its own items.
-    document = asdict(summary) | {"decisions": dict(summary.decisions)}
     output.answer(document, lambda: summary_table(document))
-    for remark in summary.remarks:
+    for remark in document["remarks"]:
         output.remark(remark)
-    if summary.interrupted:
+    if document["interrupted"]:
         output.problem("interrupted; what is counted above is decided, the rest is not")
         raise typer.Exit(INTERRUPTED)
-    if summary.invalid:
+    if document["invalid"]:
         output.remark(
-            f"{summary.invalid} invalid: `palimpsest dead-letters list` names them all,"
+            f"{document['invalid']} invalid: `palimpsest dead-letters list` names them all,"
             " `dead-letters show ID` shows the bytes"
         )
         raise typer.Exit(FAILED)

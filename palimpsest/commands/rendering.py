@@ -96,6 +96,54 @@ _ALSO = {
 }
 
 
+def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
+    """How a source is understood: our fields with theirs, and what becomes of the others."""
+    grid = Table.grid(padding=(0, 2))
+    for ours, theirs in brought["mapping"].items():
+        grid.add_row(shown(ours, "dim"), shown(", else ".join(theirs)))
+    others = [
+        shown(f"{what}: {', '.join(brought[name])}")
+        for name, what in (("as_metadata", "kept as metadata"), ("left_out", "left out"))
+        if brought[name]
+    ]
+    owner = brought["owner"]
+    whose = [shown(f"rows that name nobody are {visible(owner)}'s")] if owner else []
+    return Group(shown(f"{brought['source']} ({brought['kind']})", "bold"), grid, *whose, *others)
+
+
+def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
+    """What an import would bring: the mapping, counts, and which rows repeat which."""
+    repeats = foreseen["repeats"]
+    names = ("rows", "owners", "invalid", "with_vectors")
+    counts = [(name.replace("_", " "), foreseen[name]) for name in names]
+    listing = Table(box=SIMPLE_HEAD)
+    columns = ("old_id", "keep_id", "assertion_preview")
+    for name in columns:
+        listing.add_column(name, overflow="fold")
+    for one in repeats[:SHOWN_MANY]:
+        listing.add_row(*(shown(one[name]) for name in columns))
+    more = len(repeats) - SHOWN_MANY
+    wrong = foreseen["invalid_rows"]
+    return Group(
+        mapping_table(foreseen),
+        _counts([*counts, ("say exactly what another row says", len(repeats))]),
+        *([listing] if repeats else []),
+        *([shown(f"and {more:,} more: --json lists them all")] if more > 0 else []),
+        *(shown(f"row {one['row']}: {one['reason']}: {one['detail']}") for one in wrong),
+        *(shown(remark) for remark in foreseen["remarks"]),
+    )
+
+
+def vectors_sentence(vectors: Mapping[str, Any]) -> str:
+    """What became of the vectors of a source."""
+    if vectors["taken"]:
+        return (
+            f"its vectors were taken: {vectors['tried']} of {vectors['there']:,} were made anew,"
+            f" and agree (lowest cosine {vectors['lowest_cosine']:.4f})"
+        )
+    return f"its vectors were not taken, the texts are embedded: {vectors['because']}"
+
+
 def status_table(status: Mapping[str, Any]) -> RenderableType:
     """Counts, then the decisions by kind, then where the log and the projections are."""
     shown_apart = ("behind", "decisions", "judge", "lag", "policy", "position")

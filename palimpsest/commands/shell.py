@@ -49,7 +49,6 @@ NEAR = {
     "redo": "reinstate",
     "backup": "log export",
     "export": "log export",
-    "import": "log import",
     "config": "policy show",
     "info": "status",
     "stats": "status",

@@ -25,12 +25,14 @@ class Embedding:
     `vector` is L2-normalised, then rounded to float16, of shape (dimension,). `truncated` says
     that the model saw only the first tokens of the text (256 of all-MiniLM-L6-v2). `unknown` holds
     the distinct words that the model cannot tell apart, casefolded, in order of appearance: to the
-    model all of them are one token, so texts that differ only there get the same vector.
+    model all of them are one token, so texts that differ only there get the same vector. `origin`
+    is recorded as the engine's name where the vector is of another one.
     """
 
     vector: NDArray[np.float16]
     truncated: bool
     unknown: tuple[str, ...]
+    origin: str | None = None
 
 
 class Engine(Protocol):

@@ -42,6 +42,10 @@ class OnnxEngine:
             for row, tokens in zip(rows, read, strict=True)
         ]
 
+    def read(self, texts: Sequence[str]) -> list[Tokens]:
+        """The texts as the model reads them; nothing is embedded."""
+        return self._reader.read(texts)
+
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """The vectors before they are rounded, of shape (texts, dimension): to compare engines."""
         return self._run(self._reader.read(texts))

@@ -18,7 +18,7 @@ from palimpsest.streams.embedder.contract import (
     Progress,
 )
 from palimpsest.streams.embedder.resolve import locate
-from palimpsest.streams.embedder.tokens import Reader
+from palimpsest.streams.embedder.tokens import Reader, Tokens
 
 
 class SentenceTransformersEngine:
@@ -43,6 +43,10 @@ class SentenceTransformersEngine:
             Embedding(row, tokens.truncated, tokens.unknown)
             for row, tokens in zip(rows, read, strict=True)
         ]
+
+    def read(self, texts: Sequence[str]) -> list[Tokens]:
+        """The texts as the model reads them; nothing is embedded."""
+        return self._reader.read(texts)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors before they are rounded, of shape (texts, dimension): to compare engines."""

@@ -28,14 +28,15 @@ def parquet_rows(path: str) -> Iterator[tuple[bytes, float]]:
         with ParquetFile(path) as file:
             total = file.metadata.num_rows
             for batch in file.iter_batches(BATCH):
-                for row in _values(pa.Table.from_batches([batch])):
+                for row in values_of(pa.Table.from_batches([batch])):
                     done += 1
                     yield _encoded(row), done / total
     except (pa.ArrowException, OSError) as error:
         raise UsageError(f"{path} is no Parquet, or damaged, after row {done}") from error
 
 
-def _values(table: Any) -> list[dict[str, Any]]:
+def values_of(table: Any) -> list[dict[str, Any]]:
+    """The rows of an Arrow table as Python values; times as text, bytes where text is no UTF-8."""
     table = _cast(_cast(table, _in_utc), _as_text)
     try:
         rows: list[dict[str, Any]] = table.to_pylist()

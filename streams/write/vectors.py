@@ -85,7 +85,7 @@ class Vectors:
         return unchecked(
             Vector,
             model=engine.model,
-            engine=engine.name,
+            engine=embedding.origin or engine.name,
             dimension=engine.dimension,
             data=base64.b64encode(embedding.vector.astype("<f2").tobytes()).decode(),
             truncated=embedding.truncated,

@@ -13,7 +13,7 @@ PROGRAM = (sys.executable, "-m", "tests.serve.child")
 def main() -> None:
     """Run a command; a server that it starts has no model either."""
     end_on_signals()
-    if "serve" in sys.argv:
+    if not {"serve", "import"}.isdisjoint(sys.argv):
         _without_a_model()
     else:
         from palimpsest.serve import starting

@@ -1,0 +1,155 @@
+"""An existing store comes in: looked at, understood, shown, and then decided on row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.import_notes import Note, remember
+from palimpsest.ingesting import NAMED, Summary, summarised
+from palimpsest.local_gateway import LocalGateway
+from palimpsest.sources import FieldMapping, Place, Source, guessed, open_source
+from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
+from palimpsest.sources.spool import Spool
+from palimpsest.streams.embedder import Progress
+from palimpsest.streams.intake import understand
+from palimpsest.streams.write.inputs import Input
+
+LOOKED_AT = 100
+"""First rows that the mapping is guessed from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A source and how it is understood: `name` is the `source` of its candidates."""
+
+    place: Place
+    source: Source
+    name: str
+    mapping: FieldMapping
+    renames: dict[str, str]
+    known: list[str]
+
+    def shown(self) -> dict[str, Any]:
+        """What a person confirms: their fields by ours, and what becomes of all others."""
+        mapped = {name for names in self.mapping.fields.values() for name in names}
+        mapped |= set(self.mapping.left_out)
+        return {
+            "source": self.name,
+            "kind": self.source.kind,
+            "mapping": {ours: [*names] for ours, names in self.mapping.fields.items()},
+            "owner": self.mapping.owner,
+            "as_metadata": [name for name in self.known if "." not in name and name not in mapped],
+            "left_out": [*self.mapping.left_out],
+        }
+
+
+def look_at(
+    place: Place,
+    *,
+    source: str | None = None,
+    owner: str | None = None,
+    renames: Mapping[str, str] | None = None,
+) -> Brought:
+    """Open a source and guess which of its fields are ours, from its first rows.
+
+    `renames` (theirs to ours) are told, and not guessed; `owner` has the rows that name nobody.
+    UsageError where it is no source, or the text or the owner cannot be told.
+    """
+    if source is not None and not source.strip():
+        raise UsageError("the source's name is blank")
+    opened = open_source(place)
+    told = dict(renames or {})
+    first = [*islice(opened.rows(), LOOKED_AT)]
+    mapping, known = guessed(first, told, owner)
+    if any(isinstance(row, dict) for row in first):
+        mapping.require(known)
+    return Brought(place, opened, source or opened.name, mapping, told, known)
+
+
+@contextmanager
+def spooled(brought: Brought, absent: float | None, progress: Progress) -> Iterator[Spool]:
+    """The rows of a source set down for a while; the source itself is not needed any more."""
+    with Spool(brought.name) as spool:
+        for count in spool.fill(brought.source.rows(), brought.mapping, absent):
+            progress(f"read {count:,} rows", brought.source.share)
+        yield spool
+
+
+def foreseen(brought: Brought, spool: Spool) -> dict[str, Any]:
+    """What an import would bring, and which rows say exactly what another one does."""
+    counts, repeats = spool.counts(), [*spool.repeats()]
+    return {
+        **brought.shown(),
+        "rows": counts.rows,
+        "owners": counts.owners,
+        "invalid": counts.invalid,
+        "invalid_rows": spool.invalid(NAMED),
+        "with_vectors": counts.vectors,
+        "repeats": [one._asdict() for one in repeats],
+        "remarks": [*brought.source.remarks],
+    }
+
+
+def bring_in(
+    gateway: LocalGateway,
+    brought: Brought,
+    spool: Spool,
+    *,
+    model: str | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Decide on all rows of a source; the summary, as of an ingest, with its `vectors`.
+
+    A row that is known already changes nothing, so an import that was cut short is run again.
+    `model` is the one that made the vectors of the source, if that is known.
+    """
+    remember(gateway.folder, Note.of(brought))
+    total = spool.counts().rows
+    known, told = _known_vectors(gateway, spool, model)
+
+    def report(summary: Summary) -> None:
+        kinds = summary.decisions
+        counts = f"{kinds['stored']:,} stored, {kinds.total() - kinds['stored']:,} joined"
+        share = summary.rows / total if total else None
+        progress(f"{summary.rows:,} of {total:,} rows: {counts}", share)
+
+    with gateway.embedding_by(known) if known else nullcontext():
+        summary = summarised(gateway.stream(_inputs(spool, known), {}), report)
+    summary.remarks = [*brought.source.remarks]
+    return summary.document() | {"vectors": told}
+
+
+def _inputs(spool: Spool, known: KnownVectors | None) -> Iterator[Input]:
+    for row, text, vector in spool.in_order():
+        if known is not None and text is not None and vector is not None:
+            known.expect(text, vector)
+        yield Input(row, understand(row))
+
+
+def _known_vectors(
+    gateway: LocalGateway, spool: Spool, model: str | None
+) -> tuple[KnownVectors | None, dict[str, Any]]:
+    """An engine that takes the source's vectors, where the model's own say the same of a few."""
+    count = spool.counts().vectors
+    told: dict[str, Any] = {"there": count, "taken": False}
+    if not count:
+        return None, told
+    if model is None:
+        return None, told | {"because": "nobody named their model: --model-of-vectors does"}
+    wanted = gateway.policy_in_force().model
+    if model != wanted:
+        return None, told | {"because": f"they are of {model}, and the policy compares {wanted}"}
+    engine, samples = gateway.embedder().engine, spool.samples(TRIED)
+    agreement = round(lowest_agreement(engine, samples), 6)
+    told |= {"tried": len(samples), "lowest_cosine": agreement}
+    if engine.model != model or not isinstance(engine, Reading):
+        return None, told | {"because": f"the engine here is one of {engine.model}"}
+    if agreement < AGREE:
+        because = f"of {len(samples)} texts embedded anew one has another vector ({agreement:.3f})"
+        return None, told | {"because": because}
+    return KnownVectors(engine), told | {"taken": True}

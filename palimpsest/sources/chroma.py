@@ -1,0 +1,152 @@
+"""A Chroma collection in a folder, read from its SQLite file without Chroma, which would change it.
+
+What was written last may still be in its queue alone: Chroma works that in when it next reads.
+Vectors are there too until Chroma has moved them into its index, which is not read.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from palimpsest.sources.contract import Fields, Item, Kind, Place, one_of
+from palimpsest.sources.read_only import opened
+
+FILE = "chroma.sqlite3"
+DOCUMENT = "chroma:document"
+ADD, UPDATE, UPSERT, DELETE = range(4)
+"""What the queue says is to be done."""
+_ROWS = """
+SELECT e.embedding_id, m.key, m.string_value, m.int_value, m.float_value, m.bool_value
+FROM embeddings e LEFT JOIN embedding_metadata m USING (id)
+WHERE e.segment_id = ? ORDER BY e.id
+"""
+_QUEUED = """
+SELECT id, operation, metadata FROM embeddings_queue WHERE topic = ? AND seq_id > ? ORDER BY seq_id
+"""
+_VECTORS = """
+SELECT id, vector FROM embeddings_queue
+WHERE topic = ? AND vector IS NOT NULL AND encoding = 'FLOAT32' ORDER BY seq_id
+"""
+
+
+def is_chroma(path: Path) -> bool:
+    """Whether a folder is one of Chroma's."""
+    return (path / FILE).is_file()
+
+
+class ChromaSource:
+    """The entries of a collection: metadata, id and document."""
+
+    kind: Kind = "chroma"
+
+    def __init__(self, place: Place) -> None:
+        """UsageError where the collection is not told."""
+        self.remarks: list[str] = []
+        self._file = place.path / FILE
+        self._done = 0
+        with opened(self._file) as connection:
+            found = connection.execute("SELECT name, id FROM collections ORDER BY name").fetchall()
+            ids = dict(found)
+            self.name = one_of([*ids], place.table, "collection")
+            self.collection = str(ids[self.name])
+            self._total = sum(1 for _ in self._entries(connection))
+
+    @property
+    def share(self) -> float | None:
+        """How many of the entries were read."""
+        return self._done / self._total if self._total else None
+
+    def rows(self) -> Iterator[Item]:
+        """Each entry, with its vector where that is in the queue."""
+        self._done = 0
+        with opened(self._file) as connection:
+            vectors = dict(connection.execute(_VECTORS, [topic_of(connection, self.collection)]))
+            for entry, row in self._entries(connection):
+                self._done += 1
+                document = row.pop(DOCUMENT, None)
+                told = {"document": document} if document is not None else {}
+                vector = {"vector": vectors[entry]} if entry in vectors else {}
+                yield row | told | vector | {"id": entry}
+
+    def _entries(self, connection: sqlite3.Connection) -> Iterator[tuple[str, Fields]]:
+        """Every entry as it is once the queue has been worked in."""
+        segment = segment_of(connection, self.collection)
+        queued = _Queued(connection, topic_of(connection, self.collection), segment)
+        for entry, row in _stored(connection, segment):
+            changed = queued.over(entry, row)
+            if changed is not None:
+                yield entry, changed
+        yield from queued.new()
+
+
+def segment_of(connection: sqlite3.Connection, collection: str) -> str:
+    """The segment that has a collection's metadata."""
+    text = "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'"
+    [found] = connection.execute(text, [collection]).fetchone()
+    return str(found)
+
+
+def topic_of(connection: sqlite3.Connection, collection: str) -> str:
+    """What the queue calls a collection."""
+    text = "SELECT topic FROM embeddings_queue WHERE topic LIKE ? LIMIT 1"
+    found = connection.execute(text, [f"%/{collection}"]).fetchone()
+    return str(found[0]) if found else f"persistent://default/default/{collection}"
+
+
+def _stored(connection: sqlite3.Connection, segment: str) -> Iterator[tuple[str, Fields]]:
+    entry: str | None = None
+    row: Fields = {}
+    for found, key, *values in connection.execute(_ROWS, [segment]):
+        if found != entry:
+            if entry is not None:
+                yield entry, row
+            entry, row = found, {}
+        if key is not None:
+            row[key] = _value(*values)
+    if entry is not None:
+        yield entry, row
+
+
+def _value(text: str | None, whole: int | None, number: float | None, yes: int | None) -> Any:
+    return (
+        bool(yes)
+        if yes is not None
+        else next((one for one in (text, whole, number) if one is not None), None)
+    )
+
+
+class _Queued:
+    """What the queue has that the metadata have not."""
+
+    def __init__(self, connection: sqlite3.Connection, topic: str, segment: str) -> None:
+        text = "SELECT seq_id FROM max_seq_id WHERE segment_id = ?"
+        [done] = connection.execute(text, [segment]).fetchone() or [0]
+        if isinstance(done, bytes):
+            done = int.from_bytes(done, "big")
+        self._of: dict[str, list[tuple[int, Fields]]] = {}
+        for entry, operation, metadata in connection.execute(_QUEUED, [topic, done]):
+            told = (operation, orjson.loads(metadata) if metadata else {})
+            self._of.setdefault(entry, []).append(told)
+
+    def over(self, entry: str, row: Fields | None) -> Fields | None:
+        """An entry after all that is queued for it; None where it is deleted, or none."""
+        for operation, told in self._of.pop(entry, ()):
+            if operation == DELETE:
+                row = None
+            elif operation == ADD:
+                row = row or told
+            elif operation == UPSERT or row is not None:
+                row = {key: one for key, one in ((row or {}) | told).items() if one is not None}
+        return row
+
+    def new(self) -> Iterator[tuple[str, Fields]]:
+        """Entries that are queued alone."""
+        for entry in [*self._of]:
+            row = self.over(entry, None)
+            if row is not None:
+                yield entry, row

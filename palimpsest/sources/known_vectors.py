@@ -1,0 +1,82 @@
+"""Vectors that a source brings: taken where the same model made them, and that was tried."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from palimpsest.sources.mapping import Array
+from palimpsest.streams.embedder import Embedding, Engine
+from palimpsest.streams.embedder.tokens import Tokens
+
+TRIED = 20
+"""Rows that are embedded anew before the vectors of a source are believed."""
+AGREE = 0.999
+"""The least cosine of a vector and the one made anew: what is left is rounding."""
+WAITING = 16_384
+"""Vectors kept for texts on their way to the writer; a text whose vector has gone is embedded."""
+ORIGIN = "import"
+"""The engine of a vector that a source brought, as it is recorded."""
+
+
+@runtime_checkable
+class Reading(Engine, Protocol):
+    """An engine that can read texts without embedding them."""
+
+    def read(self, texts: Sequence[str]) -> list[Tokens]:
+        """The texts as the model reads them."""
+
+
+class KnownVectors:
+    """An engine that embeds only those texts whose vectors were not `expected`."""
+
+    def __init__(self, engine: Reading) -> None:
+        self._engine = engine
+        self.name, self.model, self.dimension = engine.name, engine.model, engine.dimension
+        self._waiting: OrderedDict[str, Array] = OrderedDict()
+        self._lock = Lock()
+
+    def expect(self, text: str, vector: Array) -> None:
+        """Keep a text's vector until the text is to be embedded."""
+        with self._lock:
+            self._waiting[text] = vector
+            while len(self._waiting) > WAITING:
+                self._waiting.popitem(last=False)
+
+    def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """Embed all texts, in their order; see `Engine`."""
+        with self._lock:
+            known = {text: self._waiting[text] for text in texts if text in self._waiting}
+        read = dict(zip(known, self._engine.read([*known]), strict=True))
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        made = dict(zip(new, self._engine.embed(new) if new else (), strict=True))
+        for text, vector in known.items():
+            tokens = read[text]
+            rounded = (vector / np.linalg.norm(vector)).astype(np.float16)
+            made[text] = Embedding(rounded, tokens.truncated, tokens.unknown, ORIGIN)
+        return [made[text] for text in texts]
+
+
+def lowest_agreement(engine: Engine, samples: Sequence[tuple[str, Array]]) -> float:
+    """The least cosine of some vectors and those that the engine makes of their texts.
+
+    -1 where there are none, or they are of another length.
+    """
+    made = engine.embed([text for text, _ in samples])
+    return min(
+        (
+            _cosine(one.vector.astype(np.float32), given)
+            for one, (_, given) in zip(made, samples, strict=True)
+        ),
+        default=-1.0,
+    )
+
+
+def _cosine(a: Array, b: Array) -> float:
+    if a.shape != b.shape:
+        return -1.0
+    return float(a @ b / (np.linalg.norm(a) * np.linalg.norm(b)))

@@ -1,0 +1,72 @@
+"""A LanceDB table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.sources.contract import Item, Kind, Place, one_of
+from palimpsest.streams.intake.parquet import values_of
+
+SUFFIX = ".lance"
+BATCH = 1_000
+
+
+def tables_in(path: Path) -> list[str]:
+    """The tables of a folder of LanceDB's."""
+    return sorted(one.name.removesuffix(SUFFIX) for one in path.glob(f"*{SUFFIX}") if one.is_dir())
+
+
+def located(place: Place) -> tuple[Path, str]:
+    """The folder of the database and the table; UsageError where that is open."""
+    if place.path.name.endswith(SUFFIX):
+        return place.path.parent, place.path.name.removesuffix(SUFFIX)
+    return place.path, one_of(tables_in(place.path), place.table, "table")
+
+
+class LanceSource:
+    """The rows of a table as they are now."""
+
+    kind: Kind = "lancedb"
+    remarks: Sequence[str] = ()
+
+    def __init__(self, place: Place) -> None:
+        """UsageError where the table is not told."""
+        import lancedb
+
+        folder, self.name = located(place)
+        self._table = lancedb.connect(folder).open_table(self.name)
+        self._total = self._table.count_rows()
+        self._done = 0
+
+    @property
+    def share(self) -> float | None:
+        """How many of the rows were read."""
+        return self._done / self._total if self._total else None
+
+    def rows(self) -> Iterator[Item]:
+        """Each row by its columns; vectors as arrays, and those that are null left out."""
+        self._done = 0
+        for batch in self._table.search().limit(self._total).to_batches(BATCH):
+            for row in _rows(batch):
+                self._done += 1
+                yield {name: value for name, value in row.items() if value is not None}
+
+
+def _rows(batch: Any) -> Iterator[dict[str, Any]]:
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([batch])
+    arrays = {
+        field.name: table.column(field.name).combine_chunks()
+        for field in table.schema
+        if pa.types.is_fixed_size_list(field.type)
+    }
+    vectors = {
+        name: array.flatten().to_numpy(zero_copy_only=False).reshape(len(array), -1)
+        for name, array in arrays.items()
+        if not array.null_count
+    }
+    for number, row in enumerate(values_of(table.drop_columns([*vectors]))):
+        yield row | {name: rows[number] for name, rows in vectors.items()}

@@ -1,0 +1,297 @@
+"""Which field of theirs is which of ours: guessed from their names, and applied to each row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.sources.contract import Fields, Item
+
+Array = NDArray[np.float32]
+
+_USUAL = {
+    "text": "text content memory data document page_content fact assertion message body sentence"
+    " insight note value",
+    "owner_id": "owner_id user_id user owner tenant customer",
+    "id": "id memory_id _id uuid key",
+    "session_id": "session_id session run_id conversation_id thread_id chat_id episode_id",
+    "occurred_at": "occurred_at created_at timestamp time date created inserted_at updated_at",
+    "confidence": "confidence certainty",
+    "importance": "importance",
+    "category": "category",
+    "namespace": "namespace",
+    "topics": "topics tags",
+    "metadata": "metadata meta properties",
+    "vector": "vector embedding embeddings dense",
+}
+NAMES = {ours: tuple(names.split()) for ours, names in _USUAL.items()}
+"""What each of our fields is usually called elsewhere, the likeliest first."""
+NEEDED = ("text", "owner_id")
+MEM0 = frozenset({"data", "hash"})
+"""What every row of mem0's has."""
+OF_MEM0 = {
+    "owner_id": ("user_id", "agent_id", "run_id"),
+    "occurred_at": ("updated_at", "created_at"),
+}
+"""A row of mem0's belongs to one of these, and says what it says since it was updated."""
+DERIVED = ("text_lemmatized",)
+"""What mem0 makes of a text for its own search: the text once more."""
+_NUMBERS = ("confidence", "importance", "intensity")
+_WORDS = ("owner_id", "id", "session_id", "namespace", "category")
+_SHORTEST_VECTOR = 16
+_MILLISECONDS = 1e11
+"""A larger number of seconds would be in the year 5138."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMapping:
+    """For each field of ours the names it has there, the first that says something counts.
+
+    `owner` is whose the rows are that name nobody. `left_out` are their fields that are vectors and
+    not mapped, or derived: anything else that is not mapped is kept as metadata.
+    """
+
+    fields: dict[str, tuple[str, ...]]
+    owner: str | None = None
+    left_out: tuple[str, ...] = ()
+
+    def require(self, known: Sequence[str]) -> None:
+        """UsageError where the text or the owner of a row cannot be told."""
+        for ours in NEEDED:
+            if not self.fields.get(ours) and not (ours == "owner_id" and self.owner):
+                or_else = "--owner OWNER, or " if ours == "owner_id" else ""
+                raise UsageError(
+                    f"no field is known to be the {ours}: give {or_else}--map THEIRS={ours};"
+                    f" the rows have {', '.join(known) or 'no fields'}"
+                )
+
+    def row(self, item: Item, source: str) -> tuple[bytes, Array | None]:
+        """A row as a producer's row of ours, and its vector, if it has one that can be."""
+        if isinstance(item, bytes):
+            return item, None
+        left = {name: value for name, value in item.items() if name not in self.left_out}
+        said: Fields = {"source": source}
+        for ours, names in self.fields.items():
+            value = _taken(left, names)
+            if value is not None:
+                said[ours] = value
+        vector = as_vector(said.pop("vector", None))
+        for ours in said.keys() & _CASTS.keys():
+            said[ours] = _CASTS[ours](said[ours])
+        if self.owner is not None:
+            said.setdefault("owner_id", self.owner)
+        metadata = said.get("metadata")
+        if left and isinstance(metadata, dict | None):
+            said["metadata"] = left | (metadata or {})
+        return orjson.dumps(said, default=_plain, option=_OPTIONS), vector
+
+
+_OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+
+
+def guessed(
+    rows: Sequence[Item], renames: dict[str, str], owner: str | None = None
+) -> tuple[FieldMapping, list[str]]:
+    """The mapping that the first rows suggest, and the names of all their fields.
+
+    `renames` (theirs to ours) are told, not guessed. UsageError for what is no field of ours.
+    """
+    objects = [row for row in rows if isinstance(row, dict)]
+    known = [*dict.fromkeys(name for row in objects for name in _names(row))]
+    told = _told(renames)
+    free = [name for name in known if name not in renames]
+    of_mem0 = bool(objects) and all(row.keys() >= MEM0 for row in objects)
+    fields = dict(told)
+    for ours, usual in NAMES.items():
+        if ours not in told:
+            wanted = OF_MEM0.get(ours) if of_mem0 else None
+            found = [name for name in wanted or _likely(usual, free) if name in free]
+            fitting = [name for name in found if _fits(ours, name, objects)]
+            if fitting:
+                fields[ours] = tuple(fitting if wanted else fitting[:1])
+    mapped = {name for names in fields.values() for name in names}
+    vectors = [
+        name
+        for name in known
+        if name not in mapped and "." not in name and _is_vector(name, objects)
+    ]
+    derived = [name for name in DERIVED if of_mem0 and name in known]
+    return FieldMapping(fields, owner, (*vectors, *derived)), known
+
+
+def _told(renames: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    told: dict[str, tuple[str, ...]] = {}
+    for theirs, ours in renames.items():
+        if ours not in NAMES:
+            raise UsageError(f"{ours} is no field of ours: there are {', '.join(NAMES)}")
+        told[ours] = (*told.get(ours, ()), theirs)
+    return told
+
+
+def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
+    """Their names that are usual for a field, those inside of others last."""
+    for name in usual:
+        yield from (one for one in free if one.casefold() == name)
+    for name in usual:
+        yield from (one for one in free if one.rpartition(".")[2].casefold() == name and "." in one)
+
+
+def _names(row: Fields) -> Iterator[str]:
+    """The names of a row's fields, and of those inside its objects."""
+    for name, value in row.items():
+        yield name
+        if isinstance(value := _unpacked(value), dict):
+            yield from (f"{name}.{inner}" for inner in value)
+
+
+def _fits(ours: str, name: str, objects: Sequence[Fields]) -> bool:
+    values = [value for row in objects if (value := _found(row, name)) is not None]
+    match ours:
+        case "text":
+            return bool(values) and all(isinstance(value, str) for value in values)
+        case "vector":
+            return _is_vector(name, objects)
+        case "confidence" | "importance":
+            return bool(values) and all(_is_share(value) for value in values)
+        case "metadata":
+            return bool(values) and all(isinstance(_unpacked(value), dict) for value in values)
+        case "topics":
+            return bool(values) and all(isinstance(value, list | str) for value in values)
+        case _:
+            return bool(values) and not any(isinstance(value, list | dict) for value in values)
+
+
+def _is_share(value: Any) -> bool:
+    number = _number(value)
+    return isinstance(number, float | int) and 0 <= number <= 1
+
+
+def _is_vector(name: str, objects: Sequence[Fields]) -> bool:
+    values = [value for row in objects if (value := _found(row, name)) is not None]
+    vectors = [as_vector(value) for value in values]
+    return bool(values) and all(
+        vector is not None and len(vector) >= _SHORTEST_VECTOR for vector in vectors
+    )
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+def _found(row: Fields, name: str) -> Any:
+    """A field's value, also one inside an object."""
+    if name in row:
+        return row[name]
+    outer, dot, inner = name.partition(".")
+    inside = _unpacked(row.get(outer)) if dot else None
+    return inside.get(inner) if isinstance(inside, dict) else None
+
+
+def _taken(left: Fields, names: Sequence[str]) -> Any:
+    """The value of the first field that has one, which is taken out."""
+    for name in names:
+        value = _found(left, name)
+        if value is None:
+            continue
+        if name in left:
+            del left[name]
+        else:
+            outer, _, inner = name.partition(".")
+            left[outer] = {key: one for key, one in _unpacked(left[outer]).items() if key != inner}
+        return value
+    return None
+
+
+def _unpacked(value: Any) -> Any:
+    """An object that is written as JSON text, as databases keep it; all else as it is."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def as_vector(value: Any) -> Array | None:
+    """A vector in any of the ways that it is kept: numbers, JSON of them, or bytes of float32."""
+    try:
+        match value:
+            case np.ndarray():
+                found = value.astype(np.float32)
+            case list() if value and isinstance(value[0], float | int):
+                found = np.asarray(value, np.float32)
+            case str() if value.startswith("["):
+                found = np.asarray(json.loads(value), np.float32)
+            case bytes() if value and len(value) % 4 == 0:
+                found = np.frombuffer(value, "<f4")
+            case _:
+                return None
+    except (ValueError, TypeError):
+        return None
+    usable = found.ndim == 1 and bool(np.isfinite(found).all()) and bool(found.any())
+    return found if usable else None
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _word(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _moment(value: Any) -> Any:
+    """A time as ISO 8601; numbers are seconds or milliseconds since 1970."""
+    number = _number(value)
+    if isinstance(number, float | int) and not isinstance(number, bool):
+        seconds = number / 1000 if abs(number) > _MILLISECONDS else number
+        try:
+            return datetime.fromtimestamp(seconds, UTC).isoformat()
+        except (OverflowError, ValueError, OSError):
+            return str(value)
+    return value
+
+
+def _topics(value: Any) -> Any:
+    if isinstance(value, str):
+        if value.startswith("["):
+            try:
+                return json.loads(value)
+            except ValueError:
+                return value
+        return [topic.strip() for topic in value.split(",") if topic.strip()]
+    return value
+
+
+_CASTS = {
+    **dict.fromkeys(_NUMBERS, _number),
+    **dict.fromkeys(_WORDS, _word),
+    "occurred_at": _moment,
+    "topics": _topics,
+    "metadata": _unpacked,
+}
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no type for."""
+    match value:
+        case bytes():
+            return value.hex()
+        case date():
+            return value.isoformat()
+        case set() | frozenset():
+            return sorted(value, key=str)
+        case _:
+            return str(value)

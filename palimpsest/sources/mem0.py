@@ -1,0 +1,100 @@
+"""A store of mem0's: vectors in Qdrant's or Chroma's folder, and a history beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.sources.contract import Item, Kind, Source
+from palimpsest.sources.read_only import is_sqlite, opened
+
+HISTORY = "history.db"
+_COLUMNS = frozenset({"memory_id", "old_memory", "new_memory", "event", "created_at", "is_deleted"})
+_LAST = """
+SELECT memory_id, event, new_memory, created_at, updated_at, is_deleted, actor_id, role
+FROM history ORDER BY coalesce(updated_at, created_at), rowid
+"""
+
+
+def is_history(path: Path) -> bool:
+    """Whether a file is a history of mem0's."""
+    if not is_sqlite(path):
+        return False
+    with opened(path) as connection:
+        columns = {row[1] for row in connection.execute("PRAGMA table_info(history)")}
+    return columns >= _COLUMNS
+
+
+def _lives(path: Path) -> dict[str, dict[str, Any]]:
+    """The last word of the history about each memory, the times of the first one included."""
+    if not is_history(path):
+        raise UsageError(f"{path} is no history of mem0's")
+    last: dict[str, dict[str, Any]] = {}
+    with opened(path) as connection:
+        for memory, event, text, created, updated, deleted, actor, role in connection.execute(
+            _LAST
+        ):
+            before = last.get(memory, {})
+            last[memory] = {
+                "text": text,
+                "living": event != "DELETE" and not deleted,
+                "created_at": before.get("created_at") or created,
+                "updated_at": updated or created,
+                "actor_id": actor or before.get("actor_id"),
+                "role": role or before.get("role"),
+            }
+    return last
+
+
+class Mem0Source:
+    """The memories of mem0's vectors, and what its history says of them."""
+
+    def __init__(self, vectors: Source, history: Path) -> None:
+        """UsageError where the history is none."""
+        self._vectors = vectors
+        self._lives = _lives(history)
+        self.kind: Kind = vectors.kind
+        self.name = vectors.name
+        self.remarks: Sequence[str] = ()
+
+    @property
+    def share(self) -> float | None:
+        """How much of the vectors was read."""
+        return self._vectors.share
+
+    def rows(self) -> Iterator[Item]:
+        """Each memory; times, actor and role by the history where the vectors lack them."""
+        left, unknown = dict(self._lives), 0
+        for row in self._vectors.rows():
+            if isinstance(row, dict):
+                life = left.pop(row["id"], None)
+                unknown += life is None
+                told = {name: one for name, one in (life or {}).items() if name in _TAKEN and one}
+                yield told | row
+        gone = sum(one["living"] for one in left.values())
+        counts = ((gone, "in the history alone, and not brought"), (unknown, "not in the history"))
+        self.remarks = [f"{count:,} memories are {what}" for count, what in counts if count]
+
+
+_TAKEN = ("created_at", "updated_at", "actor_id", "role")
+
+
+class HistorySource:
+    """The memories that a history alone says are there; it does not say whose they are."""
+
+    kind: Kind = "mem0-history"
+    remarks: Sequence[str] = ("a history does not say whose memories they are: --owner does",)
+    share: float | None = None
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.name = path.name
+
+    def rows(self) -> Iterator[Item]:
+        """The last wording of each memory that was not deleted."""
+        for memory, life in _lives(self._path).items():
+            if life["living"]:
+                told = {name: life[name] for name in _TAKEN if life[name]}
+                yield {"id": memory, "memory": life["text"], **told}

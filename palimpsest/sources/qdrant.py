@@ -1,0 +1,142 @@
+"""A collection that Qdrant's client keeps in a folder, without a server.
+
+Its points are pickled. They are read without the client, which would change the files, and without
+running what a pickle may name: only the client's own models are known here, as plain values.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.sources.contract import Fields, Item, Kind, Place, one_of
+from palimpsest.sources.read_only import opened
+
+META = "meta.json"
+STORAGE = "storage.sqlite"
+WHY_TRUST = (
+    "Qdrant keeps its points pickled, and a pickle can be made to run a program when it is read."
+    " Only Qdrant's own kinds of values are let in here; all the same, read only files that you"
+    " trust"
+)
+_OF_MEM0 = ("mem0migrations", "_entities")
+"""Collections beside the memories' own."""
+_NUMPY = ("numpy._core.multiarray", "numpy.core.multiarray")
+_PLAIN = frozenset(
+    {
+        ("builtins", "set"),
+        ("builtins", "frozenset"),
+        ("collections", "OrderedDict"),
+        ("datetime", "date"),
+        ("datetime", "datetime"),
+        ("datetime", "timedelta"),
+        ("datetime", "timezone"),
+        ("decimal", "Decimal"),
+        ("numpy", "dtype"),
+        ("numpy", "ndarray"),
+        ("uuid", "UUID"),
+        *((module, name) for module in _NUMPY for name in ("_reconstruct", "scalar")),
+    }
+)
+
+
+def is_qdrant(path: Path) -> bool:
+    """Whether a folder is one of Qdrant's client."""
+    return (path / META).is_file() and (path / "collection").is_dir()
+
+
+def located(place: Place) -> Path:
+    """The file of the collection that is meant; UsageError where that is open."""
+    try:
+        names = sorted(orjson.loads((place.path / META).read_bytes())["collections"])
+    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise UsageError(f"{place.path / META} names no collections") from error
+    own = [name for name in names if not name.endswith(_OF_MEM0)] or names
+    found = one_of(names if place.table else own, place.table, "collection")
+    return place.path / "collection" / found / STORAGE
+
+
+class QdrantSource:
+    """The points of a collection: payload, id and dense vector."""
+
+    kind: Kind = "qdrant"
+    remarks: Sequence[str] = ()
+
+    def __init__(self, place: Place) -> None:
+        """UsageError where the collection is not told, or nobody trusts it."""
+        trusted = place.trust if isinstance(place.trust, bool) else place.trust(WHY_TRUST)
+        if not trusted:
+            raise UsageError(f"{WHY_TRUST}: --trust says that you do")
+        self.file = located(place)
+        self.name = self.file.parent.name
+        self._done = 0
+        with opened(self.file) as connection:
+            [self._total] = connection.execute("SELECT count(*) FROM points").fetchone()
+
+    @property
+    def share(self) -> float | None:
+        """How many of the points were read."""
+        return self._done / self._total if self._total else None
+
+    def rows(self) -> Iterator[Item]:
+        """Each point; of one that was written twice, as older clients did, what came last."""
+        self._done = 0
+        with opened(self.file) as connection:
+            seen = set()
+            for _, point in points(connection):
+                self._done += 1
+                if point["id"] not in seen:
+                    seen.add(point["id"])
+                    yield _row(point)
+
+
+def points(connection: Any) -> Iterator[tuple[int, Fields]]:
+    """Every stored point with its row's number, the latest first."""
+    for number, raw in connection.execute("SELECT rowid, point FROM points ORDER BY rowid DESC"):
+        yield number, _unpickled(raw)
+
+
+def _row(point: Fields) -> Fields:
+    row = dict(point.get("payload") or {}) | {"id": str(point["id"])}
+    vector = point.get("vector")
+    if isinstance(vector, dict):  # by name: the only one that is no sparse one
+        dense = [one for one in vector.values() if not isinstance(one, _Model)]
+        vector = dense[0] if len(dense) == 1 else None
+    return row if vector is None else row | {"vector": vector}
+
+
+class _Model:
+    """Any of the client's models."""
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state.get("__dict__") or {})
+
+
+class _Unpickler(pickle.Unpickler):
+    """Knows the client's models and plain values, and calls nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.startswith("qdrant_client."):
+            return _Model
+        if (module, name) in _PLAIN:
+            return super().find_class(module, name)
+        raise UsageError(f"a point has something in it that is none of Qdrant's: {module}.{name}")
+
+
+def _unpickled(raw: bytes) -> Fields:
+    try:
+        found = _Unpickler(io.BytesIO(raw)).load()
+    except (pickle.UnpicklingError, AttributeError, EOFError, IndexError, TypeError) as error:
+        raise UsageError(
+            "a point cannot be read: it is damaged, or of an unknown version"
+        ) from error
+    point = vars(found) if isinstance(found, _Model) else {}
+    if "id" not in point:
+        raise UsageError("a point cannot be read: it is none")
+    return point

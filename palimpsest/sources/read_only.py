@@ -1,0 +1,64 @@
+"""SQLite files of others, opened so that no byte of them changes."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from palimpsest.contracts.errors import UsageError
+
+MAGIC = b"SQLite format 3\x00"
+_WRITE_VERSION = 18
+_WAL = 2
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file begins as SQLite files do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that can only read. UsageError for what is no SQLite, or is damaged.
+
+    A file with changes beside it that are not in it yet, a write-ahead log or a journal, is copied
+    first: SQLite would work them in.
+    """
+    if not is_sqlite(path):
+        raise UsageError(f"{path} is no SQLite file")
+    try:
+        with _settled(path) as (file, how), closing(_connect(file, how)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+
+
+def _connect(file: Path, how: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
+
+
+@contextmanager
+def _settled(path: Path) -> Iterator[tuple[Path, str]]:
+    beside = [_beside(path, end) for end in ("-wal", "-journal")]
+    unsettled = [file for file in beside if file.is_file() and file.stat().st_size]
+    if unsettled:
+        with TemporaryDirectory(prefix="palimpsest-import-") as folder:
+            for file in (path, *unsettled):
+                shutil.copyfile(file, Path(folder, file.name))
+            yield Path(folder, path.name), "mode=rw"
+    else:
+        with path.open("rb") as whole:
+            head = whole.read(_WRITE_VERSION + 1)
+        # Of a file that has a write-ahead log, SQLite would make one to read it.
+        yield path, "immutable=1" if head[_WRITE_VERSION] == _WAL else "mode=ro"
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)

@@ -1,0 +1,66 @@
+"""A table of a SQLite file, or what a query gives."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.sources.contract import Item, Kind, Place, one_of
+from palimpsest.sources.read_only import opened
+
+_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*'"
+)
+
+
+class SqliteSource:
+    """The rows of a table, or of a query."""
+
+    kind: Kind = "sqlite"
+    remarks: Sequence[str] = ()
+
+    def __init__(self, place: Place) -> None:
+        """UsageError where the table is not told, or the query is none that only reads."""
+        self._place = place
+        self._done = self._total = 0
+        self.name = place.path.name
+        with opened(place.path) as connection:
+            query = place.query.rstrip("; \n") if place.query else None
+            self.query = query or self._whole(connection)
+            try:
+                [counted] = connection.execute(f"SELECT count(*) FROM ({self.query})").fetchone()  # noqa: S608 - whose query it is reads his own file
+            except sqlite3.Error as error:
+                raise UsageError(f"the query cannot be: {error}") from error
+            self._total = counted
+
+    def _whole(self, connection: sqlite3.Connection) -> str:
+        names = [name for (name,) in connection.execute(_TABLES)]
+        table = one_of(names, self._place.table, "table")
+        self.name = f"{self.name}:{table}"
+        return f"SELECT * FROM {quoted(table)}"  # noqa: S608 - quoted
+
+    @property
+    def share(self) -> float | None:
+        """How many of the rows were read."""
+        return self._done / self._total if self._total else None
+
+    def rows(self) -> Iterator[Item]:
+        """Each row by its columns; those that are null are left out."""
+        self._done = 0
+        with opened(self._place.path) as connection:
+            found = connection.execute(self.query)
+            names = [column[0] for column in found.description]
+            for values in found:
+                self._done += 1
+                yield {
+                    name: value
+                    for name, value in zip(names, values, strict=True)
+                    if value is not None
+                }
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'

@@ -1,0 +1,112 @@
+"""Stores that mem0 and Chroma wrote themselves come in, with nothing of theirs changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.streams.embedder import DEFAULT_MODEL
+from tests.cli.conftest import CommandLine, palimpsest, shelf
+from tests.docs.pages import ROOT
+from tests.migration.conftest import COUNT, OWNERS, REPEATED, brought, digests, memories
+
+__all__ = ["palimpsest", "shelf"]
+
+pytestmark = pytest.mark.mem0
+
+PYTHON = ROOT / ".venv-mem0" / "bin" / "python"
+SCRIPT = Path(__file__).with_name("memory.py")
+OWNER_NAMES = [f"owner-{number}" for number in range(OWNERS)]
+
+
+def there(what: str, folder: Path, kind: str, given: Any) -> str:
+    """What the script prints in mem0's environment; it reports to nobody."""
+    folder.mkdir(parents=True, exist_ok=True)
+    quiet = {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"}
+    done = subprocess.run(
+        [str(PYTHON), str(SCRIPT), what, str(folder), kind],
+        input=json.dumps(given),
+        env={**os.environ, **quiet, "MEM0_DIR": str(folder.parent / ".mem0")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def numbered() -> list[dict[str, Any]]:
+    return [row | {"number": number} for number, row in enumerate(memories())]
+
+
+@pytest.mark.parametrize("kind", ["qdrant", "chroma"])
+def test_a_store_of_mem0_comes_in_whole(kind: str, palimpsest: CommandLine, tmp_path: Path) -> None:
+    rows = numbered()
+    folder = tmp_path / "theirs"
+    there("write", folder, kind, rows)
+    before = digests(folder)
+    words = ("--trust",) if kind == "qdrant" else ()
+    foreseen = palimpsest.json("import", str(folder), "--dry-run", *words)
+    summary = palimpsest.json(
+        "import", str(folder), "--yes", "--model-of-vectors", DEFAULT_MODEL, *words
+    )
+    assert digests(folder) == before
+    # The last one, a repeat, was deleted.
+    assert summary["decisions"] == {"stored": COUNT - REPEATED, "hash_exact": REPEATED - 1}
+    assert foreseen["rows"] == summary["rows"] == COUNT - 1
+    assert summary["vectors"]["taken"]
+
+    found = {json.loads(one["metadata"])["number"]: one for one in brought(palimpsest)}
+    assert len(found) == COUNT - 1
+    for row in rows[:-1]:
+        one = found[row["number"]]
+        text = f"{row['content']}." if row["number"] == 1 else row["content"]
+        assert (one["text"], one["owner_id"]) == (text, row["user_id"])
+        assert one["session_id"] == row["run_id"]
+        metadata = json.loads(one["metadata"])
+        assert metadata["colour"] == "red"
+        assert "text_lemmatized" not in metadata
+    assert palimpsest.json("import", str(folder), "--yes", *words)["known"] == COUNT - 1
+
+
+def test_what_is_pickled_is_read_only_if_it_is_trusted(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "theirs"
+    there("write", folder, "qdrant", numbered()[:5])
+    ran = palimpsest("import", str(folder), "--yes")
+    assert ran.status == 2
+    assert "--trust says that you do" in ran.err
+    assert palimpsest.json("import", str(folder), "--trust", "--yes")["rows"] == 4
+
+
+def test_a_history_alone_has_the_last_wordings(palimpsest: CommandLine, tmp_path: Path) -> None:
+    rows = numbered()[:5]
+    there("write", tmp_path / "theirs", "qdrant", rows)
+    history = str(tmp_path / "theirs" / "history.db")
+    assert palimpsest("import", history, "--yes").status == 2
+    palimpsest.json("import", history, "--owner", "ada", "--yes")
+    wanted = {rows[0]["content"], f"{rows[1]['content']}.", rows[2]["content"], rows[3]["content"]}
+    assert {one["text"] for one in brought(palimpsest)} == wanted
+
+
+def test_a_collection_of_chroma_comes_in_whole(palimpsest: CommandLine, tmp_path: Path) -> None:
+    rows = numbered()
+    folder = tmp_path / "theirs"
+    there("collect", folder, "chroma", rows)
+    before = digests(folder)
+    summary = palimpsest.json("import", str(folder), "--yes")
+    assert digests(folder) == before
+    assert summary["rows"] == COUNT - 1
+    found = {one["producer_id"]: one for one in brought(palimpsest)}
+    for row in rows[:-1]:
+        one = found[row["memory_id"]]
+        assert (one["text"], one["owner_id"]) == (row["content"], row["user_id"])
+        assert one["confidence"] == row["confidence"]
+        wanted = {"warm": True} | ({"page": 3} if row["number"] == 0 else {})
+        assert json.loads(one["metadata"]) == wanted

@@ -1,0 +1,276 @@
+"""Repeats join on the way in, vectors come along where they may, and a kill costs nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import numpy as np
+import pytest
+
+from palimpsest import store
+from palimpsest.sources.known_vectors import WAITING, KnownVectors
+from palimpsest.streams.embedder import DEFAULT_MODEL, Engine
+from tests.cli.conftest import CommandLine
+from tests.docs.pages import ROOT
+from tests.migration.conftest import brought, memories
+from tests.serve.child import PROGRAM
+from tests.stub_engine import StubEngine, vector_of
+
+
+def said(text: str, memory_id: str, **also: Any) -> dict[str, Any]:
+    return {"id": memory_id, "user_id": "ada", "content": text, **also}
+
+
+def faces(palimpsest: CommandLine) -> list[str]:
+    return [
+        row["face"] for row in palimpsest.json("sql", "SELECT face FROM memories ORDER BY face")
+    ]
+
+
+# -- exact repeats -------------------------------------------------------------------------------
+
+
+ONE, TWO = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("rows", "speaks"),
+    [
+        pytest.param(
+            [("Ada sings.", {"confidence": 0.5}), ("ada SINGS.", {"confidence": 0.9})],
+            "ada SINGS.",
+            id="the higher confidence",
+        ),
+        pytest.param(
+            [
+                ("Ada sings.", {"confidence": 0.9, "created_at": ONE}),
+                ("ada SINGS.", {"confidence": 0.5, "created_at": TWO}),
+            ],
+            "Ada sings.",
+            id="confidence before time",
+        ),
+        pytest.param(
+            [
+                ("Ada sings.", {"confidence": 0.9, "created_at": TWO}),
+                ("ada SINGS.", {"confidence": 0.9, "created_at": ONE}),
+            ],
+            "Ada sings.",
+            id="then the newest",
+        ),
+        pytest.param(
+            [("Ada sings.", {"confidence": 0.1}), ("ada SINGS.", {})],
+            "Ada sings.",
+            id="a confidence before none",
+        ),
+        pytest.param([("Ada sings.", {}), ("ada SINGS.", {})], "ada SINGS.", id="the later row"),
+    ],
+)
+def test_of_equal_rows_the_surest_and_newest_speaks(
+    rows: list[tuple[str, dict[str, Any]]], speaks: str, palimpsest: CommandLine
+) -> None:
+    """Whatever else lies between them."""
+    others = [said(f"Another one, number {n} of all.", f"x{n}") for n in range(3)]
+    [first, second] = [said(text, str(n), **also) for n, (text, also) in enumerate(rows)]
+    path = palimpsest.file([first, *others, second])
+    [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
+    palimpsest.json("import", path, "--yes")
+    assert speaks in faces(palimpsest)
+    kept, old = (first, second) if first["content"] == speaks else (second, first)
+    assert repeat == {
+        "owner_id": "ada",
+        "old_id": old["id"],
+        "keep_id": kept["id"],
+        "assertion_preview": old["content"],
+    }
+
+
+def test_a_policy_says_how_sure_a_row_without_confidence_is(palimpsest: CommandLine) -> None:
+    """`layered` takes it for 0.9."""
+    rows = [said("Ada sings.", "1", confidence=0.8), said("ada SINGS.", "2")]
+    path = palimpsest.file(rows)
+    palimpsest("policy", "set", "layered")
+    [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
+    assert repeat["keep_id"] == "2"
+    palimpsest.json("import", path, "--yes")
+    assert faces(palimpsest) == ["ada SINGS."]
+
+
+def test_only_rows_of_one_owner_and_namespace_are_equal(palimpsest: CommandLine) -> None:
+    rows = [
+        said("Ada sings.", "1"),
+        said("Ada sings.", "2") | {"user_id": "bob"},
+        said("Ada sings.", "3", namespace="work"),
+    ]
+    path = palimpsest.file(rows)
+    assert palimpsest.json("import", path, "--dry-run")["repeats"] == []
+    assert palimpsest.json("import", path, "--yes")["decisions"] == {"stored": 3}
+
+
+def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> None:
+    rows = [said(f"Number {n} of all.", str(n), created_at=f"2026-01-0{n}") for n in (3, 1, 2)]
+    palimpsest.json("import", palimpsest.file(rows), "--yes")
+    found = palimpsest.json("sql", "SELECT producer_id FROM candidates ORDER BY position")
+    assert [row["producer_id"] for row in found] == ["1", "2", "3"]
+
+
+def test_a_preview_is_short_and_no_markup(palimpsest: CommandLine) -> None:
+    rows = [said("[red]\x1b[31m" + "word " * 40, str(n)) for n in range(2)]
+    path = palimpsest.file(rows)
+    [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
+    assert len(repeat["assertion_preview"]) == 80
+    shown = palimpsest("import", path, "--dry-run").out
+    assert "\x1b" not in shown
+    assert "[red]" in shown
+
+
+# -- vectors -------------------------------------------------------------------------------------
+
+
+def lance_of(folder: Path, rows: list[dict[str, Any]], **wrong: Any) -> str:
+    """A table with the vectors that the stub engine would make, and `wrong` ones by id."""
+    vectored = [
+        row | {"vector": wrong.get(row["id"], vector_of(row["content"])).astype("float32") * 3}
+        for row in rows
+    ]
+    lancedb.connect(folder / "lance").create_table("notes", vectored)
+    return str(folder / "lance")
+
+
+@pytest.fixture(name="engine")
+def watched_engine(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> StubEngine:
+    engine = StubEngine()
+
+    def load(*_: Any, **__: Any) -> Engine:
+        return engine
+
+    monkeypatch.setattr(store, "load_engine", load)
+    return engine
+
+
+NOTES = [said(f"Note {n}: {' '.join(f'w{n}x{m}' for m in range(6))}", f"n{n}") for n in range(60)]
+NAMED = ("--model-of-vectors", DEFAULT_MODEL)
+
+
+def vectors_by_id(palimpsest: CommandLine) -> dict[str, dict[str, Any]]:
+    """What the log has of each candidate's vector."""
+    file = palimpsest.store.with_name(f"{palimpsest.store.name}.jsonl")
+    assert palimpsest("log", "export", str(file)).status == 0
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    return {
+        event["data"]["candidate"]["id"]: event["data"]["content"]["vector"]
+        for event in events
+        if event["type"].endswith("decided.v1") and event["data"]["content"].get("vector")
+    }
+
+
+def test_vectors_of_the_model_come_along(
+    palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
+) -> None:
+    path = lance_of(tmp_path, NOTES)
+    vectors = palimpsest.json("import", path, "--yes", *NAMED)["vectors"]
+    assert vectors == {"there": 60, "taken": True, "tried": 20, "lowest_cosine": 1.0}
+    assert len(engine.embedded) == 20
+    found = vectors_by_id(palimpsest)
+    assert {one["engine"] for one in found.values()} == {"import"}
+    palimpsest.store = palimpsest.folder / "other"
+    palimpsest.json("import", path, "--yes")
+    anew = vectors_by_id(palimpsest)
+    assert {one["engine"] for one in anew.values()} == {"stub"}
+    assert {name: one["data"] for name, one in found.items()} == {
+        name: one["data"] for name, one in anew.items()
+    }
+
+
+def test_words_that_the_model_cannot_read_are_known_all_the_same(
+    palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
+) -> None:
+    """The guard needs them, and a vector does not tell."""
+    rows = [said(f"Number {n} of all likes 🍕 now.", str(n)) for n in range(2)]
+    palimpsest.json("import", lance_of(tmp_path, rows), "--yes", *NAMED)
+    found = vectors_by_id(palimpsest)
+    assert [one.get("unknown") for one in found.values()] == [["🍕"], ["🍕"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong", "because"),
+    [
+        ((), {}, "nobody named their model"),
+        (("--model-of-vectors", "another"), {}, "they are of another"),
+        (NAMED, {"n0": vector_of("something else")}, "has another vector"),
+    ],
+)
+def test_other_vectors_are_not_taken(
+    words: tuple[str, ...],
+    wrong: dict[str, Any],
+    because: str,
+    palimpsest: CommandLine,
+    engine: StubEngine,
+    tmp_path: Path,
+) -> None:
+    path = lance_of(tmp_path, NOTES[:20], **wrong)
+    vectors = palimpsest.json("import", path, "--yes", *words)["vectors"]
+    assert vectors["taken"] is False
+    assert because in vectors["because"]
+    assert {one["engine"] for one in vectors_by_id(palimpsest).values()} == {"stub"}
+    assert len(set(engine.embedded)) == 20
+
+
+def test_vectors_of_another_length_are_not_taken(
+    palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
+) -> None:
+    path = lance_of(tmp_path, NOTES[:1], n0=np.ones(16, np.float16))
+    assert palimpsest.json("import", path, "--yes", *NAMED)["vectors"]["taken"] is False
+
+
+def test_a_vector_that_has_gone_is_made_anew() -> None:
+    engine = StubEngine()
+    known = KnownVectors(engine)
+    for number in range(WAITING + 1):
+        known.expect(f"text {number}", np.ones(384, np.float32))
+    first, last = known.embed(["text 0", f"text {WAITING}"])
+    assert engine.embedded == ["text 0"]
+    assert (first.origin, last.origin) == (None, "import")
+
+
+# -- killed --------------------------------------------------------------------------------------
+
+
+def decided(folder: Path) -> int:
+    """How many candidates the log has, while somebody writes to it."""
+    try:
+        with closing(sqlite3.connect(f"file:{folder}/log.sqlite?mode=ro", uri=True)) as log:
+            [count] = log.execute("SELECT count(*) FROM events").fetchone()
+    except sqlite3.Error:
+        return 0
+    return int(count)
+
+
+def test_killed_in_the_middle_and_run_again_nothing_is_lost_or_doubled(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    rows = memories(4_000)
+    path = tmp_path / "export.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [*PROGRAM, "--store", str(palimpsest.store), "import", str(path), "--yes"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    ) as child:
+        while not decided(palimpsest.store):
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(signal.SIGKILL)
+    before = palimpsest.json("sql", "SELECT count(*) AS n FROM candidates")[0]["n"]
+    assert 0 < before < len(rows)
+    summary = palimpsest.json("import", str(path), "--yes")
+    assert summary["known"] == before
+    found = brought(palimpsest)
+    assert sorted(one["producer_id"] for one in found) == sorted(row["memory_id"] for row in rows)
+    assert palimpsest.json("verify")["differences"] == 0

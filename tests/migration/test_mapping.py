@@ -1,0 +1,156 @@
+"""Which field is which: guessed, told, shown and confirmed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.output import Output
+from palimpsest.sources.mapping import as_vector, guessed
+from tests.cli.conftest import CommandLine
+from tests.migration.conftest import brought
+
+ROW = {"id": 7, "user": "ada", "memory": "Ada sings.", "ts": 1_700_000_000, "vec": [0.5] * 16}
+
+
+def fields(row: dict[str, Any], **renames: str) -> dict[str, tuple[str, ...]]:
+    mapping, _ = guessed([row], renames)
+    return mapping.fields
+
+
+def applied(row: dict[str, Any], owner: str | None = None, **renames: str) -> Any:
+    mapping, _ = guessed([row], renames, owner)
+    return json.loads(mapping.row(row, "s")[0])
+
+
+def test_usual_names_are_known() -> None:
+    assert fields(ROW) == {"text": ("memory",), "owner_id": ("user",), "id": ("id",)}
+
+
+def test_what_is_told_is_not_guessed() -> None:
+    assert fields(ROW, vec="vector", ts="occurred_at", user="session_id") == {
+        "vector": ("vec",),
+        "occurred_at": ("ts",),
+        "session_id": ("user",),
+        "text": ("memory",),
+        "id": ("id",),
+    }
+    with pytest.raises(UsageError, match="colour is no field of ours"):
+        fields(ROW, ts="colour")
+
+
+def test_a_field_is_not_what_its_values_cannot_be() -> None:
+    odd = {"content": 3, "memory": "Ada sings.", "confidence": 80, "metadata": "red", "user": [1]}
+    assert fields(odd) == {"text": ("memory",)}
+
+
+def test_a_row_says_all_that_it_said() -> None:
+    assert applied(ROW, ts="occurred_at") == {
+        "source": "s",
+        "id": "7",
+        "text": "Ada sings.",
+        "owner_id": "ada",
+        "occurred_at": "2023-11-14T22:13:20+00:00",
+    }
+    assert applied(ROW)["metadata"] == {"ts": 1_700_000_000}
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"user_id": "ada", "page": 3}, '{"user_id": "ada", "page": 3}']
+)
+def test_what_is_inside_an_object_is_found(metadata: object) -> None:
+    said = applied({"page_content": "Ada sings.", "metadata": metadata})
+    assert (said["owner_id"], said["metadata"]) == ("ada", {"page": 3})
+
+
+def test_rows_of_mem0_belong_to_whom_they_name_first() -> None:
+    row = {"data": "Ada sings.", "hash": "x", "agent_id": "cook", "run_id": "r"}
+    users = row | {"user_id": "ada", "created_at": "2026-01-01", "updated_at": "2026-02-01"}
+    mapping, _ = guessed([users], {})
+    said = json.loads(mapping.row(users, "s")[0])
+    assert (said["owner_id"], said["session_id"]) == ("ada", "r")
+    assert said["occurred_at"] == "2026-02-01"
+    assert said["metadata"] == {"hash": "x", "agent_id": "cook", "created_at": "2026-01-01"}
+    assert json.loads(mapping.row(row, "s")[0])["owner_id"] == "cook"
+
+
+def test_an_owner_is_for_rows_that_name_nobody() -> None:
+    assert applied({"text": "Ada sings."}, "bob")["owner_id"] == "bob"
+    assert applied({"text": "Ada sings.", "user": "ada"}, "bob")["owner_id"] == "ada"
+
+
+@pytest.mark.parametrize(
+    "value", [[1.0, 2.0], "[1, 2]", np.array([1, 2], np.float16), np.array([1, 2], "<f4").tobytes()]
+)
+def test_a_vector_is_one_however_it_is_kept(value: object) -> None:
+    found = as_vector(value)
+    assert found is not None
+    assert found.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("value", [[], [0.0], [float("nan")], [[1.0]], ["a"], "[1, ", b"abc", 3])
+def test_what_is_no_vector_is_none(value: object) -> None:
+    assert as_vector(value) is None
+
+
+# -- at the command line -------------------------------------------------------------------------
+
+
+def test_nothing_is_imported_that_nobody_confirmed(palimpsest: CommandLine) -> None:
+    path = palimpsest.file([ROW])
+    ran = palimpsest("import", path)
+    assert ran.status == 2
+    assert "text      memory" in ran.err
+    assert "give --yes" in ran.err
+    assert palimpsest("--json", "import", path).status == 2
+    assert not palimpsest.store.exists()
+
+
+def test_a_person_confirms_the_mapping(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Output, "asks", True)
+    path = palimpsest.file([ROW])
+    assert palimpsest("import", path, stdin="n\n").status == 1
+    assert not palimpsest.store.exists()
+    ran = palimpsest("import", path, stdin="y\n")
+    assert (ran.status, len(brought(palimpsest))) == (0, 1)
+    assert "kept as metadata: ts" in ran.err
+    assert "left out: vec" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"user": "ada", "words": "Ada sings."}, "--map THEIRS=text; the rows have user, words"),
+        ({"who": "ada", "text": "Ada sings."}, "give --owner OWNER, or --map THEIRS=owner_id"),
+    ],
+)
+def test_what_is_missing_is_asked_for(row: Any, told: str, palimpsest: CommandLine) -> None:
+    ran = palimpsest("import", palimpsest.file([row]), "--yes")
+    assert ran.status == 2
+    assert told in ran.err
+
+
+def test_a_blank_name_is_refused(palimpsest: CommandLine) -> None:
+    assert palimpsest("import", palimpsest.file([ROW]), "--yes", "--source", " ").status == 2
+
+
+def test_a_mapping_can_be_told(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = palimpsest.file([{"who": "ada", "words": "Ada sings.", "n": 1}])
+    words = ("--map", "who=owner_id", "--map", "words=text", "--source", "old")
+    palimpsest.json("import", path, *words, "--yes")
+    [candidate] = brought(palimpsest)
+    assert (candidate["owner_id"], candidate["text"], candidate["source"]) == (
+        "ada",
+        "Ada sings.",
+        "old",
+    )
+    [note] = json.loads((palimpsest.store / "imports.json").read_text())
+    assert note["fields"] == {"owner_id": ["who"], "text": ["words"]}
+    assert note["path"] == str(Path(path).absolute())

@@ -1,0 +1,204 @@
+"""Whatever a thousand memories are kept in, they come in whole, and the source stays as it was."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.cli.conftest import CommandLine
+from tests.migration.conftest import COUNT, OWNERS, REPEATED, brought, digests
+from tests.stub_engine import vector_of
+
+Rows = list[dict[str, Any]]
+SELECT = "SELECT memory_id, content, user_id, run_id, created_at, confidence, colour FROM notes"
+
+
+def jsonl(folder: Path, rows: Rows) -> Path:
+    path = folder / "export.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def array(folder: Path, rows: Rows) -> Path:
+    path = folder / "export.json"
+    path.write_text(json.dumps(rows, indent=1))
+    return path
+
+
+def table(folder: Path, rows: Rows) -> Path:
+    path = folder / "export.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def parquet(folder: Path, rows: Rows) -> Path:
+    path = folder / "export.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def sqlite(folder: Path, rows: Rows) -> Path:
+    """As an application leaves it: with a write-ahead log, and nobody who has it open."""
+    path = folder / "app.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.execute(
+            "CREATE TABLE notes (memory_id PRIMARY KEY, content, user_id, run_id, created_at,"
+            " confidence REAL, colour, embedding BLOB)"
+        )
+        connection.executemany(
+            "INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [(*row.values(), vector_of(row["content"]).astype("<f4").tobytes()) for row in rows],
+        )
+        connection.commit()
+    return path
+
+
+def lance(folder: Path, rows: Rows) -> Path:
+    vectored = [row | {"vector": vector_of(row["content"]).astype("float32")} for row in rows]
+    lancedb.connect(folder / "lance").create_table("notes", vectored)
+    return folder / "lance" / "notes.lance"
+
+
+FORMS = [jsonl, array, table, parquet, sqlite, lance]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_thousand_come_in_whole(
+    form: Callable[[Path, Rows], Path], palimpsest: CommandLine, rows: Rows, tmp_path: Path
+) -> None:
+    path = form(tmp_path, rows)
+    before = digests(path)
+    foreseen = palimpsest.json("import", str(path), "--dry-run")
+    assert not palimpsest.store.exists()
+    summary = palimpsest.json("import", str(path), "--yes")
+    assert summary["decisions"] == {"stored": COUNT - REPEATED, "hash_exact": REPEATED}
+    assert digests(path) == before
+    assert foreseen["rows"] == summary["rows"] == COUNT
+    assert foreseen["owners"] == OWNERS
+
+    found = {row["producer_id"]: row for row in brought(palimpsest)}
+    assert len(found) == COUNT
+    for row in rows:
+        candidate = found[row["memory_id"]]
+        assert (candidate["text"], candidate["owner_id"]) == (row["content"], row["user_id"])
+        assert candidate["session_id"] == row["run_id"]
+        assert candidate["confidence"] == row["confidence"]
+        assert candidate["occurred_at"] == row["created_at"].removesuffix("+00:00")
+        assert json.loads(candidate["metadata"]) == {"colour": "red"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_twice_doubles_nothing(
+    form: Callable[[Path, Rows], Path], palimpsest: CommandLine, rows: Rows, tmp_path: Path
+) -> None:
+    path = form(tmp_path, rows[:20])
+    first = palimpsest.json("import", str(path), "--yes")
+    again = palimpsest.json("import", str(path), "--yes")
+    assert (first["known"], again["known"], again["decisions"]) == (0, 20, {})
+
+
+def test_a_query_gives_the_rows(palimpsest: CommandLine, rows: Rows, tmp_path: Path) -> None:
+    path = sqlite(tmp_path, rows[:50])
+    before = digests(path)
+    query = f"{SELECT} WHERE user_id = 'owner-3';"
+    summary = palimpsest.json("import", str(path), "--query", query, "--yes")
+    assert summary["rows"] == sum(row["user_id"] == "owner-3" for row in rows[:50]) > 3
+    assert digests(path) == before
+    assert {one["owner_id"] for one in brought(palimpsest)} == {"owner-3"}
+
+
+def test_changes_that_are_not_in_the_file_yet_count(
+    palimpsest: CommandLine, rows: Rows, tmp_path: Path
+) -> None:
+    path = sqlite(tmp_path, rows[:10])
+    with closing(sqlite3.connect(path)) as writer:
+        writer.execute("UPDATE notes SET content = 'Ada moved to Lyon.' WHERE memory_id = 'm3'")
+        writer.commit()
+        before = digests(tmp_path)
+        assert any(name.endswith("-wal") for name in before)
+        palimpsest.json("import", str(path), "--yes")
+        assert {name: one for name, one in digests(tmp_path).items() if name in before} == before
+    assert "Ada moved to Lyon." in {one["text"] for one in brought(palimpsest)}
+
+
+def test_a_database_of_several_tables_asks_which(
+    palimpsest: CommandLine, rows: Rows, tmp_path: Path
+) -> None:
+    path = sqlite(tmp_path, rows[:10])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE others (content)")
+    ran = palimpsest("import", str(path), "--dry-run")
+    assert ran.status == 2
+    assert "name the table with --table: there are notes, others" in ran.err
+    assert palimpsest.json("import", str(path), "--table", "notes", "--dry-run")["rows"] == 10
+
+
+def test_a_folder_of_lancedb_has_its_only_table(
+    palimpsest: CommandLine, rows: Rows, tmp_path: Path
+) -> None:
+    path = lance(tmp_path, rows[:10])
+    assert palimpsest.json("import", str(path.parent), "--dry-run")["source"] == "notes"
+
+
+@pytest.mark.parametrize(
+    ("make", "words", "told"),
+    [
+        (lambda path: None, (), "there is no "),
+        (lambda path: path.mkdir(), (), "a folder of nothing that is known"),
+        (lambda path: path.write_text("{}"), ("--table", "x"), "is no database"),
+        (lambda path: path.mkdir(), ("--query", "SELECT 1"), "--query is for a SQLite file"),
+    ],
+)
+def test_what_is_no_source_is_said(
+    make: Callable[[Path], Any],
+    words: tuple[str, ...],
+    told: str,
+    palimpsest: CommandLine,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "source"
+    make(path)
+    ran = palimpsest("import", str(path), "--yes", *words)
+    assert ran.status == 2
+    assert told in ran.err
+    assert not palimpsest.store.exists()
+
+
+def test_a_query_that_would_write_is_refused(
+    palimpsest: CommandLine, rows: Rows, tmp_path: Path
+) -> None:
+    path = sqlite(tmp_path, rows[:10])
+    before = digests(path)
+    ran = palimpsest("import", str(path), "--yes", "--query", "DELETE FROM notes RETURNING *")
+    assert ran.status == 2
+    assert digests(path) == before
+
+
+def test_rows_that_cannot_be_read_are_dead_letters(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    good = {"id": "1", "user_id": "ada", "content": "Ada sings."}
+    path.write_text(
+        "\n".join([json.dumps(good), "no JSON", json.dumps(good | {"id": 2, "content": ""})])
+    )
+    foreseen = palimpsest.json("import", str(path), "--dry-run")
+    assert [(row["row"], row["reason"]) for row in foreseen["invalid_rows"]] == [
+        (2, "not_json"),
+        (3, "field"),
+    ]
+    summary = palimpsest.json("import", str(path), "--yes", status=1)
+    assert (summary["invalid"], summary["decisions"]) == (2, {"stored": 1})
+    assert len(palimpsest.json("dead-letters", "list")) == 2

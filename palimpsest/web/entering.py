@@ -55,10 +55,18 @@ def add(door: Door) -> None:
         wanted = WantedLink.model_validate_json(orjson.dumps(given.document or {}))
         if wanted.role == "agent":
             raise ProblemError(422, "invalid", "agents do not review")
-        caller = Caller(wanted.name, wanted.role, re.compile(wanted.owners))
+        caller = Caller(wanted.name, wanted.role, _both(given.caller.owners, wanted.owners))
         return json_response({"path": link_path(door.sessions.link(caller))})
 
     door.routes.append(Route(LINKS, link, methods=["POST"]))
+
+
+def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
+    """Owners of both patterns: nobody lets others see more than they see themselves."""
+    try:
+        return re.compile(rf"(?=(?:{wanted})\Z)(?:{own.pattern})")
+    except re.error:
+        raise ProblemError(422, "invalid", "`owners` does not go with your own pattern") from None
 
 
 async def _enter(door: Door, visit: Visit) -> Response:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import re
+from pathlib import Path
 
 import pytest
 from starlette.datastructures import Headers
@@ -12,7 +14,7 @@ from starlette.datastructures import Headers
 from palimpsest.serve.problems import ProblemError
 from palimpsest.web.entering import link_path
 from palimpsest.web.sessions import SESSION_SECONDS, Sessions, set_cookie
-from tests.serve.conftest import Server, Use, secret
+from tests.serve.conftest import Server, Use, secret, serving, token
 from tests.web.conftest import Browser, person
 
 
@@ -133,6 +135,23 @@ def test_an_operators_program_makes_links_for_others(served: Use[None]) -> None:
             assert response.status_code == 422, wrong
 
     served(used)
+
+
+def test_nobody_lets_others_see_more_than_they_see_themselves(tmp_path: Path) -> None:
+    team = token("lead", "ada|bob", "operator")
+
+    async def used() -> None:
+        async with serving(tmp_path / "store", (team,)) as server:
+            for wanted, sees in ((None, "ada bob"), ("bob|eve", "bob"), (".*", "ada bob")):
+                body = None if wanted is None else {"owners": wanted}
+                link = await server.ask("POST", "/links", body, name="lead")
+                browser = Browser(server)
+                await browser.get(link.json()["path"])
+                for owner in ("ada", "bob", "eve", "bobby"):
+                    page = await browser.get(f"/review/owners/{owner}")
+                    assert page.status_code == (404 if owner in sees.split() else 403), owner
+
+    asyncio.run(used())
 
 
 def test_every_page_forbids_foreign_and_inline_code(served: Use[None]) -> None:

@@ -11,6 +11,7 @@ from palimpsest.serve.callers import Authenticator
 from palimpsest.serve.gate import PAGES
 from palimpsest.serve.problems import not_found
 from palimpsest.web import days_page, entering, memory_page, owner_page, pairs, policy_page
+from palimpsest.web.desk import Desk
 from palimpsest.web.door import SECURITY, Door
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import Sessions
@@ -21,11 +22,12 @@ FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
 
 
 def routes(
-    store: AsyncPalimpsest, sessions: Sessions, authenticator: Authenticator
+    store: AsyncPalimpsest, sessions: Sessions, authenticator: Authenticator, desk: Desk
 ) -> list[BaseRoute]:
     """The routes of all pages."""
     door = Door(store, sessions, authenticator)
-    for module in (entering, pairs, memory_page, owner_page, days_page, policy_page):
+    pairs.add(door, desk)
+    for module in (entering, memory_page, owner_page, days_page, policy_page):
         module.add(door)
     return [*door.routes, _static()]
 

@@ -1,20 +1,111 @@
-"""The queue of pairs that wait for a person."""
+"""The desk's pages: a pair on a screen, and what each key sends."""
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from starlette.responses import Response
 
+from palimpsest.serve.gate import PAGES
+from palimpsest.serve.problems import ProblemError
+from palimpsest.web.answers import WORDS
+from palimpsest.web.desk import Desk
 from palimpsest.web.door import Door, Visit
+from palimpsest.web.sessions import Session
+from palimpsest.web.waiting import QUEUES, Key, Wanted, wanted_of
 
-_WAITING = "SELECT owner_id, count(*) AS pairs FROM review_queue GROUP BY owner_id ORDER BY 1"
-
-
-def add(door: Door) -> None:
-    """The pages of the queue."""
-    door.get("", _waiting)
+LONGEST_REASON = 2_000
 
 
-async def _waiting(visit: Visit) -> Response:
-    rows = await visit.store.sql(_WAITING)
-    mine = [row for row in rows if visit.caller.owners.fullmatch(row["owner_id"])]
-    return visit.page("waiting.html", rows=mine)
+class Pairs:
+    """The pages of one desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def work(self, visit: Visit) -> Response:
+        """What has the most consequences first."""
+        return await self._shown(visit, wanted_of(visit.query, "work"))
+
+    async def audit(self, visit: Visit) -> Response:
+        """A random sample, in its own order."""
+        return await self._shown(visit, wanted_of(visit.query, "audit"))
+
+    async def answer(self, visit: Visit) -> Response:
+        """`s`, `d`, `u` and `f`: an event at once."""
+        word = visit.form.get("say", "")
+        if word not in WORDS:
+            raise ProblemError(422, "invalid", f"`say` is one of {', '.join(WORDS)}")
+        because = visit.form.get("because", "").strip()[:LONGEST_REASON] or None
+        version = visit.form.get("version", "")
+        await self._desk.answer(_session(visit), _key(visit), word, version, because)
+        return await self._then(visit)
+
+    async def skip(self, visit: Visit) -> Response:
+        """The space bar: no event."""
+        await self._desk.skip(_session(visit), _key(visit))
+        return await self._then(visit)
+
+    async def undo(self, visit: Visit) -> Response:
+        """Backspace, or the button of one answer."""
+        number = visit.form.get("number", "")
+        if number and not number.isdecimal():
+            raise ProblemError(422, "invalid", "`number` is that of an answer")
+        await self._desk.undo(_session(visit), _wanted(visit), int(number) if number else None)
+        return await self._then(visit)
+
+    async def again(self, visit: Visit) -> Response:
+        """Show what was skipped."""
+        self._desk.see_skipped(_session(visit))
+        return await self._then(visit)
+
+    async def hangs(self, visit: Visit) -> Response:
+        """What hangs on one join, for an owner with many events."""
+        key = visit.query.get("decision", ""), visit.query.get("existing", "")
+        told = await self._desk.hangs(_session(visit), key)
+        return visit.page("hangs.html", hangs=told)
+
+    async def _then(self, visit: Visit) -> Response:
+        """The next pair: a part of the page for htmx, a page of its own for a plain form."""
+        wanted = _wanted(visit)
+        return await self._shown(visit, wanted) if visit.is_partial else visit.to(_path(wanted))
+
+    async def _shown(self, visit: Visit, wanted: Wanted) -> Response:
+        told = await self._desk.next(_session(visit), wanted)
+        template = "desk.html" if visit.is_partial else "review.html"
+        return visit.page(template, wanted=wanted, here=_path(wanted), **told)
+
+
+def add(door: Door, desk: Desk) -> None:
+    """The desk's pages."""
+    pages = Pairs(desk)
+    door.get("", pages.work)
+    door.get("/audit", pages.audit)
+    door.get("/hangs", pages.hangs)
+    door.post("/answer", pages.answer)
+    door.post("/skip", pages.skip)
+    door.post("/undo", pages.undo)
+    door.post("/again", pages.again)
+
+
+def _session(visit: Visit) -> Session:
+    assert visit.session is not None, "the door requires a role"
+    return visit.session
+
+
+def _key(visit: Visit) -> Key:
+    return visit.form.get("decision", ""), visit.form.get("existing", "")
+
+
+def _wanted(visit: Visit) -> Wanted:
+    queue = visit.form.get("queue", "work")
+    if queue not in QUEUES:
+        raise ProblemError(422, "invalid", f"`queue` is one of {', '.join(QUEUES)}")
+    return wanted_of(visit.form, queue)
+
+
+def _path(wanted: Wanted) -> str:
+    path = PAGES if wanted.queue == "work" else f"{PAGES}/audit"
+    names = ("owner", "source", "cue", "decision")
+    said = {f"in_{name}": getattr(wanted, name) for name in names if getattr(wanted, name)}
+    return f"{path}?{urlencode(said)}" if said else path

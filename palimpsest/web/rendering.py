@@ -47,6 +47,7 @@ def environment() -> Environment:
 
 NAV = (
     ("/review", "Work"),
+    ("/review/audit", "Audit"),
     ("/review/owners", "Owners"),
     ("/review/days", "Days"),
     ("/review/policies", "Policies"),

@@ -52,13 +52,47 @@ class Browser:
         """Send a form, with the hidden field that the last page had."""
         return await self.ask("POST", path, {"csrf": self.csrf, **form})
 
+    async def say(self, word: str, **form: str) -> httpx2.Response:
+        """Answer the pair that the last page shows, and load the next."""
+        fields = {name: self.field(name) for name in ("decision", "existing", "version", "queue")}
+        await self.send("/review/answer", say=word, **{**fields, **form})
+        return await self.get("/review")
+
+    def field(self, name: str) -> str:
+        """A hidden field of the last page."""
+        assert self.last is not None
+        found = re.search(rf'name="{name}" value="([^"]*)"', self.last.text)
+        assert found is not None, self.last.text
+        return found[1]
+
+    @property
+    def notice(self) -> str:
+        """What the last page says of the answer before it."""
+        assert self.last is not None
+        found = re.search(r'role="status">([^<]*)<', self.last.text)
+        assert found is not None, self.last.text
+        return found[1]
+
+    @property
+    def left(self) -> int:
+        """How many pairs the last page says are left."""
+        assert self.last is not None
+        found = re.search(r"([\d,]+) left", self.last.text)
+        assert found is not None, self.last.text
+        return int(found[1].replace(",", ""))
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """Both texts of the pair that is shown, without marks."""
+        assert self.last is not None
+        found = re.findall(r'<p class="said"><bdi[^>]*>(.*?)</bdi>', self.last.text)
+        older, newer = (re.sub(r"<[^>]*>", "", one) for one in found)
+        return older, newer
+
     @property
     def csrf(self) -> str:
         """The session's secret as the last page had it."""
-        assert self.last is not None
-        found = re.search(r'name="csrf" value="([^"]*)"', self.last.text)
-        assert found is not None, self.last.text
-        return found[1]
+        return self.field("csrf")
 
     async def enter(self, who: Caller | None = None) -> httpx2.Response:
         """Come in by a new link."""
@@ -66,3 +100,26 @@ class Browser:
         response = await self.get(path)
         assert response.status_code == 200, response.text
         return response
+
+
+def pair_texts(number: int) -> tuple[str, str]:
+    """Two texts that the judge would be asked about, and that no other pair is near."""
+    said = letters(number, 11)
+    return f"{said} upstairs", f"{said} downstairs"
+
+
+def letters(number: int, count: int) -> str:
+    """So many words that only this number has; digits would be cues."""
+    codes = (f"{number:04d}{one:02d}" for one in range(count))
+    return " ".join(code.translate(str.maketrans("0123456789", "abcdefghij")) for code in codes)
+
+
+async def waiting_pairs(server: Server, count: int, owner: str = "ada", **fields: str) -> None:
+    """Have pairs wait for an answer."""
+    rows = [
+        {"owner_id": owner, "text": text, **fields}
+        for number in range(count)
+        for text in pair_texts(number)
+    ]
+    outcomes = await server.twin.submit(rows, source=fields.pop("source", "chat"))
+    assert [one.decision for one in outcomes] == ["stored", "pending"] * count

@@ -9,11 +9,16 @@
   document.addEventListener("keydown", function (event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
     const at = event.target;
-    if (event.key === "Escape" && at instanceof Element && writes(at)) {
+    const leaves = event.key === "Escape" || event.key === "Enter";
+    if (leaves && at instanceof Element && at.matches("[data-key]") && writes(at)) {
+      event.preventDefault();
       at.blur();
       return;
     }
     if (at instanceof Element && writes(at)) return;
+    // On a button or a link, these two do what they always do.
+    const presses = event.key === " " || event.key === "Enter";
+    if (presses && at instanceof Element && at.matches("button, a, summary")) return;
     const key = event.key === " " ? "Space" : event.key;
     const named = document.querySelector('[data-key="' + CSS.escape(key) + '"]');
     if (named === null) return;

@@ -1,0 +1,122 @@
+"""What a person's answer about a pair says in the log, and what takes exactly that back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.store import Palimpsest, Said
+from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.separations import separation
+from palimpsest.streams.core.version import versions_of
+from palimpsest.web.waiting import Pair
+
+Word = Literal["same", "different", "newer", "former"]
+WORDS: tuple[Word, ...] = get_args(Word)
+SAID: dict[Word, str] = {
+    "same": "the same",
+    "different": "different",
+    "newer": "the newer replaces the older",
+    "former": "the newer is a former value",
+}
+MOVED_ON = "moved_on"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A pair in its owner's ledger: `newer` is the candidate that was decided on."""
+
+    ledger: Ledger
+    newer: Entry
+    older: Entry
+
+    @property
+    def version(self) -> str:
+        """What stands for both memories as they are: an answer is about these."""
+        return versions_of({one.memory.id: one.memory for one in (self.older, self.newer)}.values())
+
+
+TakeBack = Callable[[Palimpsest], object]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer that was given, with why, and what takes exactly it back."""
+
+    pair: Pair
+    word: Word
+    because: str | None
+    take_back: TakeBack
+
+
+def sides(store: Palimpsest, pair: Pair) -> Sides | None:
+    """The pair as the log has it now; None where it waits no more."""
+    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
+    assert ledger is not None, "of any size"
+    newer = ledger.entries.get(pair.candidate_id)
+    older = ledger.entries.get(pair.existing_id)
+    if newer is None or older is None or not _waits(ledger, pair, newer, older):
+        return None
+    return Sides(ledger, newer, older)
+
+
+def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
+    if not (newer.living and older.living) or separation(ledger, newer, older) is not None:
+        return False
+    if pair.waits_as == "pending":
+        return older.id in newer.open or newer.held == older.id
+    edge = ledger.edges.get(pair.decision_id)
+    return edge is not None and edge.standing and pair.decision_id not in ledger.reviews
+
+
+def give(
+    store: Palimpsest, pair: Pair, word: Word, version: str, actor: str, because: str | None
+) -> Answer:
+    """Write an answer about a pair as it was shown; RefusedError where that is no more."""
+    found = sides(store, pair)
+    if found is None:
+        raise RefusedError("not_waiting", "this pair was settled meanwhile")
+    if found.version != version:
+        raise RefusedError(MOVED_ON, "its memories have changed since it was shown: look again")
+    who: Said = {"actor": actor, "because": because}
+    if word == "different":
+        return Answer(pair, word, because, _part(store, pair, who))
+    return Answer(pair, word, because, _unite(store, found, pair, word, who))
+
+
+def _part(store: Palimpsest, pair: Pair, who: Said) -> TakeBack:
+    """Nothing automatic unites them again."""
+    actor, ends = who["actor"], (pair.existing_id, pair.candidate_id)
+    if pair.waits_as == "pending":
+        store.separate(*ends, **who)
+        return lambda again: again.withdraw(*ends, actor=actor)
+    store.unmerge(decision_id=pair.decision_id, **who)
+    return lambda again: again.reinstate(pair.decision_id, actor=actor)
+
+
+def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Word, who: Said) -> TakeBack:
+    """Join them, or agree with their join; of two values one speaks, and the other is former."""
+    first, last = sorted((found.newer, found.older), key=lambda one: one.place)
+    face = {"newer": last.id, "former": first.id}.get(word)
+    pending = pair.waits_as == "pending"
+    joined: str | None = None
+    if pending or face is not None:
+        joined = str(store.merge(first.id, last.id, face=face, **who)["decision_id"])
+    if not pending:
+        store.confirm(pair.decision_id, **who)
+
+    def take_back(again: Palimpsest) -> None:
+        """A reinstated join waits for a review again; a merge that is undone leaves two memories.
+
+        These stay apart until somebody says otherwise: that is what a reversal says.
+        """
+        actor = who["actor"]
+        if joined is not None:
+            again.unmerge(decision_id=joined, actor=actor)
+        if not pending:
+            again.unmerge(decision_id=pair.decision_id, actor=actor)
+            again.reinstate(pair.decision_id, actor=actor)
+
+    return take_back

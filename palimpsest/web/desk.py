@@ -1,0 +1,231 @@
+"""The desk that people review at: who looks at which pair, what they skipped and answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.asynchronous import AsyncPalimpsest
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.logs import loggable
+from palimpsest.serve.problems import not_found
+from palimpsest.store import Palimpsest
+from palimpsest.web.answers import SAID, Answer, Word, give, sides
+from palimpsest.web.pictures import hangs, picture
+from palimpsest.web.sessions import MOST_SESSIONS, Session
+from palimpsest.web.waiting import Key, Leases, Pair, Waiting, Wanted, read_pairs
+
+_log = logging.getLogger(__name__)
+
+REFRESH_SECONDS = 20.0
+"""How old the queue may be while the log has moved on."""
+MOST_ANSWERS = 10
+"""Answers of one person that can be taken back from the desk; older ones from a memory's page."""
+
+
+@dataclass
+class Person:
+    """What the server knows of one session: nothing of it waits in the browser."""
+
+    skipped: set[Key] = field(default_factory=set)
+    answers: deque[tuple[int, Answer]] = field(default_factory=lambda: deque(maxlen=MOST_ANSWERS))
+    given: int = 0
+    shown: dict[Wanted, Pair] = field(default_factory=dict)
+    notice: str = ""
+
+    def note(self, answer: Answer) -> None:
+        """Keep an answer, by a number of its own."""
+        self.given += 1
+        self.answers.append((self.given, answer))
+
+    def take(self, number: int | None) -> tuple[int, Answer] | None:
+        """The answer of a number, or the latest; None where there is no such one."""
+        found = (one for one in reversed(self.answers) if number in (None, one[0]))
+        return next(found, None)
+
+
+class Desk:
+    """One for a server. `now` gives seconds that only grow."""
+
+    def __init__(self, store: AsyncPalimpsest, now: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._now = now
+        self._waiting = Waiting()
+        self._read_at = -REFRESH_SECONDS
+        self._reading = asyncio.Lock()
+        self._aside: asyncio.Task[None] | None = None
+        self.leases = Leases(now)
+        self._people: OrderedDict[str, Person] = OrderedDict()
+
+    def person(self, session: Session) -> Person:
+        """What is known of a session."""
+        known = self._people.setdefault(session.csrf, Person())
+        self._people.move_to_end(session.csrf)
+        if len(self._people) > MOST_SESSIONS:
+            self._people.popitem(last=False)
+        return known
+
+    # -- the queue ---------------------------------------------------------------------------------
+
+    async def _keep_up(self) -> None:
+        """Have the queue read again, aside, where it is old; the first time it is waited for."""
+        if self._waiting.position < 0:
+            await self._read()
+        elif self._now() - self._read_at > REFRESH_SECONDS and self._aside is None:
+            self._aside = asyncio.create_task(self._read())
+            self._aside.add_done_callback(self._done)
+
+    def _done(self, reading: asyncio.Task[None]) -> None:
+        self._aside = None
+        error = None if reading.cancelled() else reading.exception()
+        if error is not None:  # the next look at the queue tries again
+            _log.warning("the review queue cannot be read: %s", loggable(error))
+
+    async def _read(self) -> None:
+        async with self._reading:
+            position = await self._store.position()
+            if position == self._waiting.position:
+                self._read_at = self._now()
+                return
+            await self._store.call(lambda store: store.gateway.refresh())
+            pairs = await asyncio.to_thread(read_pairs, self._store.store.gateway.projections)
+            self._waiting = await asyncio.to_thread(Waiting, pairs, position)
+            self._read_at = self._now()
+            self.leases.drop_expired()
+
+    async def next(self, session: Session, wanted: Wanted) -> dict[str, Any]:
+        """What the desk shows a person now: a pair, held for them, or that none is left."""
+        await self._keep_up()
+        shown = await self._store.call(self._next, session, wanted)
+        if shown["pair"] is None and not shown["skipped"]:
+            await self._read()
+            shown = await self._store.call(self._next, session, wanted)
+        person = self.person(session)
+        notice, person.notice = person.notice, ""
+        return {**shown, "notice": notice}
+
+    def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
+        person, caller = self.person(session), session.caller
+        told: dict[str, Any] = {"pair": None, "hangs": None}
+        # A page may be loaded again, and what was taken back need not be in the queue.
+        held = [person.shown[wanted]] if wanted in person.shown else []
+        for pair in [*held, *self._waiting.open(caller.owners, wanted)]:
+            if pair.key in person.skipped and pair not in held:
+                continue
+            if not self.leases.take(pair.key, session.csrf):
+                continue
+            found = sides(store, pair)
+            if found is None:
+                self._settle(pair, session)
+                continue
+            person.shown[wanted] = pair
+            told = picture(store, pair, found)
+            break
+        return {
+            **told,
+            "left": max(self._waiting.queue(caller.owners, wanted).left, int(bool(told["pair"]))),
+            "skipped": len(person.skipped),
+            "answers": [
+                (number, one.pair, SAID[one.word]) for number, one in reversed(person.answers)
+            ],
+            "kinds": self._waiting.kinds(caller.owners),
+        }
+
+    def _settle(self, pair: Pair, session: Session) -> None:
+        self._waiting.settle(pair.key)
+        self.leases.release(pair.key, session.csrf)
+        self._put_away(self.person(session), pair.key)
+
+    @staticmethod
+    def _put_away(person: Person, key: Key) -> None:
+        person.shown = {wanted: one for wanted, one in person.shown.items() if one.key != key}
+
+    def _known(self, session: Session, key: Key) -> Pair:
+        """A pair that the person was shown, or may see in the queue; a problem for any other."""
+        mine = {one.key: one for one in self.person(session).shown.values()}
+        pair = mine.get(key) or self._waiting.by_key.get(key)
+        if pair is None:
+            raise RefusedError("not_waiting", "this pair does not wait any more")
+        if not session.caller.owners.fullmatch(pair.owner_id):
+            raise not_found()
+        return pair
+
+    # -- what a key does ---------------------------------------------------------------------------
+
+    async def answer(
+        self, session: Session, key: Key, word: Word, version: str, because: str | None
+    ) -> None:
+        """Write an answer about a pair as it was shown; a conflict is told with the next pair."""
+        await self._store.call(self._answer, session, key, word, version, because)
+
+    def _answer(
+        self,
+        store: Palimpsest,
+        session: Session,
+        key: Key,
+        word: Word,
+        version: str,
+        because: str | None,
+    ) -> None:
+        person = self.person(session)
+        try:
+            pair = self._known(session, key)
+            given = give(store, pair, word, version, session.caller.name, because)
+        except RefusedError as refused:
+            person.notice = f"Not recorded: {refused.detail}."
+            return
+        person.note(given)
+        person.skipped.discard(key)
+        self._settle(pair, session)
+        person.notice = f"Recorded: {SAID[word]}."
+
+    async def skip(self, session: Session, key: Key) -> None:
+        """Leave a pair for later, or for others; the log does not know."""
+        await self._store.call(self._skip, session, key)
+
+    def _skip(self, _store: Palimpsest, session: Session, key: Key) -> None:
+        person = self.person(session)
+        if key in self._waiting.by_key:
+            person.skipped.add(key)
+        self._put_away(person, key)
+        self.leases.release(key, session.csrf)
+        person.notice = "Skipped."
+
+    def see_skipped(self, session: Session) -> None:
+        """Show what was skipped again."""
+        self.person(session).skipped.clear()
+
+    async def undo(self, session: Session, wanted: Wanted, number: int | None) -> None:
+        """Take an answer back, the latest where no number names it, and show its pair again."""
+        await self._store.call(self._undo, session, wanted, number)
+
+    def _undo(
+        self, store: Palimpsest, session: Session, wanted: Wanted, number: int | None
+    ) -> None:
+        person = self.person(session)
+        found = person.take(number)
+        if found is None:
+            person.notice = "There is nothing to take back."
+            return
+        pair = found[1].pair
+        try:
+            found[1].take_back(store)
+        except RefusedError as refused:
+            person.notice = f"Not taken back: {refused.detail}."
+            return
+        person.answers.remove(found)
+        person.notice = f"Taken back: {SAID[found[1].word]}."
+        if sides(store, pair) is None:
+            person.notice += " They are two memories again, and stay apart."
+            return
+        self._waiting.wait_again(pair)
+        person.shown[wanted] = pair
+
+    async def hangs(self, session: Session, key: Key) -> dict[str, Any]:
+        """What hangs on a pair's join."""
+        return await self._store.call(hangs, self._known(session, key))

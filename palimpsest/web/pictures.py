@@ -1,0 +1,184 @@
+"""What a page shows of a pair: its words, its evidence, and what hangs on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
+from palimpsest.contracts.evidence import BLIND, STRONG_CUES, Cue, Evidence
+from palimpsest.explaining import explained
+from palimpsest.store import Palimpsest
+from palimpsest.streams.core.ledger import Entry, Memory
+from palimpsest.streams.core.moment import moment
+from palimpsest.web.answers import Sides
+from palimpsest.web.waiting import Pair
+from palimpsest.web.word_diff import Piece, word_diff
+
+FEW_EVENTS = 1_000
+"""Of an owner: what hangs on a join is looked up at once, for others when the page asks."""
+MOST_MEMBERS = 12
+"""Of a memory, shown beside a pair."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the evidence: what was measured, what it was compared with, and what it means."""
+
+    name: str
+    found: str
+    thresholds: tuple[str, ...] = ()
+    share: float | None = None
+    marks: tuple[float, ...] = ()
+    outcome: str = ""
+
+
+def cue_kind(cue: str) -> str:
+    """A cue's colour: values, meaning, order, or what the model cannot tell."""
+    if cue in STRONG_CUES - {Cue.NEGATION}:
+        return "value"
+    if cue in BLIND:
+        return "blind"
+    return "meaning" if cue in (Cue.NEGATION, Cue.ANTONYM) else "order"
+
+
+def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
+    """All that the page of a pair shows, as its template names it."""
+    old, new = word_diff(sides.older.text, sides.newer.text)
+    evidence = _evidence(store, pair, sides)
+    few = sides.ledger.seen <= FEW_EVENTS
+    return {
+        "pair": pair,
+        "version": sides.version,
+        "older": _side(sides.older, old),
+        "newer": _side(sides.newer, new),
+        "cues": [(cue, cue_kind(cue)) for cue in pair.cues],
+        "memory": _memory(sides.older.memory),
+        "together": sides.older.memory is sides.newer.memory,
+        "steps": _steps(evidence, sides),
+        "hangs": hangs(store, pair) if few else None,
+    }
+
+
+def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
+    """What would be without the join: its memories, and later decisions that rest on it.
+
+    A pair that is not joined yet has nothing that rests on it.
+    """
+    nothing: dict[str, Any] = {"refused": None, "memories": [], "consequences": []}
+    if pair.waits_as == "pending":
+        return nothing
+    try:
+        told = store.unmerge(decision_id=pair.decision_id, dry_run=True)
+    except RefusedError as refused:
+        return {**nothing, "refused": refused.detail}
+    return {
+        **nothing,
+        "memories": told["memories"],
+        "consequences": told.get("consequences", []),
+    }
+
+
+def _side(entry: Entry, pieces: list[Piece]) -> dict[str, Any]:
+    return {
+        "candidate_id": entry.id,
+        "pieces": pieces,
+        "moment": moment(entry),
+        "decided_at": entry.decided_at,
+        "source": entry.fields.source,
+        "session": entry.fields.session_id,
+    }
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    return {
+        "memory_id": memory.id,
+        "face": memory.face.text,
+        "size": len(memory.members),
+        "members": [entry.text for entry in memory.members[:MOST_MEMBERS]],
+    }
+
+
+def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | None:
+    """The evidence of the decision, with the neighbours that the arrival had looked at."""
+    found = _of_event(store, pair.decision_id)
+    arrival = _of_event(store, sides.newer.decision_id)
+    if found is None:
+        found = arrival
+    if found is None:
+        return None
+    if not found.neighbours and arrival is not None:
+        found = found.model_copy(update={"neighbours": arrival.neighbours})
+    return explained(found, sides.newer, sides.ledger, store.gateway.log.policies())
+
+
+def _of_event(store: Palimpsest, event_id: str) -> Evidence | None:
+    recorded = store.gateway.log.find(event_id)
+    event = recorded.event if recorded else None
+    if isinstance(event, Decided | Settled | Joined | Redecided):
+        return event.data.evidence
+    return None
+
+
+def _steps(evidence: dict[str, Any] | None, sides: Sides) -> list[Step]:
+    """The waterfall: each check in its order, as far as anything was measured."""
+    same = sides.newer.distinct is sides.older.distinct
+    steps = [Step("Exact", "the same text" if same else "another text", ("the same text",))]
+    if evidence is None:
+        return steps
+    seen = _looked_at(evidence, sides.older.id)
+    steps += [
+        _measured("Jaccard", seen.get("jaccard"), evidence["thresholds"], ("tokens",)),
+        _measured("Cosine", seen.get("cosine"), evidence["thresholds"], ("cosine", "session")),
+        _guard(seen),
+        *_verdicts(evidence, sides.older.id),
+    ]
+    return steps
+
+
+def _looked_at(evidence: dict[str, Any], candidate_id: str) -> dict[str, Any]:
+    seen = (one for one in evidence["neighbours"] if one["candidate_id"] == candidate_id)
+    return next(seen, {})
+
+
+def _measured(
+    name: str, score: float | None, thresholds: list[dict[str, Any]], checks: tuple[str, ...]
+) -> Step:
+    mine = [one for one in thresholds if one["check"] in checks]
+    said = tuple(f"{one['at_least']:g} and more: {_plain(one['then'])}" for one in mine)
+    marks = tuple(one["at_least"] for one in mine)
+    if score is None:
+        return Step(name, "not measured", said, None, marks)
+    reached = next((one for one in mine if score >= one["at_least"]), None)
+    outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
+    return Step(name, f"{score:.4f}", said, max(0.0, min(score, 1.0)), marks, outcome)
+
+
+def _guard(seen: dict[str, Any]) -> Step:
+    near, cues = seen.get("near_identical"), seen.get("cues") or ()
+    if near is None and not cues:
+        return Step("Guard", "not asked", ("near-identical, and no cue",))
+    said = ", ".join(map(_plain, cues)) or "no cue"
+    order = "near-identical in order" if near else "not near-identical in order"
+    outcome = "passes" if near and not cues else "stops it"
+    return Step("Guard", f"{order}; {said}", ("near-identical, and no cue",), outcome=outcome)
+
+
+def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[Step]:
+    found = [one for one in evidence["verdicts"] if one["neighbour_id"] == candidate_id]
+    if not found:
+        return [Step("Verdict", "nobody was asked" if not evidence["asked"] else "none yet")]
+    return [
+        Step(
+            "Verdict",
+            one.get("reasoning") or "no reasoning",
+            (one.get("model") or "no model named",),
+            outcome=_plain(one["answer"]),
+        )
+        for one in found
+    ]
+
+
+def _plain(name: object) -> str:
+    return str(name).replace("_", " ")

@@ -1,0 +1,285 @@
+"""The desk without a browser's speed: answers are events, leases, filters, conflicts, undo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted
+from tests.serve.conftest import Server, Use
+from tests.web.conftest import Browser, letters, pair_texts, person, waiting_pairs
+
+
+async def events(server: Server) -> list[tuple[str, Any, Any]]:
+    """What was said after the arrivals: event, by whom, and why."""
+    rows = await server.twin.sql(
+        "SELECT event, actor, because FROM events WHERE event NOT IN ('decided', 'policy_set')"
+        " ORDER BY position"
+    )
+    return [(row["event"], row["actor"], row["because"]) for row in rows]
+
+
+async def faces(server: Server, owner: str = "ada") -> list[str]:
+    """What the owner's memories say."""
+    page = await server.twin.list(owner)
+    return sorted(one["face"] for one in page["memories"])
+
+
+def test_each_answer_is_an_event_at_once_by_the_person_who_gave_it(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 4)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        assert browser.left == 4
+        wanted = []
+        for word, kinds, speaks in (
+            ("same", ["joined"], 0),
+            ("different", ["separated", "settled"], None),
+            ("newer", ["joined"], 1),
+            ("former", ["joined"], 0),
+        ):
+            texts = browser.texts
+            await browser.say(word, because=f"it is {word}")
+            assert browser.notice.startswith("Recorded")
+            wanted += [(kind, "grace", f"it is {word}") for kind in kinds]
+            assert await events(server) == wanted
+            there = set(await faces(server)) & set(texts)
+            assert there == (set(texts) if speaks is None else {texts[speaks]})
+        assert browser.left == 0
+        assert "Nothing waits here" in (await browser.get("/review")).text
+
+    served(used)
+
+
+def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = letters(0, 30)
+        for text in (said, f"{said} also"):
+            await server.add(text)
+        [before] = await _list(server)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        assert browser.left == 1
+        for word in ("same", "different", "newer"):
+            await browser.say(word)
+            assert browser.notice.startswith("Recorded"), browser.notice
+            assert browser.left == 0
+            await browser.send("/review/undo", queue="work")
+            await browser.get("/review")
+            assert browser.notice.startswith("Taken back"), browser.notice
+            assert browser.left == 1
+            assert await _list(server) == [before]
+
+    served(used)
+
+
+async def _list(server: Server) -> list[Any]:
+    page = await server.twin.list("ada")
+    return [(one["memory_id"], one["face"], len(one["members"])) for one in page["memories"]]
+
+
+def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 3)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        first = browser.texts
+        for word in ("different", "same", "different"):
+            await browser.say(word)
+        await browser.send("/review/undo", queue="work", number="1")
+        await browser.get("/review")
+        assert browser.notice == "Taken back: different."
+        assert (browser.left, browser.texts) == (1, first)
+        told = await server.twin.sql("SELECT count(*) AS n FROM separations WHERE standing")
+        assert told == [{"n": 1}]
+        assert len(await server.twin.sql("FROM joins WHERE standing")) == 1
+        await browser.send("/review/undo", queue="work", number="1")
+        await browser.get("/review")
+        assert browser.notice == "There is nothing to take back."
+
+    served(used)
+
+
+def test_a_merge_that_is_taken_back_leaves_both_as_they_were(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        both = sorted(browser.texts)
+        await browser.say("same")
+        assert await faces(server) == [pair_texts(0)[0]]
+        await browser.send("/review/undo", queue="work")
+        await browser.get("/review")
+        assert browser.notice.startswith("Taken back: the same.")
+        assert await faces(server) == both
+
+    served(used)
+
+
+def test_a_skip_is_no_event_and_comes_again_when_asked_for(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 2)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        seen = set()
+        for _ in range(2):
+            seen.add(browser.texts)
+            key = {name: browser.field(name) for name in ("decision", "existing", "queue")}
+            await browser.send("/review/skip", **key)
+            await browser.get("/review")
+        assert len(seen) == 2
+        assert "Nothing waits here" in (browser.last.text if browser.last else "")
+        assert await events(server) == []
+        await browser.send("/review/again", queue="work")
+        await browser.get("/review")
+        assert browser.texts in seen
+
+    served(used)
+
+
+def test_a_pair_is_shown_to_one_person_until_the_lease_is_over(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        now = 1000.0
+        server.app.desk.leases.now = lambda: now
+        await waiting_pairs(server, 2)
+        grace, lin, late = Browser(server), Browser(server), Browser(server)
+        await grace.enter()
+        await lin.enter(person("lin"))
+        await late.enter(person("late"))
+        for browser in (grace, lin, late):
+            await browser.get("/review")
+        assert grace.texts != lin.texts
+        assert "being looked at by somebody else" in (late.last.text if late.last else "")
+        first = grace.texts
+        now += LEASE_SECONDS - 1
+        await lin.get("/review")
+        now += 2
+        await late.get("/review")
+        assert late.texts == first
+        await late.say("different")
+        await grace.say("same")
+        assert grace.notice.startswith("Not recorded: this pair")
+        assert [one for one in await events(server) if one[1] == "grace"] == []
+
+    served(used)
+
+
+def test_an_answer_is_about_what_was_shown(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        older = browser.field("existing")
+        await server.twin.update(older, "Ada has moved to the garden")
+        await browser.say("same")
+        assert "changed since it was shown" in browser.notice
+        assert "moved to the garden" in (browser.last.text if browser.last else "")
+        await browser.say("same")
+        assert browser.notice.startswith("Recorded")
+
+    served(used)
+
+
+def test_a_reviewer_sees_the_owners_of_the_pattern_alone(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1, "ada")
+        await waiting_pairs(server, 1, "eve")
+        grace, root = Browser(server), Browser(server)
+        await grace.enter()
+        await root.enter(person("root", ".*", "operator"))
+        await grace.get("/review")
+        assert grace.left == 1
+        assert "eve" not in (grace.last.text if grace.last else "")
+        await root.get("/review?in_owner=eve")
+        assert root.left == 1
+        names = ("decision", "existing", "version", "queue")
+        foreign = {name: root.field(name) for name in names}
+        assert (await grace.send("/review/answer", say="same", **foreign)).status_code == 404
+        about = "&".join(f"{name}={foreign[name]}" for name in ("decision", "existing"))
+        assert (await grace.get(f"/review/hangs?{about}")).status_code == 404
+        assert await events(server) == []
+        assert (await root.get(f"/review/hangs?{about}")).status_code == 200
+
+    served(used)
+
+
+def test_filters_narrow_the_queue_and_wrong_words_are_told(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1, "ada", source="mail")
+        await waiting_pairs(server, 2, "bob")
+        browser = Browser(server)
+        await browser.enter()
+        for query, left in (
+            ("", 3),
+            ("in_owner=bob", 2),
+            ("in_source=mail", 1),
+            ("in_decision=pending", 3),
+            ("in_decision=llm_reject", 0),
+            ("in_cue=number", 0),
+            ("in_owner=ada&in_source=chat", 0),
+        ):
+            await browser.get(f"/review?{query}")
+            assert browser.left == left, query
+        await browser.get("/review?in_owner=bob")
+        key = {name: browser.field(name) for name in ("decision", "existing", "queue", "in_owner")}
+        response = await browser.send("/review/skip", **key)
+        assert response.headers["location"] == "/review?in_owner=bob"
+        await browser.get("/review")
+        assert (await browser.send("/review/answer", say="maybe")).status_code == 422
+        await browser.get("/review")
+        assert (await browser.send("/review/skip", queue="other")).status_code == 422
+
+    served(used)
+
+
+def test_what_cannot_be_seen_in_a_text_is_named(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = letters(0, 11)
+        for text in (f"{said} <b>up</b>", f"{said} \u202edown\u202c\u200b"):
+            await server.add(text)
+        browser = Browser(server)
+        await browser.enter()
+        page = (await browser.get("/review")).text
+        assert "\u202e" not in page
+        assert 'title="right-to-left override">U+202E</span>' in page
+        assert "U+200B" in page
+        assert "<b>up" not in page
+
+    served(used)
+
+
+def pair(number: int, *, memory: str = "m", decision: str = "pending", hangs: int = 0) -> Pair:
+    waits = "pending" if decision == "pending" else "unreviewed"
+    cues = ("number",) if decision == "llm_reject" else ()
+    return Pair(
+        f"d{number}", f"c{number}", f"e{number}", "ada", "default", waits, decision, 0.9, cues,
+        number, "chat", memory, hangs,
+    )  # fmt: skip
+
+
+def test_work_goes_by_consequences_then_disagreement_with_memories_together() -> None:
+    pairs = [
+        pair(1, memory="a"),
+        pair(2, memory="b", decision="llm_reject"),
+        pair(3, memory="c", decision="auto_reject", hangs=2),
+        pair(4, memory="b", decision="auto_reject"),
+        pair(5, memory="c", decision="auto_reject", hangs=1),
+    ]
+    queue = Waiting(pairs).queue(person().owners, Wanted())
+    assert [one.position for one in queue.pairs] == [3, 5, 2, 4, 1]
+
+
+def test_the_audits_order_never_changes() -> None:
+    pairs = [pair(number, decision="auto_reject") for number in range(40)]
+    wanted = Wanted("audit")
+    drawn = [one.position for one in Waiting(pairs).queue(person().owners, wanted).pairs]
+    assert drawn != sorted(drawn)
+    fewer = [one for one in reversed(pairs) if one.position % 3]
+    left = [one.position for one in Waiting(fewer).queue(person().owners, wanted).pairs]
+    assert left == [one for one in drawn if one % 3]
+    assert Waiting([pair(1)]).queue(person().owners, wanted).pairs == []

@@ -16,6 +16,7 @@ from bench import (
     failing,
     janitor,
     judge,
+    looking,
     projecting,
     runs,
     serving,
@@ -48,6 +49,7 @@ FIGURES: dict[str, Measure] = {
     "importance-run": runs.runs,
     "session-end": consolidating.session_end,
     "serve": serving.serve,
+    "pages": looking.pages,
 }
 
 

@@ -45,10 +45,11 @@ Door = Literal["HTTP", "MCP"]
 
 @dataclass(frozen=True)
 class Running:
-    """A server: where it is, whose it is, and how long it took to be ready."""
+    """A server: where it is, its tokens, and how long it took to be ready."""
 
     url: str
     token: str
+    operator: str
     pid: int
     seconds: float
 
@@ -67,7 +68,8 @@ def serving(folder: Path) -> Iterator[Running]:
         told = json.loads(process.stdout.readline())
         seconds = time.perf_counter() - begun
         endpoint = json.loads((folder / "serve.json").read_text())
-        yield Running(told["url"], endpoint["agent"], told["pid"], seconds)
+        tokens = endpoint["agent"], endpoint["operator"]
+        yield Running(told["url"], *tokens, told["pid"], seconds)
     finally:
         process.terminate()
         process.communicate()

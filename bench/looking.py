@@ -1,0 +1,146 @@
+"""How long the pages of the review page take to answer, each the first time that it is asked for.
+
+Every load is of another owner or day, so that no ledger is in memory yet. What the browser does
+after that is not in it: the pages have no script of their own beside htmx.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from bench.figure import Measured, Scale
+from bench.filling import BEGINNING, fill
+from bench.scratch import Said, ScratchStore
+from bench.sentences import sentences
+from bench.serving import Running, serving
+from bench.stub import StubEngine
+from palimpsest.streams.policies import load_policy
+
+REACH_MS = 400.0
+LARGE = "a large owner"
+CUT = re.compile(r'href="([^"]+/take-back\?[^"]+)"')
+
+
+class Visitor:
+    """A browser's part: a connection with the cookie of a session."""
+
+    def __init__(self, server: Running) -> None:
+        at = urlsplit(server.url)
+        assert at.hostname
+        self._connection = http.client.HTTPConnection(at.hostname, at.port)
+        self._cookie = ""
+        path = json.loads(self._ask("POST", "/links", server.operator, "{}"))["path"]
+        self._ask("GET", path)
+
+    def load(self, path: str) -> tuple[float, str]:
+        """Milliseconds until a page is there, and the page."""
+        begun = time.perf_counter()
+        page = self._ask("GET", path)
+        return (time.perf_counter() - begun) * 1e3, page
+
+    def _ask(self, method: str, path: str, token: str = "", body: str | None = None) -> str:
+        headers = {"cookie": self._cookie, "content-type": "application/json"}
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        self._connection.request(method, path, body, headers)
+        response = self._connection.getresponse()
+        page = response.read().decode()
+        assert response.status == 200, (path, response.status, page)
+        self._cookie = response.headers.get("set-cookie", self._cookie).partition(";")[0]
+        return page
+
+
+def pages(scale: Scale) -> list[Measured]:
+    """Milliseconds of the first load of each page, in a store of many memories."""
+    held, owners = scale.of(500, 100_000, 100_000), scale.of(10, 1_000, 1_000)
+    large, rounds = scale.of(100, 5_000, 20_000), scale.of(2, 10, 30)
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
+        folder = Path(scratch) / "store"
+        joined = _made(folder, held, owners, large)
+        with serving(folder) as server:
+            visitor = Visitor(server)
+            visitor.load("/review/owners")  # templates are read once
+            found = _loads(visitor, joined, owners // 2, rounds)
+    note = f"{held:,} memories of {owners:,} owners, {rounds} loads, none of the same"
+    beside = f"an owner of {large:,} memories"
+    return [
+        Measured(
+            f"first load of {name}",
+            "ms",
+            took,
+            None if name.endswith(LARGE) else REACH_MS,
+            at_most=True,
+            note=beside if name.endswith(LARGE) else note,
+        )
+        for name, took in found.items()
+    ]
+
+
+def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
+    """A store; for each owner with a join, the candidate that came with it."""
+    folder.mkdir()
+    store = ScratchStore(folder, StubEngine())
+    try:
+        fill(store.log, _said(held, owners, large), load_policy("standard"))
+        store.session.begin()
+        said = _said(held, owners, large)
+        again = [*islice(said, 1), *islice(said, large - 1, large - 1 + min(owners // 2, 100))]
+        reworded = [(owner, f"{text} !") for owner, text in again]
+        made = zip(reworded, store.outcomes(reworded), strict=True)
+        found = {owner: str(one.candidate_id) for (owner, _), one in made if one.joined_to}
+        store.projections.show()
+        return found
+    finally:
+        store.close()
+
+
+def _said(count: int, owners: int, large: int) -> Iterator[Said]:
+    texts = sentences()
+    yield from ((LARGE, text) for text in islice(texts, large))
+    for number, text in enumerate(islice(texts, count)):
+        yield f"owner {number % owners}", text
+
+
+def _loads(
+    visitor: Visitor, joined: dict[str, str], other: int, rounds: int
+) -> dict[str, list[float]]:
+    """What each page took, by its name; owners from number `other` on have no join."""
+    memories = [(owner, one) for owner, one in joined.items() if owner != LARGE]
+    assert len(memories) >= rounds, "the stub joined too few"
+    found: dict[str, list[float]] = {}
+
+    def load(name: str, path: str) -> str:
+        took, page = visitor.load(path)
+        found.setdefault(name, []).append(took)
+        return page
+
+    for number in range(rounds):
+        owner, memory = memories[number]
+        at = f"/review/owners/{quote(owner, safe='')}"
+        page = load("a memory's page", f"{at}/memories/{memory}")
+        [cut, *_] = CUT.findall(page)
+        load("what a cut would do", cut.replace("&amp;", "&"))
+    for number in range(rounds):
+        at = f"/review/owners/owner%20{other + number}"
+        load("an owner's page", at)
+        load("a search in an owner's memories", f"{at}?q=kettle")
+        day = BEGINNING.date() - timedelta(days=number)
+        load("the days' page", f"/review/days?until={day + timedelta(days=20)}")
+        load("a day's page", f"/review/days/{day}")
+    page = visitor.load("/review/policies")[1]
+    [policy] = re.findall(r'href="(/review/policies/[^"]+)"', page)
+    for _ in range(rounds):
+        load("a policy's page", policy)
+    at = f"/review/owners/{quote(LARGE)}"
+    load(f"a memory's page of {LARGE}", f"{at}/memories/{joined[LARGE]}")
+    load(f"the page of {LARGE}", at)
+    return found

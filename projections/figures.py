@@ -101,10 +101,8 @@ class Scored(NamedTuple):
 def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[Day]:
     """Every day from `since` up to and with `until`, in order, also those without anything."""
     place = place_of(folder)
-    asked = (_KINDS, _WORDS, _JUDGED)
-    kinds, words, judged = queries(
-        folder, *(_query(text, place, owners, since=since, until=until) for text in asked)
-    )
+    asked = (_query(text, place, owners, since=since, until=until) for text in _COUNTED)
+    kinds, words, judged = queries(folder, *asked)
     span = (until - since).days + 1
     found = {day: Day(day) for day in (since + timedelta(days=n) for n in range(span))}
     for row in kinds:
@@ -116,16 +114,16 @@ def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[
     return list(found.values())
 
 
-def merges(folder: Path, day: date, limit: int, owners: Owners = None) -> list[Merge]:
-    """The last joins of a day, the latest first."""
-    asked = _query(_MERGES, place_of(folder), owners, since=day, until=day, limit=limit)
-    return [Merge(**_in_utc(row)) for row in queries(folder, asked)[0]]
-
-
-def words(folder: Path, day: date, limit: int, owners: Owners = None) -> list[Word]:
-    """The last events of a day that are no decisions, the latest first."""
-    asked = _query(_SAID, place_of(folder), owners, since=day, until=day, limit=limit)
-    return [Word(**_in_utc(row)) for row in queries(folder, asked)[0]]
+def said_on(
+    folder: Path, day: date, limit: int, owners: Owners = None
+) -> tuple[list[Merge], list[Word]]:
+    """The last joins of a day, and its last events that are no decisions, the latest first."""
+    place = place_of(folder)
+    asked = (
+        _query(text, place, owners, since=day, until=day, limit=limit) for text in (_MERGES, _SAID)
+    )
+    joined, said = queries(folder, *asked)
+    return [Merge(**_in_utc(row)) for row in joined], [Word(**_in_utc(row)) for row in said]
 
 
 def outcomes(
@@ -179,6 +177,7 @@ FROM (SELECT DISTINCT position, ordinal, answered_at::DATE AS day, model, answer
       FROM {{verdicts}} WHERE {_ANSWERED})
 GROUP BY ALL ORDER BY ALL
 """
+_COUNTED = (_KINDS, _WORDS, _JUDGED)
 _MERGES = f"""
 SELECT DISTINCT position, decided_at, owner_id, decision, decision_id, candidate_id, joined_to,
        similarity

@@ -44,7 +44,7 @@ class Banner:
                 store.gateway.refresh()
             positions = store.gateway.positions()
         except StoreError:
-            yield "The projections cannot be read: `palimpsest rebuild` makes them anew."
+            yield "The projections cannot be read: palimpsest rebuild makes them anew."
             return
         for name, position in positions.items():
             if position < wanted:
@@ -60,7 +60,7 @@ def _waiting(store: Palimpsest) -> Iterator[str]:
     if unembedded := log.verifications.unembedded():
         yield f"{_many(unembedded, 'text')} {_verb(unembedded)} for the model, which was down."
     if letters := DeadLetters(log).count("open"):
-        yield f"{_many(letters, 'input')} could not be read: `palimpsest dead-letters list`."
+        yield f"{_many(letters, 'input')} could not be read: palimpsest dead-letters list."
 
 
 def _many(count: int, what: str) -> str:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.identity import decision_id_of
-from palimpsest.projections.figures import WORDS, Day, Merge, Owners, Word, days, merges, words
+from palimpsest.projections.figures import WORDS, Day, Merge, Owners, Word, days, said_on
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.problems import ProblemError
 from palimpsest.store import Palimpsest
@@ -42,20 +42,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class DaysView:
-    """The days of a span, the latest first, with their charts. `empty` where nothing happened."""
+    """A span of days with its charts, and a row for each day with anything, the latest first."""
 
+    first: date
+    last: date
     rows: Sequence[Row]
     charts: Sequence[Chart]
-
-    @property
-    def first(self) -> date:
-        """Where the span begins."""
-        return self.rows[-1].day
-
-    @property
-    def last(self) -> date:
-        """Where it ends."""
-        return self.rows[0].day
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +97,8 @@ def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:
             unit="$",
         ),
     ]
-    return DaysView([_row(one) for one in reversed(found)], charts)
+    rows = [_row(one) for one in reversed(found) if one.decisions or one.words or one.judge]
+    return DaysView(found[0].day, last, rows, charts)
 
 
 def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
@@ -116,13 +109,9 @@ def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
     families = by_family(found.decisions)
     columns = [Column(name, {name: n}) for name, n in families.items()]
     chart = stacked("kinds", "Decisions by what became of the text", columns, [*FAMILIES])
-    joined = merges(folder, day, LISTED, owners)
-    return DayView(
-        found,
-        chart,
-        [(one, _text(store, one.joined_to), _text(store, one.candidate_id)) for one in joined],
-        words(folder, day, LISTED, owners),
-    )
+    joined, said = said_on(folder, day, LISTED, owners)
+    merges = [(one, _text(store, one.joined_to), _text(store, one.candidate_id)) for one in joined]
+    return DayView(found, chart, merges, said)
 
 
 def _row(day: Day) -> Row:

@@ -36,11 +36,11 @@ PATH = "/owners/{owner}/memories/{memory}"
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A standing join of a member: to whom, by which decision, and how it is cut, if it can be."""
+    """A standing join of a member: to whom and what they say, and how it is cut, if it can be."""
 
     to: str
+    text: str
     decision: str
-    decision_id: str
     cut: Step | None
 
 
@@ -164,7 +164,7 @@ def _walk(memory: Memory) -> Iterator[tuple[Entry, int]]:
 def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Join | None:
     if to is None:
         return None
-    return Join(to, decision, decision_id, cut_of(ledger.edges[decision_id]))
+    return Join(to, _excerpt(ledger.entries[to].text), decision, cut_of(ledger.edges[decision_id]))
 
 
 # -- the timeline --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections.analysts import query
-from palimpsest.projections.figures import WHOLE, Owners, days, merges, outcomes, words
+from palimpsest.projections.figures import WHOLE, Owners, days, outcomes, said_on
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import listed
 from tests.projections.histories import History
@@ -134,7 +134,7 @@ def test_the_merges_of_a_day_come_with_whom_they_joined(
     found = [
         one
         for n in range((last - first).days + 1)
-        for one in merges(folder, first + timedelta(days=n), 100, owners)
+        for one in said_on(folder, first + timedelta(days=n), 100, owners)[0]
     ]
     rows = query(folder, "FROM joins ORDER BY position")
     wanted = {row["decision_id"]: row for row in rows if owners is None or row["owner_id"] == "bob"}
@@ -144,7 +144,7 @@ def test_the_merges_of_a_day_come_with_whom_they_joined(
         row = wanted[one.decision_id]
         assert (one.candidate_id, one.joined_to) == (row["candidate_id"], row["joined_to"])
         assert one.decided_at == row["decided_at"].replace(tzinfo=UTC)
-    latest = merges(folder, last, 1)
+    latest, _ = said_on(folder, last, 1)
     assert [one.position for one in latest] == [max(row["position"] for row in rows)]
 
 
@@ -154,7 +154,7 @@ def test_the_words_of_a_day_come_with_who_said_them(told: tuple[Path, History]) 
     found = [
         one
         for n in range((last - first).days + 1)
-        for one in words(folder, first + timedelta(days=n), 100)
+        for one in said_on(folder, first + timedelta(days=n), 100)[1]
     ]
     by_event = {one.event: one for one in found}
     assert by_event.keys() == {"reversed", "confirmed", "retracted"}

@@ -38,6 +38,7 @@ class Admit:
     `content.vector` is None for an exact repeat, which is never embedded; `digest` is that of the
     producer's bytes, under which they are found among the dead letters if need be. `down` names
     what could not be done for it: `search`, or `embedder`, which has no vector of it either.
+    `forgotten` are the near texts that were forgotten and whose rewordings wait for a person.
     """
 
     candidate_id: str
@@ -46,6 +47,7 @@ class Admit:
     digest: str
     neighbours: tuple[Neighbour, ...] = ()
     down: tuple[str, ...] | None = None
+    forgotten: tuple[Neighbour, ...] = ()
 
 
 class OwnerCommand(Model):

@@ -13,7 +13,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.core.separations import separation
 from palimpsest.streams.write.owners import fold_owner
 
-Waits = Literal["pending", "contradicts", "unreviewed"]
+Waits = Literal["pending", "contradicts", "forgotten", "unreviewed"]
 
 _NEXT = """
 SELECT waits_as, decision, similarity, owner_id, namespace, decision_id, candidate_id, existing_id,
@@ -35,9 +35,10 @@ def next_question(
 ) -> dict[str, Any] | None:
     """The first waiting question, of all or about a decision, a pair or an owner; None if none.
 
-    Pending pairs come first, then joins that contradict a chosen face, then unreviewed joins; of
-    each kind the least similar first. An answered pair does not return, even if its candidate still
-    waits for another one. `skip` leaves out the first questions.
+    Pending pairs come first, then joins that contradict a chosen face, then what was forgotten and
+    came again, then unreviewed joins; of each kind the least similar first. An answered pair does
+    not return, even if its candidate still waits for another one. `skip` leaves out the first
+    questions.
     """
     gateway.refresh()
     waiting = _waiting(gateway, [decision_id, existing_id, owner_id])
@@ -51,7 +52,8 @@ def _waiting(gateway: LocalGateway, about: Sequence[str | None]) -> Iterator[dic
         if owner not in ledgers:
             ledgers[owner] = fold_owner(gateway.log, owner)
         pair = [ledgers[owner].entries[row[one]] for one in ("candidate_id", "existing_id")]
-        if separation(ledgers[owner], pair[0], pair[1]) is None:
+        waits = row["waits_as"] == "forgotten"
+        if waits or separation(ledgers[owner], pair[0], pair[1]) is None:
             yield row
 
 

@@ -88,6 +88,7 @@ from palimpsest.recalling import recall
 from palimpsest.reviewing import review
 from palimpsest.sources import Place as ImportPlace
 from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.core.text import text_hash
 from palimpsest.streams.dedupe import Progress as BatchProgress
 from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_engine
 from palimpsest.streams.intake import Form, Prepared
@@ -691,7 +692,8 @@ class Palimpsest:
     def review_same(self, decision_id: Id, existing_id: Id, **said: Unpack[Said]) -> JsonObject:
         """A person says that a pair is the same: as `next_review` names it, by both ids.
 
-        A pending pair is merged, a join confirmed. RefusedError where that pair does not wait.
+        A pending pair is merged, a join confirmed; what says again what was forgotten stays out.
+        RefusedError where that pair does not wait.
         """
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
         if row["waits_as"] == "pending":
@@ -701,10 +703,18 @@ class Palimpsest:
     def review_different(
         self, decision_id: Id, existing_id: Id, **said: Unpack[Said]
     ) -> JsonObject:
-        """A person says that it is not: a pending pair is separated, a join taken out."""
+        """A person says that it is not: a pending pair is separated, a join taken out.
+
+        What is not what was forgotten is let in, apart from it; with the same text, let in alone.
+        """
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
         if row["waits_as"] == "pending":
             return self.separate(row["existing_id"], row["candidate_id"], **said)
+        if row["waits_as"] == "forgotten":
+            back = self.restore(Selection(candidate_id=row["candidate_id"]), **said)
+            if text_hash(row["new_text"]) != text_hash(row["existing_text"]):
+                self.separate(row["existing_id"], row["candidate_id"], **said)
+            return back
         return self.unmerge(decision_id=decision_id, **said)
 
     # -- batch runs and verdicts -------------------------------------------------------------------

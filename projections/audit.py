@@ -183,6 +183,19 @@ FROM d JOIN c n ON n.candidate_id = d.candidate_id AND n.living
 WHERE r.review_status IS NULL
       AND (k.decision_id IS NOT NULL OR (
            d.rank IN ('rule', 'judge') AND d.decision NOT IN ('hash_exact', 'recent_capture')))
+UNION ALL
+SELECT 'forgotten', n.text, o.candidate_id, o.text,
+       coalesce(d.neighbours[1].cosine, d.neighbours[1].jaccard), d.neighbours[1].cues,
+       d.decision, d.owner_id, d.namespace, d.decided_at, d.decision_id, d.candidate_id, d.position
+FROM d JOIN c n ON n.candidate_id = d.candidate_id
+     JOIN c o ON o.candidate_id = d.neighbours[1].candidate_id
+     LEFT JOIN r ON r.decision_id = d.decision_id
+     ANTI JOIN (SELECT candidate_id FROM w WHERE event = 'restored') b
+       ON b.candidate_id = d.candidate_id
+WHERE d."check" = 'forgotten' AND r.review_status IS NULL
 ORDER BY waits_as, similarity, position
 """
-"""What a person can answer. A join that says otherwise than a chosen face waits whatever it is."""
+"""What a person can answer. A join that says otherwise than a chosen face waits whatever it is.
+
+Who waits because of a forgetting is not living until it was let in, with what it is restored.
+"""

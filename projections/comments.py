@@ -158,7 +158,8 @@ _SPECIAL: Mapping[tuple[str, str], str] = {
         "review_queue",
         "waits_as",
     ): "pending: a question is open or its answer held back; unreviewed: nobody saw the join;"
-    " contradicts: the join says otherwise than the face that a person chose",
+    " contradicts: the join says otherwise than the face that a person chose; forgotten: its text,"
+    " or what it rewords, was forgotten",
     ("policy_outcomes", "reversed"): "How many of them were reversed",
     ("policy_outcomes", "confirmed"): "How many of them a review agreed with",
     ("policy_outcomes", "mean_similarity"): "The mean score of their joins",

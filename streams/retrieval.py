@@ -177,6 +177,43 @@ class _Rows:
         return self.tokens.among(words, rows, floor)
 
 
+class _Gone:
+    """The forgotten texts of a scope whose rewordings wait for a person; most have none."""
+
+    def __init__(self, scope: Scope, reach: Reach) -> None:
+        self._scope = scope
+        self._reach = reach
+        self._rows = _Rows(reach.tokens)
+        self._texts: list[Distinct] = []
+        self._row_of: dict[Distinct, int] = {}
+        self._seen = 0
+
+    def near(self, admit: Admit, query: Float16 | None) -> tuple[Neighbour, ...]:
+        """Those that stand in a newcomer's way, with exact scores; `query` is (dimension,)."""
+        self._follow()
+        scored: dict[int, tuple[float | None, float | None]] = {}
+        if query is not None and self._reach.cosine_top:
+            [near] = self._rows.near(query[None, :], self._reach.cosine, self._reach.cosine_top)
+            scored = {hit.row: (hit.score, None) for hit in near}
+        words = self._rows.by_tokens(admit.content.text, self._reach.jaccard)
+        cosines = self._rows.cosines(query, [hit.row for hit in words])
+        scored |= {hit.row: (c, hit.score) for hit, c in zip(words, cosines, strict=True)}
+        return tuple(
+            unchecked(Neighbour, candidate_id=gone.id, cosine=cosine, jaccard=jaccard)
+            for row, (cosine, jaccard) in scored.items()
+            if (gone := self._texts[row].asking) is not None
+        )
+
+    def _follow(self) -> None:
+        journal = self._scope.forgotten
+        for distinct, text in journal[self._seen :]:
+            row = self._row_of.setdefault(distinct, len(self._texts))
+            if row == len(self._texts):
+                self._texts.append(distinct)
+            self._rows.put(row, distinct.asking, text, distinct.vector)
+        self._seen = len(journal)
+
+
 class ScopeIndex:
     """The search index of one scope under one kind of search."""
 
@@ -185,6 +222,7 @@ class ScopeIndex:
         self._reach = Reach.of(policy, scope.namespace)
         self._faces = policy.search == "memories"
         self._rows = _Rows(self._reach.tokens)
+        self._gone = _Gone(scope, self._reach)
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
         self._ahead: Ahead | None = None
@@ -227,6 +265,13 @@ class ScopeIndex:
             for row, (cosine, jaccard) in scored.items()
             if (entry := entries[row]) is not None
         )
+
+    def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
+        """The forgotten texts near a newcomer, where they have rewordings wait for a person."""
+        if not self._scope.forgotten:
+            return ()
+        vector = admit.content.vector
+        return self._gone.near(admit, vector_of(vector) if vector is not None else None)
 
     def _near(self, admit: Admit, query: Float16) -> list[Hit]:
         """The rows that the checks of the scope and of the session look at, the best of them."""

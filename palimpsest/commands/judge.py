@@ -387,7 +387,7 @@ def next_question(
         int, typer.Option(min=0, metavar="N", help="Leave out the first N: you cannot tell.")
     ] = 0,
 ) -> None:
-    """Show what waits for a person: first what is pending, then joins that nobody reviewed."""
+    """Show what waits for a person: what is pending, what came again, joins nobody reviewed."""
     call = invocation(context)
     with call.store() as store:
         call.require_owner(store, owner)
@@ -402,7 +402,10 @@ def next_question(
 def same(
     context: typer.Context, decision: Decision, existing: Existing, because: Because = None
 ) -> None:
-    """Say that the two texts are the same: a pending pair is merged, a join confirmed."""
+    """Say that the two texts are the same: a pending pair is merged, a join confirmed.
+
+    What says again what was forgotten stays out.
+    """
     call = invocation(context)
     with call.store() as store:
         decision, existing = _pair(store, decision, existing)
@@ -416,7 +419,10 @@ def same(
 def different(
     context: typer.Context, decision: Decision, existing: Existing, because: Because = None
 ) -> None:
-    """Say that they are not: a pending pair is separated, a join taken out."""
+    """Say that they are not: a pending pair is separated, a join taken out.
+
+    What is not what was forgotten is let in.
+    """
     call = invocation(context)
     with call.store() as store:
         decision, existing = _pair(store, decision, existing)

@@ -22,9 +22,9 @@ from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.identity import decision_id_of, forgotten_id, invalid_id
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core.checks import exact_decision, run_checks
+from palimpsest.streams.core.checks import Outcome, exact_decision, in_reach, run_checks
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.looking import Looking
+from palimpsest.streams.core.looking import Looking, similarity
 from palimpsest.streams.core.moment import happened
 
 FORGOTTEN = "forgotten"
@@ -37,6 +37,7 @@ def admit_candidate(
     """One `decided` event; none for a known candidate; `invalid` for its id with other content.
 
     A text that was forgotten is refused or waits, as the forgetting says; who was refused stays so.
+    Where it waits, so does what the policy would take for a rewording of it.
     """
     known = ledger.entries.get(command.candidate_id)
     if known is not None:
@@ -48,7 +49,13 @@ def admit_candidate(
     if gone is not None and (rule := rule_of_again(gone, command.candidate.occurred_at)) != "allow":
         if rule == "refuse":
             return [_refused(command, now)]
-        return [_withheld(command, gone, policy, now)]
+        evidence = Evidence(
+            policy=policy.hash,
+            check=FORGOTTEN,
+            neighbours=(Neighbour(candidate_id=gone.id, cosine=1.0),),
+            down=command.down,
+        )
+        return [_withheld(command, gone, evidence, now)]
     target = distinct.target if distinct else None
     if target is not None:
         return [_exact(command, target, ledger, policy, now)]
@@ -80,15 +87,9 @@ def _refused(command: Admit, now: datetime) -> Refused:
     )
 
 
-def _withheld(command: Admit, gone: Entry, policy: Policy, now: datetime) -> Decided:
+def _withheld(command: Admit, gone: Entry, evidence: Evidence, now: datetime) -> Decided:
     """`pending`, and not living: a person says whether the text may come back."""
     assert gone.forgotten is not None, "it stands in the way"
-    evidence = Evidence(
-        policy=policy.hash,
-        check=FORGOTTEN,
-        neighbours=(Neighbour(candidate_id=gone.id, cosine=1.0),),
-        down=command.down,
-    )
     event = _decided(command, "pending", command.content, None, evidence, now)
     data = event.data.model_copy(update={"withheld": gone.forgotten.cause})
     return event.model_copy(update={"data": data})
@@ -131,6 +132,11 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
     looking = Looking(ledger, command, policy)
     outcome = run_checks(ledger, command, policy, looking)
     choice = outcome.choice
+    reworded = _reworded(command, ledger, policy, outcome) if command.forgotten else ()
+    if reworded:
+        gone = ledger.entries[reworded[0].candidate_id]
+        evidence = _evidence_of(reworded, command, policy, looking, outcome)
+        return _withheld(command, gone, evidence, now)
     asked = () if choice else looking.gray(outcome.gray, policy.judge.neighbours)
     evidence = unchecked(
         Evidence,
@@ -147,6 +153,42 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
     to = choice.neighbour.candidate_id
     join = unchecked(Join, to=to, face=choice.face, similarity=choice.similarity)
     return _decided(command, choice.decision, command.content, join, evidence, now)
+
+
+def _reworded(
+    command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome
+) -> tuple[Neighbour, ...]:
+    """The forgotten texts that a newcomer rewords, nearest first.
+
+    None where a rule joins it to somebody living who is as near: that is what it says again.
+    """
+    found = [one for one in command.forgotten if in_reach(policy, command, one)]
+    found.sort(key=lambda one: (-similarity(one), ledger.entries[one.candidate_id].place))
+    choice = outcome.choice
+    if not found or (choice is not None and choice.similarity >= similarity(found[0])):
+        return ()
+    return tuple(found)
+
+
+def _evidence_of(
+    reworded: tuple[Neighbour, ...],
+    command: Admit,
+    policy: Policy,
+    looking: Looking,
+    outcome: Outcome,
+) -> Evidence:
+    """Of a newcomer that waits: the forgotten first, and whom the judge is asked about if it may.
+
+    The question opens once the newcomer is let in, about those who are living then.
+    """
+    near = [*outcome.gray, *([outcome.choice.neighbour] if outcome.choice else ()), *reworded]
+    return Evidence(
+        policy=policy.hash,
+        check=FORGOTTEN,
+        neighbours=(*reworded, *looking.evidence()),
+        asked=looking.gray(near, policy.judge.neighbours) if policy.judge.enabled else (),
+        down=command.down,
+    )
 
 
 def _decided(

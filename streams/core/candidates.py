@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from palimpsest.contracts.events import Accessed, Embedded, Erased, Restored, Retracted, Use
-from palimpsest.streams.core.indexes import face_changed, keep_unembedded, row_changed
+from palimpsest.streams.core.indexes import (
+    face_changed,
+    keep_forgotten,
+    keep_unembedded,
+    row_changed,
+)
 from palimpsest.streams.core.ledger import Forgotten, Ledger
 from palimpsest.streams.core.touched import Touched
 
@@ -19,6 +24,8 @@ def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
             at=event.time,
             order=ledger.seen,
         )
+        if data.again == "ask":
+            keep_forgotten(ledger, ledger.entries[data.candidate_id])
     live(ledger, data.candidate_id, False, touched)
 
 
@@ -57,6 +64,8 @@ def embedded(ledger: Ledger, event: Embedded, touched: Touched) -> None:
     entry.distinct.vector = event.data.vector
     keep_unembedded(ledger, entry.distinct, False, touched)
     row_changed(ledger, entry)
+    if entry.distinct.asking is not None:
+        keep_forgotten(ledger, entry)
     touched.entries[entry.id] = entry
     face_changed(ledger, entry.memory, touched)
 
@@ -68,4 +77,6 @@ def erased(ledger: Ledger, event: Erased, touched: Touched) -> None:
         entry.text = ""
         entry.distinct.vector = None
         keep_unembedded(ledger, entry.distinct, False, touched)
+        if entry.distinct.asking is not None:
+            keep_forgotten(ledger, entry)
         live(ledger, candidate_id, False, touched)

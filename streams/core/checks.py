@@ -150,6 +150,22 @@ def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
     return next((zone for zone in zones if score >= zone.at_least), None)
 
 
+def in_reach(policy: Policy, admit: Admit, neighbour: Neighbour) -> bool:
+    """Whether a check would join a newcomer and this one or have somebody asked, guard or not."""
+    for check in policy.active:
+        match check:
+            case TokenCheck():
+                score = neighbour.jaccard or 0.0
+                if score > check.threshold or (score == check.threshold and not check.exclusive):
+                    return True
+            case CosineCheck() if len(admit.content.text) >= check.min_characters:
+                if _zone(check.zones_of(admit.candidate.namespace), neighbour.cosine or 0.0):
+                    return True
+            case _:
+                pass
+    return False
+
+
 def exact_decision(policy: Policy, ledger: Ledger, target: Entry, now: datetime) -> FirstDecision:
     """`recent_capture` where the policy calls it so within its window, else `hash_exact`."""
     for check in policy.active:

@@ -150,7 +150,7 @@ def _decided(ledger: Ledger, event: Decided, touched: Touched) -> None:
     )
     if data.withheld is not None:
         entry.living = False
-        entry.forgotten = Forgotten(data.withheld, "ask", False, event.time, ledger.seen)
+        entry.forgotten = Forgotten(data.withheld, "ask", False, event.time, 0)
     ledger.entries[entry.id] = entry
     ledger.decisions[event.id] = entry.id
     index_entry(ledger, entry, distinct, event)

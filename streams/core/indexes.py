@@ -82,6 +82,20 @@ def row_changed(ledger: Ledger, entry: Entry) -> None:
         ledger.scope(entry.fields.namespace).changed.append(entry.distinct.row)
 
 
+def keep_forgotten(ledger: Ledger, entry: Entry) -> None:
+    """Have newcomers compared with a forgotten candidate, and with a composed text that it speaks.
+
+    They look for themselves whether its forgetting still stands in their way.
+    """
+    scope, memory = ledger.scope(entry.fields.namespace), entry.memory
+    scope.forgotten.append((entry.distinct, entry.text))
+    for edge in memory.edges() if memory.texted else ():
+        for text in edge.texts.values():
+            distinct = scope.by_hash[text.content.hash]
+            if distinct.alias is entry:
+                scope.forgotten.append((distinct, text.content.text))
+
+
 def keep_review(ledger: Ledger, decision_id: str, review: Review | None, touched: Touched) -> None:
     """Keep what a review said of a decision; None takes it back."""
     if review is None:

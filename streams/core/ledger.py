@@ -73,6 +73,13 @@ class Distinct:
         return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0)
 
     @property
+    def asking(self) -> Entry | None:
+        """Whose forgetting has this text, and its rewordings, wait for a person."""
+        gone = self.forgotten
+        asks = gone is not None and gone.forgotten is not None and gone.forgotten.again == "ask"
+        return gone if asks else None
+
+    @property
     def representative(self) -> Entry | None:
         """The earliest living candidate with this text: whom a search returns."""
         for entry in self.members:  # a third of a generator's time; asked for with every event
@@ -114,7 +121,7 @@ class Answer:
 class Forgotten:
     """By which request a candidate was forgotten, when, and what becomes of its text then.
 
-    `order` counts the owner's events.
+    `order` counts the owner's events; a newcomer that waits because of it has 0, before all others.
     """
 
     cause: str
@@ -376,6 +383,7 @@ class Scope:
 
     `changed` are the rows whose vector or life changed, in order; `faces` the first members of
     memories that began, changed or ended, in order: a search index reads on from where it stopped.
+    `forgotten` are the texts whose rewordings may have to wait for a person, again as they change.
     """
 
     namespace: str
@@ -383,6 +391,7 @@ class Scope:
     rows: list[Distinct] = field(default_factory=list)
     changed: list[int] = field(default_factory=list)
     faces: list[Entry] = field(default_factory=list)
+    forgotten: list[tuple[Distinct, str]] = field(default_factory=list)
     sessions: dict[str, list[Entry]] = field(default_factory=dict)
 
 

@@ -296,7 +296,8 @@ class Writer:
         owner, namespace = self.owners.get(ledger.owner_id), admit.candidate.namespace
         try:
             index = owner.index(namespace, self.policy)
-            return replace(admit, neighbours=index.neighbours(ledger, admit))
+            forgotten = index.forgotten(admit)
+            return replace(admit, neighbours=index.neighbours(ledger, admit), forgotten=forgotten)
         except SearchError as error:
             self._go_on_without(owner, namespace, error)
             return replace(admit, down=(*(admit.down or ()), "search"))

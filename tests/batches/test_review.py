@@ -361,6 +361,43 @@ def test_a_join_is_confirmed_or_taken_out(ada: Speaker) -> None:
         ada.store.review_same(*pair(row))
 
 
+FORGOTTEN = "Cleo hides the gifts in the attic"
+REWORDED = "Cleo hides the gifts up in the attic"
+
+
+def test_what_says_again_what_was_forgotten_stays_out(ada: Speaker) -> None:
+    ada.under(STORE_TIME)
+    [gone] = ada.say(FORGOTTEN)
+    ada.store.forget(gone)
+    exact, reworded = ada.say(FORGOTTEN, REWORDED)
+    rows = ada.rows("review_queue", "candidate_id, existing_id, existing_text, similarity")
+    assert {row["candidate_id"]: row["similarity"] == 1.0 for row in rows} == {
+        exact: True,
+        reworded: False,
+    }
+    assert {(row["existing_id"], row["existing_text"]) for row in rows} == {(gone, FORGOTTEN)}
+    while (row := ada.store.next_review(owner_id=ada.name)) is not None:
+        assert row["waits_as"] == "forgotten"
+        ada.store.review_same(*pair(row), actor="kim")
+    assert ada.faces() == []
+    assert ada.rows("review_queue") == []
+
+
+def test_what_is_not_what_was_forgotten_is_let_in(ada: Speaker) -> None:
+    ada.under(STORE_TIME)
+    [gone] = ada.say(FORGOTTEN)
+    forgotten = ada.store.forget(gone)
+    [reworded] = ada.say(REWORDED)
+    row = next_question(ada)
+    assert (row["waits_as"], row["candidate_id"]) == ("forgotten", reworded)
+    back = ada.store.review_different(*pair(row), actor="kim")
+    assert back["restored"] == [reworded]
+    assert ada.store.next_review(owner_id=ada.name) is None
+    ada.store.restore(forgotten=forgotten["forgotten"])
+    assert ada.faces() == sorted((FORGOTTEN, REWORDED)), "a person said that they are two"
+    assert ada.waiting() == []
+
+
 def test_what_a_person_cannot_tell_is_skipped(ada: Speaker) -> None:
     ada.under(STORE_TIME)
     ada.say(*OTHER, OTHER[0].replace("brass", "tin"))

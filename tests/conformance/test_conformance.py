@@ -634,6 +634,24 @@ def test_a_memory_is_forgotten_and_remembered_exactly(runtime: Runtime) -> None:
     assert none.value.reason == "not_retracted"
 
 
+def test_rewordings_of_what_was_forgotten_wait_until_it_is_back(runtime: Runtime) -> None:
+    [first] = runtime.submit([row(FIRST, 1)])
+    gone = ForgetRequest(request_id=fresh(), memory_ids=(str(first["candidate_id"]),), again="ask")
+    answer = runtime.ask(gone)
+    rows = [row(BESIDE, 2), row("Ada plays chess", 3), row(BESIDE, 4, "bob")]
+    beside, chess, other = runtime.submit(rows)
+    assert [it["decision"] for it in (beside, chess, other)] == ["pending", "stored", "stored"]
+    runtime.restart()
+    assert [memory["face"] for memory in runtime.memories("ann")] == ["Ada plays chess"]
+    assert runtime.submit(rows)[0]["result"] == "known"
+    assert runtime.verify(StandIn(lambda _: "same")).questions == 0, "nobody asks about who waits"
+    runtime.ask(RestoreRequest(request_id=fresh(), forgotten=answer["forgotten"]))
+    assert folded(runtime, "ann") == runtime.memories("ann")
+    assert runtime.verify(StandIn(lambda _: "same")).questions == 1
+    shown = {memory["face"]: memory["members"] for memory in runtime.memories("ann")}
+    assert shown == {FIRST: 2, "Ada plays chess": 1}
+
+
 # -- the judge -----------------------------------------------------------------------------------
 
 BOATS = [row(f"Ada paints {n} wooden boats in the harbour", n) for n in range(2, 7)]

@@ -292,10 +292,13 @@ def say(
     sees: Mapping[str, float] | None = None,
     *,
     words: Mapping[str, float] | None = None,
+    rewords: Mapping[str, float] | None = None,
     after: float = 0,
     **fields: str | float,
 ) -> Step:
     """A candidate; `sees` are its neighbours' cosines and `words` their Jaccard scores.
+
+    `rewords` are the cosines of forgotten texts that wait with their rewordings.
 
     `after` seconds are waited first (below nought: the producer's clock went back).
     """
@@ -318,6 +321,10 @@ def say(
             content=content(text),
             digest=digest(repr(row).encode()),
             neighbours=neighbours,
+            forgotten=tuple(
+                Neighbour(candidate_id=history.id(gone), cosine=cosine)
+                for gone, cosine in (rewords or {}).items()
+            ),
         )
 
     return step

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from palimpsest.streams.core.version import versions_of
 from tests.core.spec import (
+    ASK,
     KEEP,
+    History,
     Step,
     forget,
     given,
+    judge,
+    policy,
     restore,
     say,
     separate,
@@ -63,6 +67,54 @@ def test_ask_has_it_wait_for_a_person() -> None:
     history = given(*JOB, forget("google", again="ask"), say("again", "Google"))
     history.then("again pending").shows({})
     history.when(restore("again")).then("restored again").shows({"Google": "again"})
+
+
+REWORDED = (*JOB, forget("google", again="ask"), say("again", "At Google", rewords={"google": ASK}))
+
+
+def open_about(history: History) -> tuple[str, ...]:
+    """Whom the rewording is compared with next."""
+    return history.ledger.entries[history.id("again")].open
+
+
+def test_a_rewording_waits_too_and_is_apart_once_a_person_lets_it_in() -> None:
+    history = given(*REWORDED)
+    history.then("again pending").shows({})
+    assert open_about(history) == (), "nobody is asked about who is not living"
+    history.when(restore("again")).then("restored again").shows({"At Google": "again"})
+    assert open_about(history) == (), "what was forgotten is asked about by nobody"
+
+
+def test_a_rewording_waits_whatever_the_guard_or_its_category_says() -> None:
+    history = given(*JOB, forget("google", again="ask"), policy=policy(protected=("gotcha",)))
+    history.when(say("again", "At Google", rewords={"google": KEEP}, category="gotcha"))
+    history.then("again pending").shows({})
+
+
+def test_what_is_under_the_zones_is_no_rewording() -> None:
+    history = given(*JOB, forget("google", again="ask"))
+    history.when(say("tea", "Tea", rewords={"google": 0.69})).then("tea stored")
+
+
+def test_who_joins_somebody_living_as_near_does_not_wait() -> None:
+    near = (say("tea", "Tea"), *JOB, forget("google", again="ask"))
+    history = given(*near, say("x", "Teas", {"tea": KEEP}, rewords={"google": KEEP}))
+    history.then("x auto_reject tea")
+    history = given(*near, say("x", "Teas", {"tea": KEEP}, rewords={"google": 0.93}))
+    history.then("x pending").shows({"Tea": "tea"})
+
+
+def test_the_judge_is_asked_once_a_rewording_and_what_it_rewords_are_back() -> None:
+    history = given(*REWORDED, restore("google"), restore("again"))
+    assert open_about(history) == (history.id("google"),)
+    history.when(judge("again", google="same")).then("again llm_reject google")
+
+
+def test_a_rewording_of_what_waits_does_not_wait() -> None:
+    """What waits was never forgotten by anybody: meaning does not spread from it."""
+    history = given(*REWORDED)
+    assert [text for _, text in history.ledger.scope("default").forgotten] == ["Google", "Meta"]
+    history.when(say("third", "AT GOOGLE")).then("third pending")
 
 
 def test_what_happened_before_the_forgetting_is_refused() -> None:

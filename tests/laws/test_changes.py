@@ -11,11 +11,19 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from palimpsest.contracts.commands import Undo, Update
-from palimpsest.contracts.events import Decided, Joined, Refused, Retracted, Reversed
-from palimpsest.contracts.policy import Policy
-from palimpsest.streams.core import evolve, faces, graph, word
+from palimpsest.contracts.commands import Admit, Undo, Update
+from palimpsest.contracts.events import (
+    Decided,
+    DecidedData,
+    Joined,
+    Refused,
+    Retracted,
+    Reversed,
+)
+from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
+from palimpsest.streams.core import admit, evolve, faces, graph, word
 from palimpsest.streams.core import update as updating
+from palimpsest.streams.core.checks import Outcome
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.ledger import Distinct, Edge, Entry, Ledger
 from palimpsest.streams.core.operate import Result
@@ -33,7 +41,7 @@ from tests.laws.histories import (
     tell,
 )
 from tests.laws.test_breaks import search
-from tests.laws.world import World, fold, picture
+from tests.laws.world import World, cosine_of, fold, jaccard_of, picture
 
 any_policy = policies()
 candidates_policy = policies(search="candidates")
@@ -157,6 +165,43 @@ def what_is_forgotten_stays_so(policy: Policy, story: list[Act]) -> None:
             assert not any(first.memory.living for first in gone)
 
 
+def rewordings_wait(policy: Policy, story: list[Act]) -> None:
+    """Who is in the policy's zones of a text that waits does, or joined somebody as near."""
+    ledger = Ledger("ada")
+    gone: list[Distinct] = []
+    for event in tell(policy, story).world.log:
+        nearest = 0.0
+        if isinstance(event, Decided) and event.data.rank is None:
+            nearest = _nearest(policy, ledger, event.data, gone)
+        evolve.evolve(ledger, event)
+        if isinstance(event, Retracted) and event.data.again == "ask":
+            gone.append(ledger.entries[event.data.candidate_id].distinct)
+        if isinstance(event, Decided) and nearest and event.data.withheld is None:
+            join = event.data.join
+            assert join is not None
+            assert join.similarity is not None
+            assert join.similarity >= nearest
+
+
+def _nearest(policy: Policy, ledger: Ledger, said: DecidedData, gone: list[Distinct]) -> float:
+    """The highest score of a forgotten text that a check reaches; none of an exact repeat."""
+    namespace, content = said.candidate.namespace, said.content
+    same = ledger.distinct(namespace, content.hash)
+    if same is not None and (same.target or same.forgotten) is not None:
+        return 0.0
+    texts = [one for one in gone if one.namespace == namespace and one.asking is not None]
+    found = [0.0]
+    for text in texts:
+        words = jaccard_of(content.text, text.members[0].text)
+        near = cosine_of(content.vector, text.vector) if content.vector and text.vector else 0.0
+        for check in policy.active:
+            zones = check.zones_of(namespace) if isinstance(check, CosineCheck) else ()
+            by_words = isinstance(check, TokenCheck) and words >= check.threshold
+            if by_words or any(near >= zone.at_least for zone in zones):
+                found.append(max(words, near))
+    return max(found)
+
+
 def chain_is_whole(numbers: list[int], out: int) -> None:
     """Of updates one after the other, any one can be undone, and the last of the rest speaks."""
     told = tell(ASKING, [Say(0), *(Change(which=n, point=1 + n) for n in numbers)])
@@ -213,6 +258,14 @@ def test_no_newcomer_brings_back_what_was_forgotten(policy: Policy, story: list[
     what_is_forgotten_stays_so(policy, story)
 
 
+@fewer
+@given(any_policy, changes)
+def test_rewordings_of_what_was_forgotten_wait_for_a_person(
+    policy: Policy, story: list[Act]
+) -> None:
+    rewordings_wait(policy, story)
+
+
 chains = st.lists(st.integers(0, 9), min_size=1, max_size=8)
 
 
@@ -238,6 +291,7 @@ LEAST = {
     "refused forgotten": 5,
     "forgotten": 30,
     "wait because of a forgetting": 4,
+    "wait as rewordings": 4,
     "come back with a twin": 1,
 }
 """Of each kind, in the same three hundred stories on every run."""
@@ -267,6 +321,7 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
                 counted["forgotten"] += event.data.again is not None
             case Decided() if event.data.withheld is not None:
                 counted["wait because of a forgetting"] += 1
+                counted["wait as rewordings"] += event.data.evidence.neighbours[0].cosine != 1.0
             case Joined() if event.data.join.over is None and event.data.join.similarity == 1.0:
                 counted["come back with a twin"] += checks.by_person(event)
             case Refused():
@@ -370,6 +425,21 @@ def repeats_join_what_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Distinct, "target", property(broken))
 
 
+def meaning_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact wordings alone wait."""
+    monkeypatch.setattr(admit, "in_reach", lambda *_: False)
+
+
+def any_join_is_near_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who joins anybody living does not wait, however near it is to what was forgotten."""
+    found = admit._reworded
+
+    def broken(command: Admit, ledger: Ledger, policy: Policy, outcome: Outcome) -> Any:
+        return () if outcome.choice else found(command, ledger, policy, outcome)
+
+    monkeypatch.setattr(admit, "_reworded", broken)
+
+
 def twins_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """A restoration does not ask who has the text by now."""
     monkeypatch.setattr(word, "_living_elsewhere", lambda entry: None)
@@ -393,6 +463,8 @@ def refusals_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 BREAKS = [
     (repeats_join_what_was_forgotten, what_is_forgotten_stays_so, (any_policy, changes)),
+    (meaning_is_not_compared, rewordings_wait, (any_policy, changes)),
+    (any_join_is_near_enough, rewordings_wait, (any_policy, changes)),
     (twins_stay_apart, checks.l6_one_memory_per_text, (any_policy, changes)),
     (refusals_are_not_remembered, checks.l3_twice_is_once, (any_policy, changes)),
     (updates_join_who_speaks, chain_is_whole, (chains, numbers)),

@@ -130,22 +130,37 @@ def by_brute_force(policy: Policy) -> Retrieve:
     return retrieve
 
 
+def forgotten(policy: Policy, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
+    """Everyone in the scope whose text was forgotten and waits, its rewordings, too."""
+    scope = ledger.scope(admit.candidate.namespace)
+    asking = (one for distinct in scope.by_hash.values() if (one := distinct.asking) is not None)
+    gone = [one for one in asking if one.forgotten and one.forgotten.order]
+    own = admit.content.vector
+    return tuple(
+        _compared(admit, one, one.text, one.distinct.vector)
+        for one in gone
+        if policy.compares_words or (own is not None and one.distinct.vector is not None)
+    )
+
+
 def _compared(admit: Admit, entry: Entry, text: str, vector: Vector | None) -> Neighbour:
     own = admit.content.vector
     return Neighbour(
         candidate_id=entry.id,
-        cosine=None if own is None or vector is None else _cosine(own, vector),
-        jaccard=_jaccard(admit.content.text, text),
+        cosine=None if own is None or vector is None else cosine_of(own, vector),
+        jaccard=jaccard_of(admit.content.text, text),
     )
 
 
 @cache
-def _cosine(ours: Vector, theirs: Vector) -> float:
+def cosine_of(ours: Vector, theirs: Vector) -> float:
+    """The exact cosine of two recorded vectors."""
     return cosine(vector_of(ours), vector_of(theirs))
 
 
 @cache
-def _jaccard(ours: str, theirs: str) -> float:
+def jaccard_of(ours: str, theirs: str) -> float:
+    """The Jaccard score of two texts' words."""
     a, b = tokens(ours), tokens(theirs)
     return round(len(a & b) / len(a | b), 4)
 
@@ -212,6 +227,7 @@ class World:
             content=command.content,
             digest=command.digest,
             neighbours=neighbours,
+            forgotten=forgotten(self.policy, self.ledger, command),
         )
 
     def at_present(self) -> tuple[Ledger, Policy, datetime]:

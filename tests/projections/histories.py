@@ -17,6 +17,7 @@ from palimpsest.contracts.commands import (
     Admit,
     Confirm,
     EndSession,
+    Forget,
     Merge,
     Operation,
     RecordRun,
@@ -170,11 +171,13 @@ class History:
         *near: tuple[str, float],
         namespace: str = "default",
         vector: Vector | None = None,
+        rewords: tuple[tuple[str, float], ...] = (),
         **extra: object,
     ) -> str:
         """A candidate, with the neighbours that a search would have found; return its id.
 
-        `vector` is in place of the one that follows from the text.
+        `rewords` are forgotten texts that it would have found; `vector` is in place of the one
+        that follows from the text.
         """
         producer = self.fresh()
         candidate = Candidate.model_validate(
@@ -190,7 +193,9 @@ class History:
         one = candidate_id(owner, "test", producer)
         neighbours = tuple(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in near)
         content = content_of(text, vector)
-        self.run(Admit(one, candidate, content, digest(text.encode()), neighbours))
+        gone = tuple(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in rewords)
+        found = Admit(one, candidate, content, digest(text.encode()), neighbours, forgotten=gone)
+        self.run(found)
         return one
 
     def nobody(self) -> None:
@@ -255,12 +260,27 @@ class History:
                 step="dedupe", due=START, figures={"memories_before": 8, "pairs": 3}, **asked
             ),
         ]
-        if self.random.random() < 0.15:
+        if self.random.random() < 0.1:
+            commands = [self.forgetting(owner, a)]
+        elif self.random.random() < 0.15:
             commands = [self.update(owner, a), Undo(decision_id=edge, **asked)]
         if pending:
             entry = self.random.choice(pending)
             commands += [self.verdict(owner, entry.id)] * 8
         self.run(self.random.choice(commands))
+
+    def forgetting(self, owner: str, entry: Entry) -> Forget:
+        """A memory forgotten; what says the same mostly waits."""
+        name = self.fresh()
+        return Forget(
+            command_id=name,
+            owner_id=owner,
+            actor="kim",
+            because="so",
+            memories=(entry.id,),
+            again=self.random.choice(["allow", "ask", "ask", "refuse"]),
+            cause=name,
+        )
 
     def update(self, owner: str, entry: Entry) -> Update:
         """Another text of a candidate's memory; now and then one that it had, or others have."""
@@ -332,10 +352,19 @@ class History:
         if same and self.random.random() < 0.15:
             closest = self.random.choice(same)
             text, near = f"{closest.text}.", [(closest.id, 0.97)]
+        gone = [e for e in ledger.entries.values() if e.forgotten and e.distinct.asking is e]
+        gone = [entry for entry in gone if entry.fields.namespace == namespace]
+        rewords: tuple[tuple[str, float], ...] = ()
+        if gone and self.random.random() < 0.4:
+            closest = self.random.choice(gone)
+            if self.random.random() < 0.5:
+                text = closest.text
+            rewords = ((closest.id, self.random.choice([0.5, 0.72, 0.95])),)
         self.admit(
             owner,
             text,
             *near,
+            rewords=rewords,
             namespace=namespace,
             topics=self.random.sample(NOUNS, self.random.randrange(3)),
             session_id=self.random.choice([None, "s1", "s2"]),

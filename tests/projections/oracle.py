@@ -267,8 +267,9 @@ class Oracle:
         match event.name:
             case "decided":
                 one = Candidate(
-                    event.subject, event.position, event.at, event.id, data, event.position
-                )
+                    event.subject, event.position, event.at, event.id, data, event.position,
+                    living=data.get("withheld") is None,
+                )  # fmt: skip
                 owner.candidates[one.id] = self.candidates[one.id] = one
                 first = not any(
                     (c.namespace, c.hash) == (one.namespace, one.hash)

@@ -43,7 +43,11 @@ def tables(lines: Iterable[tuple[int, bytes]]) -> Tables:
         "events": _events(said, decisions),
         "separations": _separations(said),
         "dedup_log": compared,
-        "review_queue": [*_waiting(said), *_to_review(said, decisions, memories)],
+        "review_queue": [
+            *_waiting(said),
+            *_withheld(said, decisions),
+            *_to_review(said, decisions, memories),
+        ],
         "daily": _daily(decisions),
         "policy_outcomes": _policy_outcomes(decisions),
         "removal_rate": _removal_rate(candidates),
@@ -620,6 +624,37 @@ def _waiting(said: Oracle) -> list[Row]:
         for asked in question.neighbours
         if _waits_for(said, question.candidate, asked["candidate_id"])
     ]
+
+
+def _withheld(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
+    """Who waits because its text, or what it rewords, was forgotten; until a person said so."""
+    reviewed = {row["decision_id"] for row in decisions if row["review_status"] != "unreviewed"}
+    let_in = {event.data["candidate_id"] for event in said.events if event.name == "restored"}
+    rows = []
+    for one in said.candidates.values():
+        if one.data.get("withheld") is None or one.id in let_in or one.event_id in reviewed:
+            continue
+        near = one.data["evidence"]["neighbours"][0]
+        cosine, jaccard = near.get("cosine"), near.get("jaccard")
+        gone = said.candidates[near["candidate_id"]]
+        rows.append(
+            {
+                "waits_as": "forgotten",
+                "new_text": one.text,
+                "existing_id": gone.id,
+                "existing_text": gone.text,
+                "similarity": jaccard if cosine is None else cosine,
+                "cues": near.get("cues", []),
+                "decision": "pending",
+                "owner_id": one.fields["owner_id"],
+                "namespace": one.namespace,
+                "decided_at": one.at,
+                "decision_id": one.event_id,
+                "candidate_id": one.id,
+                "position": one.place,
+            }
+        )
+    return rows
 
 
 def _waits_for(said: Oracle, one: Candidate, neighbour_id: str) -> bool:

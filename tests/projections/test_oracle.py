@@ -33,9 +33,11 @@ from tests.laws.histories import (
     ASKING,
     COMPOSED,
     FIELDS,
+    FORGETTINGS,
     KINDS,
     ON_CANDIDATES,
     RECOMPOSES,
+    REMEMBERINGS,
     Act,
     policies,
     tell,
@@ -46,7 +48,9 @@ from tests.projections.oracle_tables import differences, tables
 
 VIEWS = tuple(views(Place("", "")))
 Drawn = TypeVar("Drawn")
-ALL = [*KINDS, *[ON_CANDIDATES] * 3, *[RECOMPOSES] * 12]
+ALL = [
+    *KINDS, *[ON_CANDIDATES] * 3, *[RECOMPOSES] * 12, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3,
+]  # fmt: skip
 
 
 def lines(log: MemoryLog) -> list[tuple[int, bytes]]:

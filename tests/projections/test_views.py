@@ -10,7 +10,15 @@ import duckdb
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
+from palimpsest.contracts.commands import (
+    Confirm,
+    Forget,
+    Merge,
+    Restore,
+    Retract,
+    Settle,
+    Unmerge,
+)
 from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
@@ -100,6 +108,28 @@ def test_the_log_of_what_was_compared(tmp_path: Path) -> None:
     rate = one(tmp_path, "FROM removal_rate")
     assert (rate["candidates"], rate["memories"], rate["removed"]) == (3, 2, 1)
     assert rate["rate"] == pytest.approx(1 / 3)
+
+
+def test_who_waits_because_of_a_forgetting_is_shown_until_a_person_decides(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", NEAR[0])
+    name = history.fresh()
+    forget = Forget(command_id=name, owner_id="ada", memories=(a,), again="ask", cause=name)
+    history.run(forget)
+    b = history.admit("ada", "At noon the ferry leaves.", rewords=((a, 0.81),))
+    c = history.admit("ada", NEAR[0])
+    show(tmp_path, history)
+    queue = query(tmp_path, "FROM review_queue")
+    assert [(row["candidate_id"], row["similarity"]) for row in queue] == [(b, 0.81), (c, 1.0)]
+    assert {(row["waits_as"], row["existing_id"]) for row in queue} == {("forgotten", a)}
+    assert {row["existing_text"] for row in queue} == {NEAR[0]}
+    history.run(Restore(command_id=history.fresh(), owner_id="ada", candidate_id=b))
+    confirm = Confirm(
+        command_id=history.fresh(), owner_id="ada", decision_id=queue[1]["decision_id"]
+    )
+    history.run(confirm)
+    show(tmp_path, history)
+    assert not query(tmp_path, "FROM review_queue")
 
 
 def test_automatic_rejections_wait_for_a_review(tmp_path: Path) -> None:

@@ -11,8 +11,14 @@ import pytest
 
 from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Decided
-from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, Zone
-from palimpsest.contracts.requests import MergeRequest, RetractRequest, Selection
+from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck, Zone
+from palimpsest.contracts.requests import (
+    ForgetRequest,
+    MergeRequest,
+    RestoreRequest,
+    RetractRequest,
+    Selection,
+)
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.executor import WriterExecutor
 from palimpsest.streams.write.inputs import Outcome
@@ -32,7 +38,8 @@ def said(number: int, *places: int, **more: str) -> Row:
 
 
 def rules(
-    *checks: CosineCheck | SessionCheck, search: Literal["candidates", "memories"] = "candidates"
+    *checks: CosineCheck | SessionCheck | TokenCheck,
+    search: Literal["candidates", "memories"] = "candidates",
 ) -> Policy:
     return Policy(name="rules", model=MODEL, search=search, checks=checks)
 
@@ -148,3 +155,46 @@ def test_another_policy_searches_again_what_could_not_be_searched(
         runtime.writer.use_policy(policy.model_copy(update={"name": "another"}))
         (found,) = runtime.submit(said(4, 1))
         assert first.candidate_id in asked(runtime, found)
+
+
+def forget(runtime: Runtime, candidate_id: str | None) -> str:
+    """Forget a memory so that a person is asked; the request."""
+    request = ForgetRequest(request_id=str(uuid4()), memory_ids=(str(candidate_id),), again="ask")
+    execute(WriterExecutor(runtime.writer), request)
+    runtime.writer.commit()
+    return request.request_id
+
+
+@pytest.mark.parametrize("search", ["candidates", "memories"])
+def test_a_forgotten_text_is_found_until_it_is_back(
+    runtime: Runtime, search: Literal["candidates", "memories"]
+) -> None:
+    """In its scope alone, and after a policy that looks less far."""
+    strict = CosineCheck(check="cosine", zones=(Zone(at_least=0.99, action="pending"),))
+    runtime.writer.use_policy(rules(strict, search=search))
+    (first,) = runtime.submit(said(1))
+    request = forget(runtime, first.candidate_id)
+    assert [one.decision for one in runtime.submit(said(2, 0))] == ["stored"]
+    runtime.writer.use_policy(rules(CosineCheck(check="cosine", zones=(GRAY,)), search=search))
+    near, other, far = runtime.submit(
+        said(3, 1), said(4, 2, namespace="work"), said(5, *range(3, 15))
+    )
+    assert [one.decision for one in (near, other, far)] == ["pending", "stored", "stored"]
+    assert first.candidate_id in asked(runtime, near)
+    back = RestoreRequest(request_id=str(uuid4()), forgotten=request)
+    execute(WriterExecutor(runtime.writer), back)
+    runtime.writer.commit()
+    (later,) = runtime.submit(said(6, 4))
+    ledger = runtime.writer.owners.get("ann").ledger
+    assert ledger.entries[str(later.candidate_id)].living
+
+
+def test_what_was_forgotten_is_found_by_words_too(
+    runtime: Runtime,
+) -> None:
+    words = TokenCheck(check="tokens", threshold=0.75, guard=False)
+    runtime.writer.use_policy(rules(words))
+    (first,) = runtime.submit(said(1))
+    forget(runtime, first.candidate_id)
+    near, far = runtime.submit(said(2, 1), said(3, *range(9)))
+    assert [one.decision for one in (near, far)] == ["pending", "stored"]

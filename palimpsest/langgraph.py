@@ -179,8 +179,7 @@ class PalimpsestStore(BaseStore):
         items = self._items(op.namespace)
         kept = items.current.get((op.namespace, op.key))
         if op.value is None:
-            if kept is not None:
-                self._retract(items.living(op))
+            self._delete(items.living(op), items.owner_id)
         elif kept is None or not same_json(kept.value, op.value):
             self._put(op, _checked(_VALUES, {**op.value}, "a value"), items, kept)
 
@@ -204,6 +203,13 @@ class PalimpsestStore(BaseStore):
         )
         if outcome.result == "invalid":
             raise UsageError(f"the item cannot be kept: {outcome.detail}")
+        decided = outcome.result != "published"
+        if decided and outcome.candidate_id not in self._items(op.namespace).living_ids(op):
+            raise RefusedError(
+                "forgotten",
+                "a person has forgotten this text, or one that it rewords, and says whether it may"
+                " come back: what the key had stays",
+            )
         self._retract([one for one in before if one.memory.id != outcome.memory_id])
 
     def _updated(
@@ -230,6 +236,17 @@ class PalimpsestStore(BaseStore):
         except RefusedError:
             return False  # then it is offered, and the policy says what becomes of it
         return done["candidate_id"] == candidate_id(owner_id, SOURCE, put_id)
+
+    def _delete(self, entries: Sequence[Entry], owner_id: str) -> None:
+        """Forget the memories that are this key's alone; of others, take its candidates out."""
+        own = set(entries)
+        whole = [e for e in entries if all(m in own for m in e.memory.members if m.living)]
+        if whole:
+            ids = list(dict.fromkeys(entry.memory.id for entry in whole))
+            self._memories.forget(
+                ids, again="allow", by="agent", owner_id=owner_id, actor=SOURCE, because="deleted"
+            )
+        self._retract([entry for entry in entries if entry not in whole])
 
     def _retract(self, entries: Sequence[Entry]) -> None:
         """Take candidates out of life, reversibly; the latest first, as they came."""
@@ -322,6 +339,10 @@ class _Items:
     def living(self, op: PutOp) -> list[Entry]:
         """Those of them that were not taken out of life."""
         return [entry for entry in self.of_key(op) if entry.living]
+
+    def living_ids(self, op: PutOp) -> set[str]:
+        """The ids of those."""
+        return {entry.id for entry in self.living(op)}
 
     def place(self, kept: Kept) -> tuple[int, int]:
         """Items are listed in the order of their namespaces' and their own beginnings."""

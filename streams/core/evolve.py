@@ -390,7 +390,7 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
             touched.stirred += (edge.newer, edge.older)
     undone = edge.over is not None and not data.separates and data.consequence_of is None
     edge.reversed_by = Reversal(
-        event.id, ledger.seen, data.cause, data.consequence_of, apart, undone
+        event.id, ledger.seen, data.rank, data.cause, data.consequence_of, apart, undone
     )
     parts = cut(edge)
     for part in parts or (memory,):

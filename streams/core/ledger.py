@@ -226,12 +226,14 @@ class Edge:
 class Reversal:
     """By which event a join was taken out, for which request, and as whose consequence.
 
-    `order` counts the owner's events. `apart` is the memory that the request took apart with it,
-    where it separated the two. `undone`: it takes an update back, and says nothing of the pair.
+    `order` counts the owner's events; `rank` is that of who said so. `apart` is the memory that the
+    request took apart with it, where it separated the two. `undone`: it takes an update back, and
+    says nothing of the pair.
     """
 
     event_id: str
     order: int
+    rank: Rank
     cause: str | None
     consequence_of: str | None
     apart: Apart | None

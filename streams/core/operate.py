@@ -285,6 +285,9 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     held = said_of(ledger, edge.older.id, edge.newer.id)
     if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
         return Refusal("separated", f"a {held.rank} has separated the pair")
+    taken_by = edge.reversed_by.rank if edge.reversed_by is not None else command.rank
+    if RANKS[taken_by] > RANKS[command.rank]:
+        return Refusal("outranked", f"a {taken_by} took this back")
     found = conflict(ledger, *pair, rank=command.rank, beside=pair)
     if found is not None:
         return found

@@ -236,6 +236,14 @@ def test_an_agent_does_not_bring_back_what_a_person_displaced() -> None:
     history.when(undo("apple", rank="agent")).then("refused outranked")
 
 
+def test_an_agent_does_not_put_back_the_update_that_a_person_took_back() -> None:
+    agents = (GOOGLE, update("google", "meta", "Meta", rank="agent"), undo("meta"))
+    history = given(*agents).when(reinstate("meta", rank="agent")).then("refused outranked")
+    history.when(reinstate("meta")).shows({"Meta": "google meta"})
+    history.when(undo("meta", rank="agent"), reinstate("meta", rank="agent"))
+    history.shows({"Meta": "google meta"})
+
+
 def test_an_agent_says_something_new() -> None:
     history = given(*JOBS, update("google", "ibm", "IBM", rank="agent"))
     history.shows({"IBM": "google meta apple ibm"})

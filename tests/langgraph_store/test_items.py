@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from langgraph.store.base import PutOp, SearchOp
 
-from palimpsest import Palimpsest, UsageError
+from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest.contracts.events import Again
 from palimpsest.langgraph import PalimpsestStore, passes, read, text_of_value, written
 from tests.langgraph_store.conftest import ADA
 
@@ -136,6 +137,45 @@ def test_what_is_deleted_is_forgotten_and_not_erased(
     assert again is not None
     assert again.value == SUSHI
     assert again.created_at == again.updated_at
+
+
+def test_what_was_deleted_is_one_forgetting_that_is_brought_back(
+    items: PalimpsestStore, memories: Palimpsest
+) -> None:
+    items.put(ADA, "food", PIZZA)
+    items.put(ADA, "food", SUSHI)
+    items.delete(ADA, "food")
+    gone = memories.sql("SELECT cause, actor FROM events WHERE event = 'retracted'")
+    assert len(gone) == 2
+    assert len({row["cause"] for row in gone}) == 1
+    assert {row["actor"] for row in gone} == {"langgraph"}
+    memories.restore(forgotten=gone[0]["cause"])
+    assert got(items, "food").value == SUSHI
+    items.delete(ADA, "food")
+    items.put(ADA, "other", SUSHI)
+    assert got(items, "other").value == SUSHI
+
+
+def test_what_others_say_too_is_not_forgotten(items: PalimpsestStore, memories: Palimpsest) -> None:
+    place = written(ADA)
+    memories.submit({"owner_id": "ada", "namespace": place, "text": PIZZA["text"]})
+    items.put(ADA, "food", PIZZA)
+    items.delete(ADA, "food")
+    assert items.get(ADA, "food") is None
+    assert [one["face"] for one in memories.list("ada")["memories"]] == [PIZZA["text"]]
+
+
+@pytest.mark.parametrize("again", ["ask", "refuse"])
+def test_what_a_person_has_forgotten_is_not_put(
+    items: PalimpsestStore, memories: Palimpsest, again: Again
+) -> None:
+    items.put(ADA, "a", PIZZA)
+    memories.forget(memories.list("ada")["memories"][0]["memory_id"], again=again)
+    items.put(ADA, "b", SUSHI)
+    with pytest.raises(RefusedError, match="forgotten"):
+        items.put(ADA, "b", PIZZA)
+    assert got(items, "b").value == SUSHI
+    assert texts(items.search(ADA)) == [SUSHI["text"]]
 
 
 def test_deleting_one_of_two_keys_leaves_the_other(

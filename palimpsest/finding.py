@@ -70,7 +70,7 @@ def find(
         hits = [_mentioning(owner_id, one) for one in index.find(query, namespace)]
     if "meaning" in by:
         known = {hit["memory_id"] for hit in hits}
-        wanted = Asked(k, Filter(namespace), without=frozenset(known))
+        wanted = Asked(k, Filter(namespace), former=True, without=frozenset(known))
         near = recall(gateway, owner_id, query, wanted, fold=False)
         hits += [_near(ledger, one) for one in near]
     return Plan(

@@ -359,8 +359,11 @@ class _Items:
         """For each memory with an item that passes, the one to show, by the memory's id."""
         found: dict[str, Kept] = {}
         for kept in sorted(self.current.values(), key=_speaks_last):
+            memory = kept.entry.memory
+            if memory.former:
+                continue
             if kept.namespace[: len(prefix)] == prefix and passes(kept.value, wanted):
-                found[kept.entry.memory.id] = kept
+                found[memory.id] = kept
         return found
 
 

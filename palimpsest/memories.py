@@ -35,7 +35,11 @@ def page_of(
     assert ledger is not None, "asked for however large"
     if after is not None and after not in ledger.entries:
         raise UsageError("`after` must be the `next` of a page of this owner's memories")
-    found = [memory for memory in reversed(ledger.memories()) if wanted.keeps(memory)]
+    found = [
+        memory
+        for memory in reversed(ledger.memories())
+        if wanted.keeps(memory) and (former or not memory.former)
+    ]
     place = None if after is None else ledger.entries[after].place
     left = [memory for memory in found if place is None or memory.members[0].place < place]
     weighing = _decay(gateway)

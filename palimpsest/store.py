@@ -819,8 +819,9 @@ class Palimpsest:
         answers as it was then; UsageError where that lies in the future. For a session that asks,
         memories that only it has said since its conversation was last compacted are left out. So
         are those whose confidence, decayed as the policy says, is under `min_confidence`, or that
-        of the policy. With `former`, members have texts that the face has displaced, too. What
-        nothing tells apart is shown once, unless `fold` is False; nothing is written.
+        of the policy. With `former`, members have texts that the face has displaced, too, and a
+        memory is there that an update of another one has displaced. What nothing tells apart is
+        shown once, unless `fold` is False; nothing is written.
         """
         found = recall(
             self._gateway,
@@ -864,8 +865,8 @@ class Palimpsest:
 
         `after` the `next` of one page, the next follows: a memory that is there all the while is on
         exactly one, whatever comes and goes meanwhile. Keywords of `Narrowed` say which are wanted.
-        With `former`, members have texts that the face has displaced, too. UsageError where `after`
-        is no such id.
+        With `former`, members have texts that the face has displaced, too, and memories are there
+        that an update of another one has displaced. UsageError where `after` is no such id.
         """
         wanted = _filter(narrowed)
         return page_of(self._gateway, owner_id, wanted, limit=limit, after=after, former=former)

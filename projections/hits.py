@@ -38,7 +38,8 @@ class Asked:
     """How many memories are wanted, and which.
 
     For a session that asks, not what only it has said; nor the memories `without`, by id. `former`
-    wordings are shown if so wished; `folding` says what is shown once, if anything is.
+    wordings, and memories that are former on their own, are shown if so wished; `folding` says what
+    is shown once, if anything is.
     """
 
     k: int
@@ -91,6 +92,8 @@ class _Gate:
     def lets(self, one: Ranked) -> bool:
         weighing, memory = self._wanted.weighing, one.memory
         if memory.id in self._shut or not self._wanted.filter.keeps(memory):
+            return False
+        if memory.former and not self._wanted.former:
             return False
         self._shut.add(memory.id)
         return weighing is None or weighing.keeps(memory)

@@ -58,6 +58,8 @@ def recall(
     replaced for longer than a second, StoreError where it is damaged or has vectors of another
     dimension.
     """
+    if not wanted.former and query(folder, _MAY_BE_FORMER, {"owner": owner_id}):
+        return None
     where = f"owner_id = {_literal(owner_id)}"
     if wanted.filter.namespace is not None:
         where += f" AND namespace = {_literal(wanted.filter.namespace)}"
@@ -76,6 +78,15 @@ def recall(
     raise TransientError("LanceDB is being written anew: try again")
 
 
+_MAY_BE_FORMER = """
+SELECT owner_id FROM joins WHERE owner_id = $owner
+GROUP BY owner_id
+HAVING bool_or(NOT standing) AND bool_or(standing AND rank IN ('agent', 'person'))
+"""
+"""An owner who may have a memory that is former on its own: an update stands, and a join went out.
+
+What the update displaced is not in the tables, so the ledger says whether there is one.
+"""
 _MEMBERS = """
 SELECT memory_id, metadata FROM candidates
 WHERE owner_id = $owner AND living

@@ -335,7 +335,7 @@ def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
     ids: builtins.list[str] = []
     after: str | None = None
     while True:
-        page = store.list(owner_id, limit=MOST_LISTED, after=after)
+        page = store.list(owner_id, limit=MOST_LISTED, after=after, former=True)
         ids += [memory["memory_id"] for memory in page["memories"]]
         after = page["next"]
         if after is None:

@@ -116,6 +116,35 @@ def test_a_large_owner_is_asked_of_lancedb(
     assert memories.recall("ann", "tea", k=20) == live
 
 
+def test_what_is_former_on_its_own_is_shown_on_request(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"owner_id": "ann", "text": text} for text in ("tea in the shed", "a blue car")]
+    tea, car = memories.submit(rows)
+    mate = memories.update(str(tea.memory_id), "mate in the shed")
+    memories.submit({"owner_id": "ann", "text": "Mate in the shed", "id": "again"})
+    memories.update(str(tea.memory_id), "coffee in the kettle")
+    undone = memories.undo(str(mate["decision_id"]))
+    [alone] = undone["former"]
+    faces = {"coffee in the kettle", "a blue car"}
+
+    def seen() -> None:
+        found = memories.recall("ann", "mate in the shed", k=9)
+        assert {one["face"] for one in found} == faces
+        found = memories.recall("ann", "mate in the shed", k=9, former=True)
+        assert {one["memory_id"] for one in found} == {tea.memory_id, car.memory_id, alone}
+
+    seen()
+    assert {one["face"] for one in memories.list("ann")["memories"]} == faces
+    assert memories.list("ann")["total"] == 2
+    assert memories.list("ann", former=True)["total"] == 3
+    assert alone in [hit["memory_id"] for hit in memories.find("ann", "mate")["hits"]]
+    monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 1)
+    seen()
+    memories.undo(str(tea.memory_id))
+    assert len(memories.recall("ann", "mate in the shed", k=9)) == 3, "nothing displaces it now"
+
+
 def test_lancedb_knows_what_a_rule_displaced(
     memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

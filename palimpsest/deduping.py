@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 from uuid import uuid4
@@ -13,7 +13,7 @@ from uuid import uuid4
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Figures, Ran
-from palimpsest.contracts.identity import event_id, run_id
+from palimpsest.contracts.identity import event_id, run_id, token_of
 from palimpsest.contracts.policy import PairsDedupe
 from palimpsest.contracts.requests import AnyRequest, RunRequest
 from palimpsest.local_gateway import LocalGateway
@@ -55,13 +55,15 @@ class Outcomes:
 class Wanted:
     """What is asked of a batch run: whose memories, when it was due, and by whom.
 
-    `force` leaves the policy's conditions aside.
+    `force` leaves the policy's conditions aside. `plan` stands for what a dry run showed: nothing
+    else may be done.
     """
 
     due: datetime
     owner_id: str | None = None
     dry_run: bool = False
     force: bool = False
+    plan: str | None = None
     actor: str | None = None
     because: str | None = None
 
@@ -86,8 +88,16 @@ async def dedupe(
     """Run the batch rules of the policy in force over every owner or one; returns a summary.
 
     A dry run asks the judge as the real run does, which then finds the cached answers; it writes
-    nothing to the log. Raises RefusedError if the policy has no batch rules.
+    nothing to the log. Raises RefusedError if the policy has no batch rules, or if something else
+    than what is planned would be done now.
     """
+    if wanted.plan is not None and not wanted.dry_run:
+        now = await dedupe(gateway, judge, replace(wanted, dry_run=True), progress)
+        if now["plan"] != wanted.plan:
+            raise RefusedError(
+                "another_plan",
+                "what would be joined is not what was shown any more: look at it again",
+            )
     policy, run, outcomes = gateway.policy_in_force(), Run(progress), Outcomes()
     if policy.dedupe is None:
         raise RefusedError(
@@ -184,6 +194,7 @@ def _summary(
     return {
         "policy": policy,
         "dry_run": dry_run,
+        "plan": plan_of(policy, run.joins),
         "owners": len(runs),
         "memories": run.memories,
         "pairs": run.pairs,
@@ -198,6 +209,16 @@ def _summary(
         "refused": outcomes.refused,
         "runs": runs,
     }
+
+
+def plan_of(policy: str, joins: Sequence[Pairing]) -> str:
+    """What stands for some joins under a policy: others, or with other texts, are another plan."""
+    told = [
+        [one[name] for name in ("owner_id", "decision", "older", "newer")]
+        + [one["older_text"], one["newer_text"], one.get("composed", ""), one.get("face", "")]
+        for one in joins
+    ]
+    return token_of([[policy], *sorted(told)])
 
 
 def _with_decision_id(join: Pairing, outcomes: Outcomes) -> dict[str, Any]:

@@ -725,6 +725,7 @@ class Palimpsest:
         owner_id: Name | None = None,
         dry_run: bool = False,
         force: bool = False,
+        plan: str | None = None,
         due: datetime | None = None,
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
@@ -736,11 +737,12 @@ class Palimpsest:
         run with its figures, or why it was skipped: the policy's conditions, unless `force`. A
         run of one owner that was `due` at a moment (now) is done once, however often it is asked
         for. With `dry_run` nothing is written, but the judge is asked: the real run finds its
-        answers. RefusedError where the policy has no batch rules; UsageError where the judge cannot
-        be used.
+        answers. With the `plan` of that dry run's answer just what it showed is done. RefusedError
+        where something else would be done by now, or the policy has no batch rules; UsageError
+        where the judge cannot be used.
         """
         moment = datetime.now(UTC) if due is None else due
-        wanted = Wanted(moment, owner_id, dry_run, force, **said)
+        wanted = Wanted(moment, owner_id, dry_run, force, plan, **said)
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge, recorded=not dry_run) as asked:

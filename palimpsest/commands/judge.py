@@ -264,6 +264,13 @@ def dedupe(
     force: Annotated[
         bool, typer.Option("--force", help="Leave the policy's conditions of a run aside.")
     ] = False,
+    plan: Annotated[
+        str | None, typer.Option(metavar="TOKEN", help="Do what that dry run showed, or nothing.")
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page with pictures to look at, too."),
+    ] = None,
     because: Because = None,
 ) -> None:
     """Compare the memories that are there by the policy's batch rules, and join what is the same.
@@ -278,11 +285,16 @@ def dedupe(
             owner_id=owner,
             dry_run=dry_run,
             force=force,
+            plan=plan,
             judge=call.settings.judge,
             progress=report,
             actor=call.settings.actor,
             because=because,
         )
+        if page is not None:
+            from palimpsest.dedupe_page import page_of
+
+            page.write_text(page_of(store.gateway, answer), encoding="utf-8")
     call.output.answer(answer, lambda: _dedupe_report(answer))
     if answer["asked"].get("unavailable"):
         left = answer["left"]
@@ -321,6 +333,8 @@ def _dedupe_report(answer: Mapping[str, Any]) -> RenderableType:
         for one in answer["runs"]
         for warning in one.get("warnings", ())
     ]
+    if answer["dry_run"] and answer["joined"]:
+        lines.append(shown(f"to do just this: palimpsest dedupe --plan {answer['plan']}"))
     return Group(*lines)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from palimpsest.contracts.policy import Action, CosineCheck, Policy
+from palimpsest.contracts.policy import Policy
 from palimpsest.projections.figures import WHOLE, Outcome, Scored, outcomes
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.problems import not_found
@@ -19,14 +19,10 @@ from palimpsest.web.charts import Chart, Zone, histogram
 from palimpsest.web.days_page import seen_by
 from palimpsest.web.door import Door, Visit
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF
+from palimpsest.web.zones import zones_of
 
 BINS = 50
 """Columns of the histogram, from 0 to 1; exactly 1 is in the last."""
-FAMILY_OF_ACTION: Mapping[Action, str] = {
-    "auto_reject": "joined",
-    "superseded": "replaced",
-    "pending": "asked",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +69,6 @@ def view(store: Palimpsest, caller: Caller, policy_hash: str) -> PolicyView:
         stretches=[_stretch(zone, guarded, scored) for zone, guarded in zones],
         outcomes=became,
     )
-
-
-def zones_of(policy: Policy) -> list[tuple[Zone, bool]]:
-    """The zones of the cosine check, the highest first, then what is below all of them.
-
-    Each with whether the guard may hand a pair in it to the judge.
-    """
-    check = next((one for one in policy.checks if isinstance(one, CosineCheck)), None)
-    found, end = [], 1.0
-    for zone in check.zones if check is not None else ():
-        family = FAMILY_OF_ACTION[zone.action]
-        found.append((Zone(zone.at_least, end, family, family), zone.guard))
-        end = zone.at_least
-    return [*found, (Zone(0.0, end, "kept", "kept"), False)]
 
 
 def _chart(scored: Sequence[Scored], zones: Sequence[Zone]) -> Chart:

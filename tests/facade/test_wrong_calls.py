@@ -62,6 +62,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "owner_id": "ada",
         "dry_run": True,
         "force": True,
+        "plan": None,
         "due": None,
         "judge": None,
         "progress": nothing,

@@ -15,9 +15,9 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest.contracts.events import Decision
 from palimpsest.streams.policies import load_policy
-from palimpsest.web import policy_page
 from palimpsest.web.banner import FRESH_SECONDS, LAG, Banner
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
+from palimpsest.web.zones import zones_of
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, person
 
@@ -169,9 +169,7 @@ def test_a_policy_is_explained_and_its_zones_are_counted(served: Use[None]) -> N
         for row in rows:
             start = f"{row['decision'].replace('_', ' ')} {row['n']} {row['reversed']}"
             assert start in said
-        assert page.text.count('class="zone series-') == len(
-            policy_page.zones_of(load_policy("standard"))
-        )
+        assert page.text.count('class="zone series-') == len(zones_of(load_policy("standard")))
         assert (await browser.get("/review/policies/sha256%3Aunknown")).status_code == 404
 
     served(used)
@@ -188,7 +186,7 @@ def test_a_policy_is_explained_and_its_zones_are_counted(served: Use[None]) -> N
     ],
 )
 def test_zones_cover_everything_from_0_to_1(name: str, wanted: Any) -> None:
-    zones = policy_page.zones_of(load_policy(name))
+    zones = zones_of(load_policy(name))
     assert zones[0][0].end == 1.0
     assert zones[-1][0].begin == 0.0
     assert all(a.begin == b.end for (a, _), (b, _) in pairwise(zones))

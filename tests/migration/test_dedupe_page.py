@@ -1,0 +1,136 @@
+"""What a batch run would do is shown, as a table, JSON and a page; and the run does just that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from palimpsest.dedupe_page import clusters
+from palimpsest.streams.dedupe.run import Pairing
+from tests.cli.conftest import CommandLine
+
+HOSTILE = "</title><script>alert(1)</script> \u202e\x1b[31m"
+WORDS = "every single morning Ada walks her two old dogs along the quiet river"
+DOGS = [f"{WORDS} {last}" for last in ("bank", "path", "side")]
+ROWS = [
+    *({"id": str(n), "owner_id": "ada", "text": text} for n, text in enumerate(DOGS)),
+    {"id": "b1", "owner_id": "bob", "text": f"{WORDS} {HOSTILE} one"},
+    {"id": "b2", "owner_id": "bob", "text": f"{WORDS} {HOSTILE} two"},
+    {"id": "b3", "owner_id": "bob", "text": "Bob bakes bread."},
+]
+
+
+class Read(HTMLParser):
+    """The tags of a page with their attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.said = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.said += data
+
+    def count(self, tag: str, of: str) -> int:
+        return sum(
+            of in (found.get("class") or "").split() for name, found in self.tags if name == tag
+        )
+
+
+@pytest.fixture(name="full")
+def with_duplicates(palimpsest: CommandLine) -> CommandLine:
+    """Rows that nobody has compared: `importance` stores all, and compares in its batch rules."""
+    palimpsest.json("policy", "set", "importance")
+    palimpsest.json("import", palimpsest.file(ROWS), "--yes")
+    return palimpsest
+
+
+def dedupe(palimpsest: CommandLine, *words: str, status: int = 0) -> Any:
+    return palimpsest.json("dedupe", "--force", *words, status=status)
+
+
+def test_the_page_has_everything_in_it(full: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    answer = dedupe(full, "--dry-run", "--html", str(file))
+    page = file.read_text()
+    read = Read(page)
+    names = Counter(tag for tag, _ in read.tags)
+    assert names["html"] == names["body"] == 1
+    assert names.keys().isdisjoint({"script", "link", "img", "iframe", "object"})
+    assert not any({"src", "href", "onclick"} & found.keys() for _, found in read.tags)
+    assert "url(" not in page
+    assert "@import" not in page
+    assert len(answer["joined"]) == 3
+    assert "3 pairs of memories would be joined" in read.said
+    assert f"palimpsest dedupe --plan {answer['plan']}" in read.said
+    assert names["svg"] == 2
+    assert read.count("rect", "bar") >= 2
+    assert read.count("rect", "zone") > 0
+
+
+def test_texts_are_nothing_but_texts(full: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    dedupe(full, "--dry-run", "--html", str(file))
+    read = Read(file.read_text())
+    assert "<script>alert(1)</script>" in read.said
+    assert "\\u202e\\x1b[31m" in read.said
+    assert "\u202e" not in read.said
+
+
+def test_words_that_differ_are_marked(full: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    dedupe(full, "--dry-run", "--html", str(file))
+    page = file.read_text()
+    assert "<del>one</del>" in page
+    assert "<ins>two</ins>" in page
+    assert "3 memories become one" in page
+
+
+def test_the_run_does_just_what_was_shown(full: CommandLine) -> None:
+    shown = dedupe(full, "--dry-run")
+    done = dedupe(full, "--plan", shown["plan"])
+    done_pairs, shown_pairs = (
+        [{**one, "decision_id": None} for one in answer["joined"]] for answer in (done, shown)
+    )
+    assert done_pairs == shown_pairs
+    assert done["plan"] == shown["plan"]
+    assert dedupe(full, "--plan", shown["plan"], status=3)["error"]["reason"] == "another_plan"
+
+
+def test_what_was_not_shown_is_not_done(full: CommandLine) -> None:
+    shown = dedupe(full, "--dry-run")
+    full.json(
+        "import", full.file([ROWS[0] | {"id": "9", "text": f"{WORDS} end"}], "more.jsonl"), "--yes"
+    )
+    assert dedupe(full, "--plan", shown["plan"], status=3)["error"]["reason"] == "another_plan"
+    assert full.json("sql", "SELECT count(*) AS n FROM joins") == [{"n": 0}]
+
+
+def test_the_table_says_how_to_do_just_that(full: CommandLine) -> None:
+    plan = dedupe(full, "--dry-run")["plan"]
+    assert f"palimpsest dedupe --plan {plan}" in full("dedupe", "--force", "--dry-run").out
+
+
+def test_clusters_are_what_the_joins_connect() -> None:
+    def pair(older: str, newer: str) -> Pairing:
+        return Pairing(
+            owner_id="ada",
+            decision="superseded",
+            similarity=0.9,
+            older=older,
+            newer=newer,
+            older_text=older.upper(),
+            newer_text=newer.upper(),
+            reasoning=None,
+        )
+
+    found = clusters([pair("a", "b"), pair("c", "d"), pair("e", "f"), pair("b", "d")])
+    assert sorted(map(sorted, found)) == [["A", "B", "C", "D"], ["E", "F"]]

@@ -261,6 +261,7 @@ def decision_lines(row: Mapping[str, Any]) -> RenderableType:
     head = Text.assemble(
         shown(row["decision"], "bold"),
         shown(f"{score}  {row.get('decided_at')}  at position {row.get('position')}"),
+        shown("  taken back" if row.get("standing") is False else "", "yellow"),
     )
     names = ("owner_id", "decision_id", "candidate_id", "joined_to")
     ids = [shown(f"  {n:<13}{row[n]}", "dim") for n in names if row.get(n) is not None]

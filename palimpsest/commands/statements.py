@@ -17,9 +17,9 @@ app = typer.Typer()
 
 Decision = Annotated[str, typer.Argument(metavar="DECISION", help="A decision's id.")]
 
-A = Annotated[str, typer.Argument(metavar="A", help="A candidate's id.")]
+A = Annotated[str, typer.Argument(metavar="A", help="A candidate's id, or that of a decision on it.")]
 
-B = Annotated[str, typer.Argument(metavar="B", help="Another candidate's id.")]
+B = Annotated[str, typer.Argument(metavar="B", help="Another one's.")]
 
 
 @app.command(epilog="Example: palimpsest merge A B --face B --because 'the same flat'")
@@ -33,13 +33,13 @@ def merge(
     because: Because = None,
 ) -> None:
     """Say that two candidates are the same: their memories become one."""
-    from palimpsest.naming import full_id
+    from palimpsest.naming import named
 
     call = invocation(context)
     speaker = _speaker(face, a, b)
     with call.store() as store:
         actor = call.settings.actor
-        ids = {one: full_id(store.gateway, one, "candidate") for one in (a, b)}
+        ids = {one: named(store.gateway, one).candidate_id for one in (a, b)}
         face = None if speaker is None else ids[speaker]
         answer = store.merge(ids[a], ids[b], face=face, actor=actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("merged", answer))
@@ -57,11 +57,11 @@ def _speaker(face: str | None, a: str, b: str) -> str | None:
 @app.command(epilog="Example: palimpsest separate A B --because 'two different flats'")
 def separate(context: typer.Context, a: A, b: B, because: Because = None) -> None:
     """Say that two candidates are not the same: nothing automatic joins them any more."""
-    from palimpsest.naming import full_id
+    from palimpsest.naming import named
 
     call = invocation(context)
     with call.store() as store:
-        a, b = (full_id(store.gateway, one, "candidate") for one in (a, b))
+        a, b = (named(store.gateway, one).candidate_id for one in (a, b))
         answer = store.separate(a, b, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("separated", answer))
 
@@ -69,11 +69,11 @@ def separate(context: typer.Context, a: A, b: B, because: Because = None) -> Non
 @app.command(epilog="Example: palimpsest withdraw A B --because 'it is one flat after all'")
 def withdraw(context: typer.Context, a: A, b: B, because: Because = None) -> None:
     """Take back that two candidates are not the same: they can be joined again."""
-    from palimpsest.naming import full_id
+    from palimpsest.naming import named
 
     call = invocation(context)
     with call.store() as store:
-        a, b = (full_id(store.gateway, one, "candidate") for one in (a, b))
+        a, b = (named(store.gateway, one).candidate_id for one in (a, b))
         answer = store.withdraw(a, b, actor=call.settings.actor, because=because)
     call.output.answer(answer, lambda: rendering.changed("withdrawn", answer))
 

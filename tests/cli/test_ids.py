@@ -102,6 +102,16 @@ def test_a_join_is_taken_out_by_whatever_id_names_it(joined: Joined, command: st
         line.json("reinstate", decision)
 
 
+def test_a_pair_is_named_by_decisions_too_and_a_join_that_went_is_marked(joined: Joined) -> None:
+    line = joined.line
+    line.json("unmerge", joined.ab)
+    marked = [one.split()[0] for one in line("decisions").out.splitlines() if "taken back" in one]
+    assert marked == ["manual_join"]
+    for command in ("separate", "withdraw", "merge"):
+        line.json(command, joined.ab, joined.a)
+    assert len(line.json("show", joined.a)["members"]) == 3
+
+
 @pytest.mark.parametrize("command", ["unmerge", "reverse"])
 def test_a_memory_of_many_is_not_taken_apart_by_mistake(joined: Joined, command: str) -> None:
     """Its id is that of its first candidate, too."""

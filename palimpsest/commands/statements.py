@@ -17,9 +17,9 @@ app = typer.Typer()
 
 Decision = Annotated[str, typer.Argument(metavar="DECISION", help="A decision's id.")]
 
-A = Annotated[str, typer.Argument(metavar="A", help="A candidate's id, or that of a decision on it.")]
+A = Annotated[str, typer.Argument(metavar="A", help="A candidate, by its id or a decision's.")]
 
-B = Annotated[str, typer.Argument(metavar="B", help="Another one's.")]
+B = Annotated[str, typer.Argument(metavar="B", help="Another one.")]
 
 
 @app.command(epilog="Example: palimpsest merge A B --face B --because 'the same flat'")

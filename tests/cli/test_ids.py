@@ -107,8 +107,7 @@ def test_a_pair_is_named_by_decisions_too_and_a_join_that_went_is_marked(joined:
     line.json("unmerge", joined.ab)
     marked = [one.split()[0] for one in line("decisions").out.splitlines() if "taken back" in one]
     assert marked == ["manual_join"]
-    for command in ("separate", "withdraw", "merge"):
-        line.json(command, joined.ab, joined.a)
+    line.json("merge", joined.ab, joined.a)
     assert len(line.json("show", joined.a)["members"]) == 3
 
 

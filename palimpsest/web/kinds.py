@@ -30,8 +30,8 @@ FAMILY_OF: Mapping[str, str] = {one: name for name, kinds in FAMILIES.items() fo
 
 
 def by_family(decisions: Mapping[str, int]) -> dict[str, int]:
-    """How many decisions of each family, by how many of each kind."""
+    """How many decisions of each family that has any, in the families' order."""
     found = Counter[str]()
     for decision, n in decisions.items():
         found[FAMILY_OF[decision]] += n
-    return dict(found)
+    return {name: found[name] for name in FAMILIES if found[name]}

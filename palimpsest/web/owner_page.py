@@ -19,7 +19,7 @@ from palimpsest.web.door import Door, Visit
 
 MEMORIES = 25
 """Memories of one page."""
-HITS = 20
+HITS = 10
 """Of a search by meaning; what mentions the words is all there."""
 OWNERS = 100
 """Owners of one page."""

@@ -11,11 +11,12 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from types import MappingProxyType
+from urllib.parse import quote, urlencode, urlsplit
 
 from bench.figure import Measured, Scale
 from bench.filling import BEGINNING, fill
@@ -27,6 +28,8 @@ from palimpsest.streams.policies import load_policy
 
 REACH_MS = 400.0
 LARGE = "a large owner"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 CUT = re.compile(r'href="([^"]+/take-back\?[^"]+)"')
 
 
@@ -38,20 +41,29 @@ class Visitor:
         assert at.hostname
         self._connection = http.client.HTTPConnection(at.hostname, at.port)
         self._cookie = ""
-        path = json.loads(self._ask("POST", "/links", server.operator, "{}"))["path"]
-        self._ask("GET", path)
+        told = {"content-type": "application/json", "authorization": f"Bearer {server.operator}"}
+        self._ask("GET", json.loads(self._ask("POST", "/links", "{}", told))["path"])
+        self._csrf = ""
 
-    def load(self, path: str) -> tuple[float, str]:
-        """Milliseconds until a page is there, and the page."""
+    def load(self, path: str, form: dict[str, str] | None = None) -> tuple[float, str]:
+        """Milliseconds until a page is there, and the page; of a form, what it answers."""
         begun = time.perf_counter()
-        page = self._ask("GET", path)
-        return (time.perf_counter() - begun) * 1e3, page
+        if form is None:
+            page = self._ask("GET", path)
+        else:
+            page = self._ask("POST", path, urlencode(form | {"csrf": self._csrf}), FORM)
+        took = (time.perf_counter() - begun) * 1e3
+        self._csrf = CSRF.findall(page)[0]
+        return took, page
 
-    def _ask(self, method: str, path: str, token: str = "", body: str | None = None) -> str:
-        headers = {"cookie": self._cookie, "content-type": "application/json"}
-        if token:
-            headers["authorization"] = f"Bearer {token}"
-        self._connection.request(method, path, body, headers)
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        self._connection.request(method, path, body, {"cookie": self._cookie, **headers})
         response = self._connection.getresponse()
         page = response.read().decode()
         assert response.status == 200, (path, response.status, page)
@@ -118,8 +130,8 @@ def _loads(
     assert len(memories) >= rounds, "the stub joined too few"
     found: dict[str, list[float]] = {}
 
-    def load(name: str, path: str) -> str:
-        took, page = visitor.load(path)
+    def load(name: str, path: str, form: dict[str, str] | None = None) -> str:
+        took, page = visitor.load(path, form)
         found.setdefault(name, []).append(took)
         return page
 
@@ -132,7 +144,7 @@ def _loads(
     for number in range(rounds):
         at = f"/review/owners/owner%20{other + number}"
         load("an owner's page", at)
-        load("a search in an owner's memories", f"{at}?q=kettle")
+        load("a search in an owner's memories", f"{at}/search", {"q": "kettle"})
         day = BEGINNING.date() - timedelta(days=number)
         load("the days' page", f"/review/days?until={day + timedelta(days=20)}")
         load("a day's page", f"/review/days/{day}")

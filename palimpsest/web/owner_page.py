@@ -47,6 +47,7 @@ def add(door: Door) -> None:
     """The list of owners, and each one's page."""
     door.get("/owners", _owners)
     door.get("/owners/{owner}", _owner)
+    door.post("/owners/{owner}/search", _search)
 
 
 def visible(store: Palimpsest, caller: Caller) -> list[str]:
@@ -91,24 +92,49 @@ async def _owners(visit: Visit) -> Response:
 
 
 async def _owner(visit: Visit) -> Response:
-    owner_id = visit.owner()
-    wanted, after = visit.query.get("q", "").strip(), visit.query.get("after")
-    by = visit.query.get("by", "both")
-    how: How = "words" if by == "words" else "meaning" if by == "meaning" else "both"
+    owner_id, after = visit.owner(), visit.query.get("after")
 
-    def found(store: Palimpsest) -> tuple[Counts, Plan | None, Page | None]:
+    def found(store: Palimpsest) -> tuple[Counts, Page]:
         had = counts(store, owner_id)
-        if wanted:
-            return had, store.find(owner_id, wanted, by=BY[how], k=HITS), None
-        return had, None, store.list(owner_id, limit=MEMORIES, after=after)
+        return had, store.list(owner_id, limit=MEMORIES, after=after)
 
-    had, plan, page = await visit.store.call(found)
+    had, memories = await visit.store.call(found)
+    return _told(visit, owner_id, had, memories=memories)
+
+
+async def _search(visit: Visit) -> Response:
+    """A form, so that what is asked stands in no URL, nor in a browser's history."""
+    owner_id, wanted = visit.owner(), visit.form.get("q", "").strip()
+    by = visit.form.get("by")
+    how: How = "words" if by == "words" else "meaning" if by == "meaning" else "both"
+    if not wanted:
+        return visit.to(paths.owner(owner_id))
+
+    def found(store: Palimpsest) -> tuple[Counts, Plan]:
+        had = counts(store, owner_id)
+        return had, store.find(owner_id, wanted, by=BY[how], k=HITS)
+
+    had, plan = await visit.store.call(found)
+    return _told(visit, owner_id, had, plan=plan, wanted=wanted, how=how)
+
+
+def _told(
+    visit: Visit,
+    owner_id: str,
+    had: Counts,
+    *,
+    memories: Page | None = None,
+    plan: Plan | None = None,
+    wanted: str = "",
+    how: How = "both",
+) -> Response:
+    """The page, with a page of memories or with what was found."""
     return visit.page(
         "owner.html",
         owner_id=owner_id,
         counts=had,
+        memories=memories,
         plan=plan,
-        memories=page,
         wanted=wanted,
         how=how,
         ways=get_args(How),

@@ -19,6 +19,11 @@ def owner(owner_id: str, **query: str) -> str:
     return _with(f"{owners()}/{quote(owner_id, safe='')}", query)
 
 
+def search(owner_id: str) -> str:
+    """Where a search in an owner's memories is sent."""
+    return f"{owner(owner_id)}/search"
+
+
 def memory(owner_id: str, memory_id: str, **query: str) -> str:
     """A memory's page, by any id that it ever had."""
     return _with(f"{owner(owner_id)}/memories/{quote(memory_id, safe='')}", query)
@@ -31,7 +36,7 @@ def take_back(owner_id: str, memory_id: str, step: Step, **query: str) -> str:
 
 def queue(owner_id: str) -> str:
     """The pairs of an owner that wait."""
-    return _with(PAGES, {"owner": owner_id})
+    return _with(PAGES, {"in_owner": owner_id})
 
 
 def days(**query: str) -> str:

@@ -70,15 +70,19 @@ def test_a_search_finds_by_words_and_by_meaning(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await told(server)
         browser = await entered(server)
-        found = await browser.get("/review/owners/ada?q=boat&by=words")
+        await browser.get("/review/owners/ada")
+        search = "/review/owners/ada/search"
+        found = await browser.send(search, q="boat", by="words")
         assert "Ada rows a boat" in found.text
         assert "mentions the words" in found.text
         assert "Ada paints walls" not in found.text
-        both = await browser.get("/review/owners/ada?q=Ada+walls")
+        both = await browser.send(search, q="Ada walls")
         assert "near in meaning" in both.text
-        none = await browser.get(f"/review/owners/ada?q={quote('<script>')}&by=words")
+        none = await browser.send(search, q="<script>", by="words")
         assert "Nothing found" in none.text
         assert 'value="&lt;script&gt;"' in none.text
+        empty = await browser.send(search, q="  ")
+        assert empty.headers["location"] == "/review/owners/ada"
         accessed = "SELECT count(*) AS n FROM events WHERE event = 'accessed'"
         assert (await server.twin.sql(accessed))[0]["n"] == 0
 
@@ -92,7 +96,8 @@ def test_nobody_sees_an_owner_who_is_not_theirs(served: Use[None]) -> None:
         owners = await browser.get("/review/owners")
         assert re.findall(r'href="/review/owners/(\w+)"', owners.text) == ["bob"]
         assert (await browser.get("/review/owners/ada")).status_code == 403
-        assert (await browser.get("/review/owners/ada?q=boat")).status_code == 403
+        refused = await browser.send("/review/owners/ada/search", q="boat")
+        assert refused.status_code == 403
         browser = await entered(server, owners=".*")
         assert (await browser.get("/review/owners/nobody")).status_code == 404
 

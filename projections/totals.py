@@ -56,8 +56,9 @@ class Total:
         """Take in what a member says of itself."""
         fields = entry.fields
         self.occurred_at = _later(self.occurred_at, fields.occurred_at)
-        if self.newest is None or by_moment(entry) > self.newest:
-            self.newest, self.metadata = by_moment(entry), fields.metadata
+        moment = by_moment(entry)
+        if self.newest is None or moment > self.newest:
+            self.newest, self.metadata = moment, fields.metadata
         if fields.intensity is not None:
             self.intensity = max(fields.intensity, self.intensity or 0.0)
         for topic in fields.topics:

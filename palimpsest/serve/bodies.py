@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import Field, model_validator
 
 from palimpsest.contracts.candidate import Kind, Metadata, Name, Share, Text
+from palimpsest.contracts.events import Again
 from palimpsest.contracts.model import Strict, Timestamp
 from palimpsest.contracts.shown import Recalled
 from palimpsest.finding import By
@@ -14,6 +15,8 @@ from palimpsest.finding import By
 MOST_FOUND = 100
 MOST_AT_ONCE = 100
 MOST_PAGE = 200
+MOST_NAMED = 10_000
+"""So many ids are under the bound of a body."""
 LONGEST_WAIT = 30.0
 
 Some = Annotated[int, Field(ge=1, le=MOST_FOUND)]
@@ -137,6 +140,19 @@ class Why(Strict):
     """Why."""
 
     because: Because | None = None
+
+
+class ForgetFound(Strict):
+    """Memories that `find` showed, with the token of its plan: another memory by now is refused."""
+
+    memory_ids: Annotated[tuple[SomeId, ...], Field(min_length=1, max_length=MOST_NAMED)]
+    token: SomeId
+    again: Again | None = None
+    because: Because | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """The keywords of a forgetting."""
+        return self.model_dump(exclude={"memory_ids"})
 
 
 class ForgetAll(Strict):

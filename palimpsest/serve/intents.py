@@ -15,12 +15,13 @@ from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.calls import named_request
 from palimpsest.contracts.answers import Checked, Forgotten, JsonObject, Undone, Updated
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import Speaker
+from palimpsest.contracts.events import Again, Speaker
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.shown import Found, Happened, History, Page, ShownMemory
 from palimpsest.finding import By, Plan
 from palimpsest.naming import bare
 from palimpsest.serve.callers import Caller
+from palimpsest.serve.hiding import forgotten_texts, without
 from palimpsest.serve.problems import not_found
 from palimpsest.store import Palimpsest
 from palimpsest.streams.log.as_of import AsOf
@@ -89,7 +90,7 @@ class Intents:
     async def check(self, memory: Mapping[str, Any]) -> Checked:
         """What would become of a memory; nothing is written."""
         row = self._candidate(memory, 0)
-        return await self._store.check(row, source=self._source)
+        return await self._asked(lambda store: store.check(row, source=self._source))
 
     async def list(self, **wanted: Any) -> Page:
         """A page of the owner's living memories, the latest first."""
@@ -110,8 +111,10 @@ class Intents:
         return found
 
     async def show(self, memory_id: str, *, as_of: AsOf | None = None) -> ShownMemory:
-        """A memory with every member, by any member's id."""
+        """A memory with every member, by any member's id; a forgotten one is none to an agent."""
         self._require_person_for(as_of)
+        if as_of is None:
+            await self.get(memory_id)
         return await self._with(memory_id, lambda store, own: store.show(own, as_of=as_of))
 
     # -- changing and forgetting -------------------------------------------------------------------
@@ -171,6 +174,22 @@ class Intents:
             lambda store, own: store.forget(own, **self._forgetting(because)),
             write="forget",
         )
+
+    async def forget_found(
+        self,
+        memory_ids: Sequence[str],
+        *,
+        token: str | None,
+        again: Again | None,
+        because: str | None,
+    ) -> Forgotten:
+        """Forget memories at once: RefusedError (`moved_on`) where they are not the `token`'s."""
+
+        def forgotten(store: Palimpsest) -> Forgotten:
+            ids = [own_id(store, self.owner_id, one) for one in memory_ids]
+            return store.forget(ids, expect=token, again=again, **self._forgetting(because))
+
+        return await self._asked(forgotten, write="forget_found")
 
     async def forget_all(
         self, *, expect: str | None, dry_run: bool, because: str | None
@@ -293,14 +312,23 @@ class Intents:
     async def _asked(self, ask: Callable[[Palimpsest], Answer], write: str | None = None) -> Answer:
         """What the store answers; a `write` with a key is a request with an id of its own."""
         if write is None or self._key is None:
-            return await self._store.call(ask)
+            return await self._store.call(self._as_seen, ask)
         request_id = str(uuid5(REQUESTS, "\n".join((self.owner_id, write, self._key))))
 
         def asked(store: Palimpsest) -> Answer:
             with named_request(request_id):
-                return ask(store)
+                return self._as_seen(store, ask)
 
         return await self._store.call(asked)
+
+    def _as_seen(self, store: Palimpsest, ask: Callable[[Palimpsest], Answer]) -> Answer:
+        """An answer as the caller may see it: an agent sees no text that was forgotten."""
+        answer = ask(store)
+        if self._caller.may_act_as("reviewer"):
+            return answer
+        ledger = store.gateway.ledger(self.owner_id, however_large=True)
+        assert ledger is not None, "asked for however large"
+        return without(answer, forgotten_texts(ledger))
 
 
 def own_id(store: Palimpsest, owner_id: str, some_id: str) -> str:

@@ -30,6 +30,7 @@ from palimpsest.serve.mem0_rows import Row, row_of, told
 from palimpsest.serve.operations import KEY_HEADER, json_response
 from palimpsest.serve.problems import ProblemError, not_found
 from palimpsest.store import MOST_LISTED, Palimpsest
+from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.viewing import decision_id_of_or_none
 
 SOURCE = "mem0"
@@ -120,10 +121,15 @@ async def _add(asked: _Asked) -> Row:
 
 
 async def _added(intents: Intents, outcome: Row) -> Row:
-    """What became of a message, in mem0's words; `NONE` where it was known."""
+    """What became of a message, in mem0's words; `NONE` where it was known, or was forgotten."""
+    if outcome["decision"] == FORGOTTEN:
+        return {"id": outcome["candidate_id"], "memory": None, "event": "NONE"}
     if outcome["memory_id"] is None:  # a cluster decides later
         return {"id": outcome["candidate_id"], "memory": None, "event": "ADD"}
-    memory = await intents.get(outcome["memory_id"])
+    try:
+        memory = await intents.get(outcome["memory_id"])
+    except ProblemError:  # it waits for a person, or somebody has forgotten it since
+        return {"id": outcome["memory_id"], "memory": None, "event": "NONE"}
     alone = len(memory["members"]) == 1 and outcome["joined_to"] is None
     speaks = any(
         one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
@@ -199,8 +205,9 @@ async def _delete_all(asked: _Asked) -> Row:
     who = bodies.Who.model_validate(dict(asked.request.query_params))
     filters = understood(who.named())
     intents = asked.of(filters.user_id)
-    for row in await _rows(intents, filters):
-        await intents.forget(row["id"], because=None)
+    ids = [row["id"] for row in await _rows(intents, filters, former=True)]
+    if ids:
+        await intents.forget_found(ids, token=None, again=None, because=None)
     return {"message": "Memories deleted successfully!"}
 
 
@@ -220,12 +227,14 @@ async def _users(asked: _Asked) -> Row:
     return {"count": len(users), "next": None, "previous": None, "results": users}
 
 
-async def _rows(intents: Intents, filters: Filters) -> list[Row]:
+async def _rows(intents: Intents, filters: Filters, *, former: bool = False) -> list[Row]:
     """Every memory that passes, the latest first."""
     rows: list[Row] = []
     after = None
     while True:
-        page = await intents.list(limit=MOST_LISTED, after=after, metadata=filters.metadata)
+        page = await intents.list(
+            limit=MOST_LISTED, after=after, metadata=filters.metadata, former=former
+        )
         found = [row_of(intents.owner_id, one) for one in page["memories"]]
         rows += [row for row in found if filters.keep(row)]
         after = page["next"]

@@ -19,6 +19,10 @@ async def _forget(asked: Asked) -> Forgotten:
     return await asked.intents().forget(asked.ids["memory"], because=asked.query.because)
 
 
+async def _forget_found(asked: Asked) -> Forgotten:
+    return await asked.intents().forget_found(asked.body.memory_ids, **asked.body.fields())
+
+
 async def _restore(asked: Asked) -> JsonObject:
     return await asked.intents().restore(asked.body.forgotten, because=asked.body.because)
 
@@ -81,6 +85,16 @@ OPERATIONS = [
         Forgotten,
         _forget,
         query=bodies.Why,
+        writes=True,
+    ),
+    Operation(
+        "forget_found_memories",
+        "POST",
+        f"{MEMORIES}/forget",
+        "Forget exactly what a plan of `find` shows; refused (`moved_on`) where it is another now.",
+        Forgotten,
+        _forget_found,
+        bodies.ForgetFound,
         writes=True,
     ),
     Operation(

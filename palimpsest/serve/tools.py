@@ -12,10 +12,13 @@ from pydantic import BaseModel, TypeAdapter
 from palimpsest.contracts.answers import Forgotten, Updated
 from palimpsest.contracts.model import Strict
 from palimpsest.contracts.shown import Found, History, Page
+from palimpsest.finding import Plan
 from palimpsest.serve.bodies import (
     Added,
     Because,
+    Find,
     ForgetAll,
+    ForgetFound,
     ForgottenAll,
     FoundMemories,
     ListBody,
@@ -137,6 +140,14 @@ async def _forget(intents: Intents, said: ForgetArguments) -> Forgotten:
     return await intents.forget(said.memory_id, because=said.because)
 
 
+async def _find(intents: Intents, said: Find) -> Plan:
+    return await intents.find(said.query, by=said.by, k=said.k, namespace=said.namespace)
+
+
+async def _forget_found(intents: Intents, said: ForgetFound) -> Forgotten:
+    return await intents.forget_found(said.memory_ids, **said.fields())
+
+
 async def _forget_all(intents: Intents, said: ForgetAll) -> ForgottenAll:
     return await forget_all(intents, said.token, said.because)
 
@@ -196,6 +207,24 @@ TOOLS = (
         ForgetArguments,
         Forgotten,
         _forget,
+        destroys=True,
+    ),
+    Tool(
+        "find_memories",
+        "Find which memories are meant: all that mention these words, and the nearest by meaning."
+        " `token` stands for them as they are now.",
+        Find,
+        Plan,
+        _find,
+        reads=True,
+    ),
+    Tool(
+        "delete_found_memories",
+        "Forget memories that `find_memories` showed, with its token: all of them at once, and"
+        " nothing where one of them has changed since. A person can bring them back.",
+        ForgetFound,
+        Forgotten,
+        _forget_found,
         destroys=True,
     ),
     Tool(

@@ -145,6 +145,32 @@ def test_what_is_forgotten_is_gone_for_an_agent_and_a_person_brings_it_back(
     served(used)
 
 
+def test_exactly_what_was_found_is_forgotten(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        kept = (await server.add("Ada has a cat"))["memory_id"]
+        spanish = [
+            (await server.add(t))["memory_id"] for t in ("Ada speaks Spanish", "Spanish tea")
+        ]
+        async with client(server) as made:
+            plan = await call(made, "find_memories", query="Spanish", by=["words"])
+            ids = [hit["memory_id"] for hit in plan["hits"]]
+            assert sorted(ids) == sorted(spanish)
+            await call(made, "update_memory", memory_id=spanish[0], text="Ada speaks Spanish well")
+            said = {"memory_ids": ids, "token": plan["token"]}
+            late = await made.call_tool("delete_found_memories", said)
+            assert late.structured_content["reason"] == "moved_on"
+            plan = await call(made, "find_memories", query="Spanish", by=["words"])
+            said = {"memory_ids": ids[:1], "token": plan["token"]}
+            some = await made.call_tool("delete_found_memories", said)
+            assert some.structured_content["reason"] == "moved_on", "all of it, or nothing"
+            done = await call(made, "delete_found_memories", memory_ids=ids, token=plan["token"])
+            assert len(done["candidates"]) == 3
+            left = await call(made, "get_memories")
+            assert [one["memory_id"] for one in left["memories"]] == [kept]
+
+    served(used)
+
+
 def test_no_tool_opens_another_owners_memories(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         memory = (await server.add("Ada keeps the rhinoceros a secret"))["memory_id"]
@@ -155,6 +181,8 @@ def test_no_tool_opens_another_owners_memories(served: Use[None]) -> None:
             "undo": {"id": memory},
             "update_memory": {"memory_id": memory, "text": "Bob was here"},
             "delete_all_memories": {},
+            "find_memories": {"query": "Bob"},
+            "delete_found_memories": {"memory_ids": [memory], "token": "x"},
         }
         async with client(server, "bob") as made:
             for tool in TOOLS:
@@ -162,7 +190,7 @@ def test_no_tool_opens_another_owners_memories(served: Use[None]) -> None:
                 result = await made.call_tool(tool.name, said)
                 assert "rhinoceros" not in str(result), tool.name
                 assert memory not in str(result), tool.name
-                wanted = "memory_id" in said or "id" in said
+                wanted = not said.keys().isdisjoint({"memory_id", "id", "memory_ids"})
                 assert bool(result.is_error) == wanted, tool.name
         for owner, name in (("ada", "bob"), ("ad", "ada"), ("ada%2Fx", "ada")):
             with pytest.raises((MCPError, ExceptionGroup)):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from palimpsest.contracts.events import Again
 from palimpsest.serve.mem0_filters import understood
 from palimpsest.serve.problems import ProblemError
 from tests.serve.conftest import Server, Use
@@ -131,6 +132,31 @@ def test_all_of_a_user_is_forgotten_and_nothing_is_lost(served: Use[None]) -> No
         assert (status["candidates"], (await server.twin.list("bob"))["total"]) == (3, 1)
         [again] = await added(server, SUSHI)
         assert again["memory"] == SUSHI
+
+    served(used)
+
+
+def test_what_a_person_has_forgotten_is_not_remembered_by_an_agent(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        rules: tuple[tuple[Again, str], ...] = (("ask", PIZZA), ("refuse", SUSHI))
+        for again, text in rules:
+            [row] = await added(server, text)
+            await server.twin.forget(row["id"], again=again)
+            [said] = await added(server, text)
+            assert (said["event"], said["memory"]) == ("NONE", None)
+        assert await listed(server) == []
+
+    served(used)
+
+
+def test_all_is_one_forgetting_also_with_a_key(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await added(server, PIZZA, SUSHI)
+        key = {"headers": {"idempotency-key": "once"}}
+        await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada", **key)
+        assert await listed(server) == []
+        gone = await server.twin.sql("SELECT DISTINCT cause FROM events WHERE event = 'retracted'")
+        assert len(gone) == 1
 
     served(used)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from palimpsest import UsageError
+from palimpsest.contracts.requests import Selection
 from palimpsest.logs import FORM, PrivateFormatter
 from palimpsest.serve.callers import Authenticator
 from palimpsest.serve.feed import Feeds
@@ -41,6 +42,7 @@ def requests(memory: str, decision: str) -> dict[str, Any]:
         "update_memory": {"text": "Ada says something else", "dry_run": True},
         "restore": {"forgotten": decision},
         "forget_all_memories": {},
+        "forget_found_memories": {"memory_ids": [memory], "token": "of nothing"},
         "undo": {"id": decision, "dry_run": True},
         "merge": pair,
         "separate": pair,
@@ -326,3 +328,36 @@ def test_the_store_is_one_for_all_tokens(tmp_path: Path) -> None:
                 assert [one["face"] for one in found.json()["memories"]] == [face]
 
     asyncio.run(run())
+
+
+def test_an_agent_sees_no_forgotten_text(served: Use[None]) -> None:
+    """Whatever it asks; not even where a part of what was forgotten is back."""
+
+    async def used(server: Server) -> None:
+        first = await server.add("The rhinoceros is a secret")
+        update = {"text": "The rhinoceros is in the yard"}
+        path = f"/v1/owners/ada/memories/{first['memory_id']}"
+        changed = await server.ask("PATCH", path, update)
+        await server.twin.forget(first["memory_id"], again="ask", owner_id="ada")
+        asked: list[tuple[str, str, dict[str, Any] | None]] = [
+            ("GET", path, None),
+            ("GET", f"{path}/joins", None),
+            ("GET", f"{path}/history", None),
+            ("POST", "/v1/owners/ada/memories/check", {"text": "A rhinoceros is a secret"}),
+            ("POST", "/v1/owners/ada/memories/find", {"query": "secret"}),
+            ("POST", "/v1/owners/ada/unmerge", {"memory_id": first["memory_id"], "dry_run": True}),
+            ("POST", "/v1/owners/ada/undo", {"id": first["memory_id"], "dry_run": True}),
+        ]
+
+        async def told(name: str) -> list[str]:
+            answers = [await server.ask(*one, name=name) for one in asked]
+            return [answer.text for answer in answers]
+
+        assert not any("The rhinoceros" in text for text in await told("ada"))
+        assert sum("The rhinoceros is a secret" in text for text in await told("grace")) >= 5
+        back = Selection(candidate_id=changed.json()["candidate_id"])
+        await server.twin.restore(back)
+        assert not any("is a secret" in text for text in (await told("ada"))[:3])
+        assert any("in the yard" in text for text in await told("ada"))
+
+    served(used)

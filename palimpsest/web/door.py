@@ -130,7 +130,8 @@ class Door:
                     visit.caller.require_role(role)
                 if method == "POST" and visit.session is not None:
                     require_csrf(visit, visit.session.csrf)
-                return await page(await self._with_banner(visit))
+                visit = await self._with_banner(visit)
+                return await page(visit)
             except Exception as error:
                 problem = problem_of(error)
                 if problem.status >= 500:

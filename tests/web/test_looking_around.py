@@ -227,6 +227,19 @@ def test_the_banner_tells_what_waits_and_what_failed(served: Use[None]) -> None:
     served(used)
 
 
+def test_a_page_that_tells_a_problem_has_the_banner_too(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.twin.submit({"owner_id": "ada"})
+        browser = await entered(server, owners=".*")
+        page = await browser.get("/review/owners/nobody")
+        assert page.status_code == 404
+        assert "1 input could not be read" in page.text
+        nobody = await Browser(server).get("/review/sign-in")
+        assert "could not be read" not in nobody.text
+
+    served(used)
+
+
 def test_a_banner_is_looked_up_once_in_a_while(tmp_path: Path) -> None:
     now = 100.0
     banner = Banner(lambda: now)

@@ -15,13 +15,13 @@ from palimpsest.contracts.events import Decided
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.projections.figures import WORDS, Day, Merge, Owners, Word, days, said_on
 from palimpsest.serve.callers import Caller
+from palimpsest.serve.endpoint import EVERYBODY
 from palimpsest.serve.problems import ProblemError
 from palimpsest.store import Palimpsest
 from palimpsest.web import paths
 from palimpsest.web.charts import Chart, Column, by_day, stacked
 from palimpsest.web.door import Door, Visit
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
-from palimpsest.web.owner_page import visible
 
 SPAN = 30
 """Days of one page."""
@@ -71,8 +71,11 @@ def seen_by(store: Palimpsest, caller: Caller) -> Owners:
 
     Only then are inputs counted that nobody could read, for they are nobody's.
     """
-    mine = visible(store, caller)
-    return None if len(mine) == len(store.gateway.owners()) else mine
+    if caller.owners.pattern == EVERYBODY:
+        return None
+    everybody = store.gateway.owners()
+    mine = [one for one in everybody if caller.owners.fullmatch(one)]
+    return None if len(mine) == len(everybody) else mine
 
 
 def span(store: Palimpsest, caller: Caller, last: date) -> DaysView:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from starlette.responses import Response
 
-from palimpsest.contracts.shown import Happened, History, ShownMember
+from palimpsest.contracts.shown import Found, Happened, ShownMember
 from palimpsest.projections.wordings import brought_by
 from palimpsest.serve.intents import own_id
 from palimpsest.serve.problems import not_found
@@ -26,6 +26,8 @@ SHOWN_MEMBERS = 20
 """Members of a memory before and after a step: what matters is which memories there are."""
 EVENTS = 100
 """Events of one page, the latest first."""
+MANY_EVENTS = 1_000
+"""Of an owner: to read so many again takes about a tenth of a second."""
 DEEPEST = 8
 """Levels that a tree is indented by; deeper ones are read by what they name."""
 EXCERPT = 240
@@ -69,19 +71,15 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryView:
-    """All that the page shows. `more` members are on the next page, `earlier` events before it.
+class Timeline:
+    """Events, the latest first; `earlier` is the position before which the next page of them is.
 
     `others` are memories that candidates of fresh events are in now, by their faces.
     """
 
-    told: History
-    branches: Sequence[Branch]
-    start: int
-    more: int
     lines: Sequence[Line]
     earlier: int | None
-    others: dict[str, str]
+    others: Mapping[str, str]
 
     @property
     def fresh(self) -> list[Line]:
@@ -89,46 +87,78 @@ class MemoryView:
         return [line for line in reversed(self.lines) if line.fresh]
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """All that the page shows: members from `start` on, and how many `more` there are.
+
+    The timeline of an owner of many events follows later, because their whole log is read for it.
+    """
+
+    found: Found
+    branches: Sequence[Branch]
+    start: int
+    more: int
+    timeline: Timeline | None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a memory is wished: members from `start` on, events before a position.
+
+    What happened after the position `since` is fresh. `whole`: the timeline, however long it takes.
+    """
+
+    start: int = 0
+    before: int | None = None
+    since: int | None = None
+    whole: bool = False
+
+
+ALL = Part()
+
+
 def add(door: Door) -> None:
-    """The page, and where a step is shown and then done."""
+    """The page, its timeline alone, and where a step is shown and then done."""
     door.get(PATH, _memory)
+    door.get(f"{PATH}/timeline", _timeline)
     door.get(f"{PATH}/take-back", _shown)
     door.post(f"{PATH}/take-back", _done)
 
 
-def view(
-    store: Palimpsest,
-    owner_id: str,
-    some_id: str,
-    *,
-    start: int = 0,
-    before: int | None = None,
-    since: int | None = None,
-) -> MemoryView:
-    """The memory of an id, its members from `start` on and its events before a position.
+def view(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> MemoryView:
+    """The memory of an id; a problem for what is not this owner's."""
+    own, ledger = _own(store, owner_id, some_id)
+    memory = ledger.entries[own].memory
+    branches = _branches(store, ledger, memory, part.start)
+    at_once = ledger.seen <= MANY_EVENTS or part.whole or part.since is not None
+    return MemoryView(
+        found=store.get(own),
+        branches=branches,
+        start=part.start,
+        more=len(memory.members) - part.start - len(branches),
+        timeline=timeline(store, owner_id, own, part) if at_once else None,
+    )
 
-    What happened after the position `since` is fresh. A problem for what is not this owner's.
-    """
+
+def timeline(store: Palimpsest, owner_id: str, some_id: str, part: Part = ALL) -> Timeline:
+    """What happened to the memory of an id; a problem for what is not this owner's."""
+    own, ledger = _own(store, owner_id, some_id)
+    lines = _lines(ledger, store.history(own)["events"], part)
+    shown = lines[:EVENTS]
+    return Timeline(
+        lines=shown,
+        earlier=shown[-1].event["position"] if len(lines) > EVENTS else None,
+        others=_elsewhere(ledger, ledger.entries[own].memory, shown),
+    )
+
+
+def _own(store: Palimpsest, owner_id: str, some_id: str) -> tuple[str, Ledger]:
     own = own_id(store, owner_id, some_id)
     ledger = store.gateway.ledger(owner_id, however_large=True)
     assert ledger is not None, "asked for however large"
     if own not in ledger.entries:
         raise not_found()
-    memory = ledger.entries[own].memory
-    told = store.history(own)
-    lines = _lines(ledger, told["events"], since)
-    shown = [one for one in lines if before is None or one.event["position"] < before]
-    last = shown[EVENTS - 1].event["position"] if len(shown) > EVENTS else None
-    branches = _branches(store, ledger, memory, start)
-    return MemoryView(
-        told=told,
-        branches=branches,
-        start=start,
-        more=len(memory.members) - start - len(branches),
-        lines=shown[:EVENTS],
-        earlier=last,
-        others=_elsewhere(ledger, memory, shown[:EVENTS]),
-    )
+    return own, ledger
 
 
 # -- the tree ------------------------------------------------------------------------------------
@@ -170,23 +200,21 @@ def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Jo
 # -- the timeline --------------------------------------------------------------------------------
 
 
-def _lines(ledger: Ledger, events: Sequence[Happened], since: int | None) -> list[Line]:
-    """The events, the latest first."""
-    face: str | None = None
-    lines = []
-    for event in events:
-        changed = event.get("face") != face
-        face = event.get("face")
-        lines.append(
-            Line(
-                event,
-                [_excerpt(entry.text) for entry in _about(ledger, event)],
-                _excerpt(face) if changed and face is not None else None,
-                since is not None and event["position"] > since,
-                way_back(ledger, event),
-            )
+def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]:
+    """The last events of a part, the latest first; one more than a page has, if there is one."""
+    faces = [None, *(event.get("face") for event in events)]
+    told = zip(events, pairwise(faces), strict=True)
+    wished = [one for one in told if part.before is None or one[0]["position"] < part.before]
+    return [
+        Line(
+            event,
+            [_excerpt(entry.text) for entry in _about(ledger, event)],
+            _excerpt(face) if face is not None and face != before else None,
+            part.since is not None and event["position"] > part.since,
+            way_back(ledger, event),
         )
-    return lines[::-1]
+        for event, (before, face) in wished[: -EVENTS - 2 : -1]
+    ]
 
 
 def _about(ledger: Ledger, event: Happened) -> list[Entry]:
@@ -209,13 +237,30 @@ def _elsewhere(ledger: Ledger, memory: Memory, lines: Sequence[Line]) -> dict[st
 # -- pages ---------------------------------------------------------------------------------------
 
 
+def _part(visit: Visit) -> Part:
+    start, before, since = (visit.number(name) for name in ("start", "before", "since"))
+    return Part(start or 0, before, since, whole="whole" in visit.query or before is not None)
+
+
 async def _memory(visit: Visit) -> Response:
     owner_id = visit.owner()
-    start, before, since = (visit.number(name) for name in ("start", "before", "since"))
-    found = await visit.store.call(
-        view, owner_id, visit.ids["memory"], start=start or 0, before=before, since=since
+    found = await visit.store.call(view, owner_id, visit.ids["memory"], _part(visit))
+    return visit.page(
+        "memory.html",
+        owner_id=owner_id,
+        memory_id=found.found["memory_id"],
+        view=found,
+        timeline=found.timeline,
+        paths=paths,
     )
-    return visit.page("memory.html", owner_id=owner_id, view=found, paths=paths)
+
+
+async def _timeline(visit: Visit) -> Response:
+    owner_id, memory_id = visit.owner(), visit.ids["memory"]
+    found = await visit.store.call(timeline, owner_id, memory_id, _part(visit))
+    return visit.page(
+        "timeline.html", owner_id=owner_id, memory_id=memory_id, timeline=found, paths=paths
+    )
 
 
 async def _shown(visit: Visit) -> Response:

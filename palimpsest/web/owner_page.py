@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from palimpsest.contracts.shown import Page
 from palimpsest.finding import By, Plan
-from palimpsest.serve.callers import Caller
 from palimpsest.serve.problems import not_found
 from palimpsest.store import Palimpsest
 from palimpsest.web import paths
@@ -50,11 +49,6 @@ def add(door: Door) -> None:
     door.post("/owners/{owner}/search", _search)
 
 
-def visible(store: Palimpsest, caller: Caller) -> list[str]:
-    """The owners whom a caller may see, in the order of their ids."""
-    return [one for one in store.gateway.owners() if caller.owners.fullmatch(one)]
-
-
 def counts(store: Palimpsest, owner_id: str) -> Counts:
     """What an owner has, as the log has it now; a problem for an owner who never said anything."""
     ledger = store.gateway.ledger(owner_id, however_large=True)
@@ -77,8 +71,11 @@ async def _owners(visit: Visit) -> Response:
     wanted, after = visit.query.get("q", "").strip(), visit.query.get("after", "")
 
     def found(store: Palimpsest) -> Sequence[str]:
-        mine = visible(store, visit.caller)
-        wished = (one for one in mine if one > after and wanted.casefold() in one.casefold())
+        wished = (
+            one
+            for one in store.gateway.log.owners(after)
+            if visit.caller.owners.fullmatch(one) and wanted.casefold() in one.casefold()
+        )
         return [*islice(wished, OWNERS + 1)]
 
     owners = await visit.store.call(found)

@@ -29,6 +29,11 @@ def memory(owner_id: str, memory_id: str, **query: str) -> str:
     return _with(f"{owner(owner_id)}/memories/{quote(memory_id, safe='')}", query)
 
 
+def timeline(owner_id: str, memory_id: str) -> str:
+    """What happened to a memory, as a part of its page."""
+    return f"{memory(owner_id, memory_id)}/timeline"
+
+
 def take_back(owner_id: str, memory_id: str, step: Step, **query: str) -> str:
     """Where a step is shown before it is done, on behalf of a memory's page."""
     return f"{memory(owner_id, memory_id)}/take-back?{step.query(**query)}"

@@ -6,6 +6,9 @@ import re
 from html import unescape
 from urllib.parse import quote
 
+import pytest
+
+from palimpsest.web import memory_page
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, person
 
@@ -175,5 +178,31 @@ def test_a_large_memory_is_shown_part_by_part(served: Use[None]) -> None:
         [earlier] = links(page.text, "Earlier")
         assert page.text.count("hash exact)") == 100
         assert (await browser.get(earlier)).text.count("hash exact)") == 100
+
+    served(used)
+
+
+def test_the_timeline_of_an_owner_of_many_events_follows_later(
+    served: Use[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_page, "MANY_EVENTS", 3)
+
+    async def used(server: Server) -> None:
+        a, _, _ = await merged(server)
+        browser = await entered(server)
+        path = f"{OWNER}/memories/{a}"
+        assert len(links((await browser.get(path)).text, "Take back")) == 1, "three events"
+        await server.add("Ada sings")
+        page = await browser.get(path)
+        assert f'hx-get="{path}/timeline"' in page.text
+        assert not links(page.text, "Take back")
+        assert len(links(page.text, "Cut this join")) == 1
+        part = await browser.get(f"{path}/timeline", **{"hx-request": "true"})
+        assert len(links(part.text, "Take back")) == 1
+        assert "<html" not in part.text
+        [whole] = links(page.text, "Show what happened")
+        assert len(links((await browser.get(whole)).text, "Take back")) == 1
+        done = await browser.get(f"{path}?since=1")
+        assert "Done" in done.text, "what was just done is always there"
 
     served(used)

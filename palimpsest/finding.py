@@ -78,6 +78,9 @@ def find(
     )
 
 
+NO_PLAN = "a plan is what `find` returns: with its `hits` and its `token`"
+
+
 def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...], str | None]:
     """The ids of memories that a plan has, and its token; or the ids that are named.
 
@@ -90,8 +93,11 @@ def meant(what: Mapping[str, Any] | str | Sequence[str]) -> tuple[tuple[str, ...
         case Mapping():
             token, hits = what.get("token"), what.get("hits")
             if not isinstance(token, str) or not isinstance(hits, list):
-                raise UsageError("a plan is what `find` returns: with its `hits` and its `token`")
-            ids = tuple(str(hit["memory_id"]) for hit in hits)
+                raise UsageError(NO_PLAN)
+            named = [hit.get("memory_id") if isinstance(hit, Mapping) else None for hit in hits]
+            ids = tuple(one for one in named if isinstance(one, str))
+            if len(ids) != len(hits):
+                raise UsageError(NO_PLAN)
         case _:
             ids = tuple(what)
     if not ids:

@@ -50,3 +50,35 @@ def test_a_file_is_known_and_a_pipe_speaks_anew(
     for _ in range(2):
         palimpsest("ingest", "-", stdin=line) if piped else palimpsest("ingest", file)
     assert palimpsest.json("status")["candidates"] == candidates
+
+
+def planned(palimpsest: CommandLine) -> str:
+    """A file with a plan of the memories that mention Berlin."""
+    plan = palimpsest.json("find", "ada", "Berlin", "--by", "words")
+    return palimpsest.file([plan], "plan.json")
+
+
+def test_exactly_what_a_plan_shows_is_forgotten(palimpsest: CommandLine) -> None:
+    submit(palimpsest, BERLIN, "Ada plays chess")
+    plan = planned(palimpsest)
+    [shown] = palimpsest.json("forget", "--plan", plan, "--dry-run")["candidates"]
+    palimpsest.json("update", shown, "Ada has left Berlin")
+    late = palimpsest("forget", "--plan", plan)
+    assert (late.status, "moved_on" in late.err) == (3, True)
+    gone = palimpsest.json("forget", "--plan", planned(palimpsest))
+    assert len(gone["candidates"]) == 2
+    left = palimpsest.json("list", "ada")["memories"]
+    assert [one["face"] for one in left] == ["Ada plays chess"]
+    palimpsest.json("restore", "--forgotten", gone["forgotten"])
+    assert len(palimpsest.json("list", "ada")["memories"]) == 2
+
+
+@pytest.mark.parametrize(
+    "plan", ["", "[1]", "{}", '{"hits": [], "token": "a"}', '{"hits": ["a"], "token": "a"}',
+             '{"hits": [{"memory_id": 1}], "token": "a"}', '{"hits": [{}], "token": 1}'],
+)  # fmt: skip
+def test_what_is_no_plan_is_refused(palimpsest: CommandLine, plan: str) -> None:
+    submit(palimpsest, BERLIN)
+    refused = palimpsest("forget", "--plan", palimpsest.file([plan], "plan.json"))
+    assert (refused.status, "plan" in refused.err) == (2, True), refused.err
+    assert len(palimpsest.json("list", "ada")["memories"]) == 1

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 
 JsonObject = dict[str, Any]
+
+
+class MemberPicture(TypedDict):
+    """A member of a memory."""
+
+    candidate_id: str
+    text: str
+    living: bool
+
+
+class MemoryPicture(TypedDict):
+    """A memory, its face and its members by arrival."""
+
+    memory_id: str
+    owner_id: str
+    namespace: str
+    face: str
+    needs_composition: bool
+    living: bool
+    members: list[MemberPicture]
 
 
 class Compared(TypedDict):
@@ -83,7 +103,7 @@ class Updated(TypedDict):
     merged: str | None
     was: str
     version: str
-    memories: list[JsonObject]
+    memories: list[MemoryPicture]
     events: list[str]
 
 
@@ -98,7 +118,7 @@ class Undone(TypedDict):
     candidate_id: str | None
     version: str
     former: list[str]
-    memories: list[JsonObject]
+    memories: list[MemoryPicture]
     events: list[str]
 
 
@@ -115,8 +135,153 @@ class Forgotten(TypedDict):
     again: str
     token: str
     waits: list[JsonObject]
-    memories: list[JsonObject]
+    memories: list[MemoryPicture]
     events: list[str]
+
+
+class NotDone(TypedDict):
+    """What a request could not do, by the id of the decision or candidate; `reason` is a word."""
+
+    decision_id: str
+    reason: str
+    detail: str
+
+
+class Merged(TypedDict):
+    """What saying that two are the same did: the join, and the memory that they are."""
+
+    decision_id: str
+    memories: list[MemoryPicture]
+
+
+class Apart(TypedDict):
+    """The memories of two that are not the same, or of which that was taken back."""
+
+    memories: list[MemoryPicture]
+
+
+class Agreed(TypedDict):
+    """What was confirmed, and the memory that it made."""
+
+    decision_id: str
+    memories: list[MemoryPicture]
+
+
+class Decision(TypedDict):
+    """What was decided on a candidate, or would be, and whom it joined."""
+
+    decision: str
+    joined_to: str | None
+
+
+class ConsequenceTold(TypedDict):
+    """A later decision that would be another: what it `was`, and what it `would_be`.
+
+    `decision_id` is that of the join that it was, where it was one; `asks` are the neighbours that
+    the judge would be asked about.
+    """
+
+    candidate_id: str
+    text: str
+    decision_id: str | None
+    was: Decision
+    would_be: Decision
+    asks: list[str]
+
+
+class Unmerged(TypedDict):
+    """The joins that were taken out, what could not be, and the memories that there are then.
+
+    A dry run has the later decisions that rested on them (`consequences`), and those that somebody
+    said otherwise of since (`overtaken`); so has a request that carries them out, with the ids of
+    the events that did (`carried_out`).
+    """
+
+    reversed: list[str]
+    refused: list[NotDone]
+    memories: list[MemoryPicture]
+    consequences: NotRequired[list[ConsequenceTold]]
+    overtaken: NotRequired[list[str]]
+    carried_out: NotRequired[list[str]]
+
+
+class PutBack(TypedDict):
+    """What taking a reversal back did: joins that are back, and those made because of it, out."""
+
+    decision_id: str
+    reinstated: list[str]
+    taken_back: list[str]
+    refused: list[NotDone]
+    memories: list[MemoryPicture]
+
+
+class JoinTold(TypedDict):
+    """A join that a selection means, as a person can tell whether it should."""
+
+    decision_id: str
+    owner_id: str
+    source: str
+    decision: str
+    decided_at: str
+    similarity: float | None
+    older: str
+    newer: str
+    older_text: str
+    newer_text: str
+
+
+class CandidateTold(TypedDict):
+    """A candidate that a selection means, as a person can tell whether it should."""
+
+    candidate_id: str
+    owner_id: str
+    source: str
+    decision: str
+    decided_at: str
+    text: str
+
+
+class InBulk(TypedDict):
+    """What could not be done of a request about many, and of how many owners it was.
+
+    A dry run has how many questions would be open again (`asks`).
+    """
+
+    refused: list[NotDone]
+    owners: int
+    asks: NotRequired[int]
+
+
+class Reversals(InBulk):
+    """The joins that were taken out; a dry run tells of each (`joins`)."""
+
+    reversed: list[str]
+    joins: NotRequired[list[JoinTold]]
+
+
+class Reinstatements(InBulk):
+    """The joins that are back; a dry run tells of each (`joins`)."""
+
+    reinstated: list[str]
+    joins: NotRequired[list[JoinTold]]
+
+
+class Retractions(InBulk):
+    """The candidates that were retracted; a dry run tells of each (`candidates`)."""
+
+    retracted: list[str]
+    candidates: NotRequired[list[CandidateTold]]
+
+
+class Restorations(InBulk):
+    """The candidates that are back; of what was forgotten at once, also their `memories`.
+
+    A dry run of a selection tells of each (`candidates`).
+    """
+
+    restored: list[str]
+    candidates: NotRequired[list[CandidateTold]]
+    memories: NotRequired[list[MemoryPicture]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,22 @@ from palimpsest.calls import (
     request_id,
     require_no_inheritance,
 )
-from palimpsest.contracts.answers import Checked, Forgotten, JsonObject, Undone, Updated
+from palimpsest.contracts.answers import (
+    Agreed,
+    Apart,
+    Checked,
+    Forgotten,
+    JsonObject,
+    Merged,
+    PutBack,
+    Reinstatements,
+    Restorations,
+    Retractions,
+    Reversals,
+    Undone,
+    Unmerged,
+    Updated,
+)
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, Metadata, Name, Text
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import Again, Decision, Speaker
@@ -451,29 +466,31 @@ class Palimpsest:
         *,
         face: Id | None = None,
         **said: Unpack[Said],
-    ) -> JsonObject:
+    ) -> Merged:
         """Say that two candidates are the same; `face` is the one whose side speaks (the older).
 
         Raises RefusedError, with the path, where a person said otherwise.
         """
-        return self._gateway.ask(MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said))
+        request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said)
+        return cast("Merged", self._gateway.ask(request))
 
-    def separate(self, a: Id, b: Id, **said: Unpack[Said]) -> JsonObject:
+    def separate(self, a: Id, b: Id, **said: Unpack[Said]) -> Apart:
         """Say that two candidates are not the same: nothing automatic joins them any more."""
-        return self._gateway.ask(SeparateRequest(request_id=fresh(), a=a, b=b, **said))
+        request = SeparateRequest(request_id=fresh(), a=a, b=b, **said)
+        return cast("Apart", self._gateway.ask(request))
 
-    def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> JsonObject:
+    def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> Apart:
         """Take back the latest word that two candidates are not the same.
 
         RefusedError where nobody has said so.
         """
-        return self._gateway.ask(WithdrawRequest(request_id=fresh(), a=a, b=b, **said))
+        request = WithdrawRequest(request_id=fresh(), a=a, b=b, **said)
+        return cast("Apart", self._gateway.ask(request))
 
-    def confirm(self, decision_id: Id, **said: Unpack[Said]) -> JsonObject:
+    def confirm(self, decision_id: Id, **said: Unpack[Said]) -> Agreed:
         """Agree with a decision."""
-        return self._gateway.ask(
-            ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said)
-        )
+        request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said)
+        return cast("Agreed", self._gateway.ask(request))
 
     def unmerge(
         self,
@@ -485,7 +502,7 @@ class Palimpsest:
         with_consequences: bool = False,
         by: Speaker = "person",
         **said: Unpack[Said],
-    ) -> JsonObject:
+    ) -> Unmerged:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
 
         Returns the reversed decisions and the memories that there are then; with `dry_run` those
@@ -507,7 +524,7 @@ class Palimpsest:
             rank=by,
             **said,
         )
-        return self._do(request, dry_run)
+        return cast("Unmerged", self._do(request, dry_run))
 
     def reinstate(
         self,
@@ -516,7 +533,7 @@ class Palimpsest:
         dry_run: bool = False,
         by: Speaker = "person",
         **said: Unpack[Said],
-    ) -> JsonObject:
+    ) -> PutBack:
         """Take a reversal back, with all that was done because of it.
 
         Returns the joins that are `reinstated`, those that were made because of the reversal and
@@ -527,7 +544,7 @@ class Palimpsest:
         request = ReinstateRequest(
             request_id=fresh(), decision_id=decision_id, rank=by, dry_run=dry_run, **said
         )
-        return self._do(request, dry_run)
+        return cast("PutBack", self._do(request, dry_run))
 
     def _do(self, request: AnyRequest, dry_run: bool) -> JsonObject:
         return self._gateway.dry_run(request) if dry_run else self._gateway.ask(request)
@@ -637,26 +654,26 @@ class Palimpsest:
 
     def reverse(
         self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> JsonObject:
+    ) -> Reversals:
         """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
         request = ReverseRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
-        return self._do(request, dry_run)
+        return cast("Reversals", self._do(request, dry_run))
 
     def reinstate_many(
         self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> JsonObject:
+    ) -> Reinstatements:
         """Take back the reversal of every join that a selection means; `dry_run` names them."""
         request = ReinstateManyRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **said
         )
-        return self._do(request, dry_run)
+        return cast("Reinstatements", self._do(request, dry_run))
 
     def retract(
         self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
-    ) -> JsonObject:
+    ) -> Retractions:
         """Take candidates out of life and search, reversibly; their joins stay."""
         request = RetractRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
-        return self._do(request, dry_run)
+        return cast("Retractions", self._do(request, dry_run))
 
     def restore(
         self,
@@ -665,7 +682,7 @@ class Palimpsest:
         forgotten: Id | None = None,
         dry_run: bool = False,
         **said: Unpack[Said],
-    ) -> JsonObject:
+    ) -> Restorations:
         """Bring retracted candidates back: a selection, or all that was `forgotten` at once.
 
         Who has a forgotten text by now joins its memory in the same command.
@@ -675,7 +692,7 @@ class Palimpsest:
         request = RestoreRequest(
             request_id=fresh(), selection=selection, forgotten=forgotten, dry_run=dry_run, **said
         )
-        return self._do(request, dry_run)
+        return cast("Restorations", self._do(request, dry_run))
 
     # -- the review queue --------------------------------------------------------------------------
 
@@ -689,7 +706,9 @@ class Palimpsest:
         """
         return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
 
-    def review_same(self, decision_id: Id, existing_id: Id, **said: Unpack[Said]) -> JsonObject:
+    def review_same(
+        self, decision_id: Id, existing_id: Id, **said: Unpack[Said]
+    ) -> Merged | Agreed:
         """A person says that a pair is the same: as `next_review` names it, by both ids.
 
         A pending pair is merged, a join confirmed; what says again what was forgotten stays out.
@@ -702,7 +721,7 @@ class Palimpsest:
 
     def review_different(
         self, decision_id: Id, existing_id: Id, **said: Unpack[Said]
-    ) -> JsonObject:
+    ) -> Apart | Restorations | Unmerged:
         """A person says that it is not: a pending pair is separated, a join taken out.
 
         What is not what was forgotten is let in, apart from it; with the same text, let in alone.

@@ -18,6 +18,7 @@ from palimpsest.commands.invocation import (
     moment,
 )
 from palimpsest.commands.shell import FAILED
+from palimpsest.contracts.answers import Reinstatements, Restorations, Retractions, Reversals
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ Yes = Annotated[
     bool, typer.Option("--yes", help="Do not ask; needed where no terminal is, for more than one.")
 ]
 
-Act = Callable[..., dict[str, Any]]
+Act = Callable[..., Mapping[str, Any]]
 
 
 @app.command(epilog="Example: palimpsest reverse --source chat --since 2026-03-01 --dry-run")
@@ -187,7 +188,7 @@ def reverse(
         return
     selection = _selection(JoinSelection, **given)
 
-    def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
+    def act(store: Palimpsest, **how: Any) -> Reversals:
         return store.reverse(_with_full_id(store, selection), because=because, **how)
 
     _plan_and_apply(call, act, "reversed", dry_run=dry_run, yes=yes)
@@ -231,7 +232,7 @@ def reinstate(
         return
     selection = _selection(JoinSelection, **given)
 
-    def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
+    def act(store: Palimpsest, **how: Any) -> Reinstatements:
         return store.reinstate_many(_with_full_id(store, selection), because=because, **how)
 
     _plan_and_apply(call, act, "reinstated", dry_run=dry_run, yes=yes)
@@ -280,7 +281,7 @@ def retract(
         candidate_id=candidate,
     )
 
-    def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
+    def act(store: Palimpsest, **how: Any) -> Retractions:
         return store.retract(_with_full_id(store, selection), because=because, **how)
 
     _plan_and_apply(invocation(context), act, "retracted", dry_run=dry_run, yes=yes)
@@ -321,7 +322,7 @@ def restore(
         candidate_id=candidate,
     )
 
-    def act(store: Palimpsest, **how: Any) -> dict[str, Any]:
+    def act(store: Palimpsest, **how: Any) -> Restorations:
         return store.restore(_with_full_id(store, selection), because=because, **how)
 
     _plan_and_apply(invocation(context), act, "restored", dry_run=dry_run, yes=yes)
@@ -379,7 +380,7 @@ def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes
         raise typer.Exit(FAILED)
 
 
-def _confirm(call: Invocation, done: str, plan: dict[str, Any]) -> None:
+def _confirm(call: Invocation, done: str, plan: Mapping[str, Any]) -> None:
     if call.output.asks:
         call.output.show(rendering.bulk(f"would be {done}", done, plan))
         typer.confirm("Do it?", abort=True, err=True)

@@ -13,7 +13,19 @@ from uuid import UUID, uuid5
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.calls import named_request
-from palimpsest.contracts.answers import Checked, Forgotten, JsonObject, Undone, Updated
+from palimpsest.contracts.answers import (
+    Agreed,
+    Apart,
+    Checked,
+    Forgotten,
+    JsonObject,
+    Merged,
+    PutBack,
+    Restorations,
+    Undone,
+    Unmerged,
+    Updated,
+)
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Again, Speaker
 from palimpsest.contracts.identity import event_id
@@ -162,7 +174,8 @@ class Intents:
             if refused.reason != "no_update":
                 raise
             target = {"decision_id": some_id}
-            return await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
+            out = await self.unmerge(target, dry_run=dry_run, consequences=True, because=because)
+            return cast("JsonObject", out)
         if not dry_run:
             shown = await self.undo(some_id, dry_run=False, because=because)
         return cast("JsonObject", shown)
@@ -211,10 +224,10 @@ class Intents:
             "because": because,
         }
 
-    async def restore(self, forgotten: str, *, because: str | None) -> JsonObject:
+    async def restore(self, forgotten: str, *, because: str | None) -> Restorations:
         """Bring back all that was forgotten at once, by the name that `forget` gave."""
 
-        def restored(store: Palimpsest) -> JsonObject:
+        def restored(store: Palimpsest) -> Restorations:
             require_own_forgetting(store, self.owner_id, forgotten)
             return store.restore(forgotten=forgotten, actor=self._caller.name, because=because)
 
@@ -228,11 +241,11 @@ class Intents:
 
     async def unmerge(
         self, target: Mapping[str, str], *, dry_run: bool, consequences: bool, because: str | None
-    ) -> JsonObject:
+    ) -> Unmerged:
         """Take joins out, named by one of `decision_id`, `candidate_id` and `memory_id`."""
         [(kind, some_id)] = target.items()
 
-        def taken(store: Palimpsest, own: str) -> JsonObject:
+        def taken(store: Palimpsest, own: str) -> Unmerged:
             """The un-merge, by an id that is the owner's."""
             names = {"decision_id": None, "candidate_id": None, "memory_id": None, kind: own}
             return store.unmerge(
@@ -246,9 +259,7 @@ class Intents:
 
         return await self._with(some_id, taken, write="unmerge")
 
-    async def reinstate(
-        self, decision_id: str, *, dry_run: bool, because: str | None
-    ) -> JsonObject:
+    async def reinstate(self, decision_id: str, *, dry_run: bool, because: str | None) -> PutBack:
         """Take a reversal back."""
         return await self._with(
             decision_id,
@@ -264,28 +275,28 @@ class Intents:
 
     # -- what a person says ------------------------------------------------------------------------
 
-    async def merge(self, a: str, b: str, *, face: str | None, because: str | None) -> JsonObject:
+    async def merge(self, a: str, b: str, *, face: str | None, because: str | None) -> Merged:
         """Say that two candidates are the same."""
         self._caller.require_role("reviewer")
 
-        def merged(store: Palimpsest) -> JsonObject:
+        def merged(store: Palimpsest) -> Merged:
             own = [own_id(store, self.owner_id, one) for one in (a, b)]
             wins = None if face is None else own_id(store, self.owner_id, face)
             return store.merge(*own, face=wins, actor=self._caller.name, because=because)
 
         return await self._asked(merged, write="merge")
 
-    async def separate(self, a: str, b: str, *, because: str | None) -> JsonObject:
+    async def separate(self, a: str, b: str, *, because: str | None) -> Apart:
         """Say that two candidates are not the same."""
         self._caller.require_role("reviewer")
 
-        def separated(store: Palimpsest) -> JsonObject:
+        def separated(store: Palimpsest) -> Apart:
             own = [own_id(store, self.owner_id, one) for one in (a, b)]
             return store.separate(*own, actor=self._caller.name, because=because)
 
         return await self._asked(separated, write="separate")
 
-    async def confirm(self, decision_id: str, *, because: str | None) -> JsonObject:
+    async def confirm(self, decision_id: str, *, because: str | None) -> Agreed:
         """Agree with a decision."""
         self._caller.require_role("reviewer")
         return await self._with(

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from palimpsest.contracts.answers import Forgotten, JsonObject, Undone, Updated
+from palimpsest.contracts.answers import (
+    Agreed,
+    Apart,
+    Forgotten,
+    Merged,
+    PutBack,
+    Restorations,
+    Undone,
+    Unmerged,
+    Updated,
+)
 from palimpsest.serve import bodies
 from palimpsest.serve.operations import MEMORIES, OWNER, Asked, Operation
 from palimpsest.serve.shown_first import forget_all
@@ -23,7 +31,7 @@ async def _forget_found(asked: Asked) -> Forgotten:
     return await asked.intents().forget_found(asked.body.memory_ids, **asked.body.fields())
 
 
-async def _restore(asked: Asked) -> JsonObject:
+async def _restore(asked: Asked) -> Restorations:
     return await asked.intents().restore(asked.body.forgotten, because=asked.body.because)
 
 
@@ -36,7 +44,7 @@ async def _undo(asked: Asked) -> Undone:
     return await asked.intents().undo(body.id, dry_run=body.dry_run, because=body.because)
 
 
-async def _unmerge(asked: Asked) -> JsonObject:
+async def _unmerge(asked: Asked) -> Unmerged:
     body = asked.body
     return await asked.intents().unmerge(
         body.target(),
@@ -46,23 +54,23 @@ async def _unmerge(asked: Asked) -> JsonObject:
     )
 
 
-async def _reinstate(asked: Asked) -> JsonObject:
+async def _reinstate(asked: Asked) -> PutBack:
     body = asked.body
     return await asked.intents().reinstate(
         body.decision_id, dry_run=body.dry_run, because=body.because
     )
 
 
-async def _merge(asked: Asked) -> JsonObject:
+async def _merge(asked: Asked) -> Merged:
     body = asked.body
     return await asked.intents().merge(body.a, body.b, face=body.face, because=body.because)
 
 
-async def _separate(asked: Asked) -> JsonObject:
+async def _separate(asked: Asked) -> Apart:
     return await asked.intents().separate(asked.body.a, asked.body.b, because=asked.body.because)
 
 
-async def _confirm(asked: Asked) -> JsonObject:
+async def _confirm(asked: Asked) -> Agreed:
     return await asked.intents().confirm(asked.body.decision_id, because=asked.body.because)
 
 
@@ -102,7 +110,7 @@ OPERATIONS = [
         "POST",
         f"{OWNER}/restore",
         "Bring back all that was forgotten at once; a person's.",
-        dict[str, Any],
+        Restorations,
         _restore,
         bodies.Restore,
         role="reviewer",
@@ -133,7 +141,7 @@ OPERATIONS = [
         "POST",
         f"{OWNER}/unmerge",
         "Take a join out; with `dry_run`, what would be, and what rested on it.",
-        dict[str, Any],
+        Unmerged,
         _unmerge,
         bodies.Undo,
         writes=True,
@@ -143,7 +151,7 @@ OPERATIONS = [
         "POST",
         f"{OWNER}/reinstate",
         "Take a reversal back, with all that was done because of it.",
-        dict[str, Any],
+        PutBack,
         _reinstate,
         bodies.Reinstate,
         writes=True,
@@ -153,7 +161,7 @@ OPERATIONS = [
         "POST",
         f"{OWNER}/merge",
         "A person says that two candidates are the same.",
-        dict[str, Any],
+        Merged,
         _merge,
         bodies.Merge,
         role="reviewer",
@@ -164,7 +172,7 @@ OPERATIONS = [
         "POST",
         f"{OWNER}/separate",
         "A person says that two candidates are not the same.",
-        dict[str, Any],
+        Apart,
         _separate,
         bodies.Pair,
         role="reviewer",
@@ -175,7 +183,7 @@ OPERATIONS = [
         "POST",
         f"{OWNER}/confirm",
         "A person agrees with a decision.",
-        dict[str, Any],
+        Agreed,
         _confirm,
         bodies.Confirm,
         role="reviewer",

@@ -8,7 +8,7 @@ from typing import Any, Literal, assert_never, get_args
 from urllib.parse import urlencode
 
 from palimpsest.calls import request_id
-from palimpsest.contracts.answers import JsonObject
+from palimpsest.contracts.answers import JsonObject, MemoryPicture
 from palimpsest.contracts.requests import (
     AnyRequest,
     ReinstateRequest,
@@ -28,7 +28,7 @@ from palimpsest.store import Palimpsest
 from palimpsest.streams.core.expand import EXACT
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.operate import withdrawn_by
-from palimpsest.streams.core.picture import MemoryPicture, picture
+from palimpsest.streams.core.picture import picture
 from palimpsest.streams.core.separations import separation
 from palimpsest.streams.write.requests import execute
 

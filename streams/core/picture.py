@@ -2,29 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
+from palimpsest.contracts.answers import MemoryPicture
 from palimpsest.streams.core.ledger import Memory
-
-
-class MemberPicture(TypedDict):
-    """A member of a memory."""
-
-    candidate_id: str
-    text: str
-    living: bool
-
-
-class MemoryPicture(TypedDict):
-    """A memory, its face and its members by arrival."""
-
-    memory_id: str
-    owner_id: str
-    namespace: str
-    face: str
-    needs_composition: bool
-    living: bool
-    members: list[MemberPicture]
 
 
 def picture(memory: Memory) -> MemoryPicture:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
 
+from palimpsest.contracts.answers import ConsequenceTold
 from palimpsest.contracts.commands import Combine, Redecide, Unmerge
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -249,24 +249,6 @@ def _decided(ledger: Ledger, request: UnmergeRequest, out: str, one: Consequence
         rank="rule" if isinstance(one.made, Decided) else one.made.data.rank,
         cause=request.request_id,
     )
-
-
-class JoinTold(TypedDict):
-    """A decision and whom it joins, if anybody."""
-
-    decision: str
-    joined_to: str | None
-
-
-class ConsequenceTold(TypedDict):
-    """A consequence as plain values; `asks`: pairs that the judge was never asked about."""
-
-    candidate_id: str
-    text: str
-    decision_id: str | None
-    was: JoinTold
-    would_be: JoinTold
-    asks: list[str]
 
 
 def told(one: Consequence) -> ConsequenceTold:

@@ -391,7 +391,7 @@ def test_what_is_not_what_was_forgotten_is_let_in(ada: Speaker) -> None:
     row = next_question(ada)
     assert (row["waits_as"], row["candidate_id"]) == ("forgotten", reworded)
     back = ada.store.review_different(*pair(row), actor="kim")
-    assert back["restored"] == [reworded]
+    assert dict(back)["restored"] == [reworded]
     assert ada.store.next_review(owner_id=ada.name) is None
     ada.store.restore(forgotten=forgotten["forgotten"])
     assert ada.faces() == sorted((FORGOTTEN, REWORDED)), "a person said that they are two"

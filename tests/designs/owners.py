@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import orjson
 
+from palimpsest.contracts.answers import MemoryPicture
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import Policy
@@ -17,7 +18,7 @@ from palimpsest.contracts.requests import AnyRequest, PolicyRequest, SettleReque
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.core.picture import MemoryPicture, picture
+from palimpsest.streams.core.picture import picture
 from palimpsest.streams.policies import load_policy
 from tests.conformance.runtime import Runtime
 

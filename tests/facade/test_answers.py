@@ -1,0 +1,78 @@
+"""What the facade answers has the shape that its types say, key by key; so has its twin's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, assert_type
+
+from pydantic import TypeAdapter
+
+from palimpsest import AsyncPalimpsest, Palimpsest
+from palimpsest.contracts import answers
+from palimpsest.contracts.requests import JoinSelection, Selection
+from palimpsest.serve.typed_dicts import readable
+from palimpsest.streams.policies import load_policy
+
+ALL = JoinSelection(source="python")
+
+
+def is_a(kind: Any, answer: Any) -> Any:
+    """The answer, which has just the keys of a type, and what they are said to have."""
+    adapter = TypeAdapter(readable(kind))
+    assert adapter.dump_python(adapter.validate_python(answer, strict=True)) == answer
+    return answer
+
+
+def both(kind: Any, ask: Callable[..., Any], **said: Any) -> Any:
+    """The answer of a call; first what it would be."""
+    is_a(kind, ask(dry_run=True, **said))
+    return is_a(kind, ask(**said))
+
+
+def test_answers_have_the_shape_that_their_types_say(memories: Palimpsest) -> None:
+    memories.set_policy(load_policy("replace-or-merge"))
+    texts = ("tea in the shed", "a blue car", "she paints")
+    said = memories.submit([{"owner_id": "ann", "text": text} for text in texts])
+    a, b, c = [str(one.candidate_id) for one in said]
+    join = is_a(answers.Merged, memories.merge(a, b))["decision_id"]
+    is_a(answers.Agreed, memories.confirm(join))
+    is_a(answers.Apart, memories.separate(a, c))
+    is_a(answers.Apart, memories.withdraw(a, c))
+    out = both(answers.Unmerged, memories.unmerge, decision_id=join)
+    assert out["reversed"] == [join]
+    is_a(answers.PutBack, memories.reinstate(join, dry_run=True))
+    is_a(answers.PutBack, memories.reinstate(join))
+    is_a(answers.Unmerged, memories.unmerge(decision_id=join, with_consequences=True))
+    is_a(answers.PutBack, memories.reinstate(join))
+    assert both(answers.Reversals, memories.reverse, selection=ALL)["reversed"] == [join]
+    assert both(answers.Reinstatements, memories.reinstate_many, selection=ALL)["owners"] == 1
+    one = Selection(candidate_id=c)
+    assert both(answers.Retractions, memories.retract, selection=one)["retracted"] == [c]
+    assert both(answers.Restorations, memories.restore, selection=one)["restored"] == [c]
+    both(answers.Updated, lambda **how: memories.update(c, "she sings", **how))
+    both(answers.Undone, lambda **how: memories.undo(c, **how))
+    gone = both(answers.Forgotten, lambda **how: memories.forget(c, **how))
+    back = both(answers.Restorations, memories.restore, forgotten=gone["forgotten"])
+    assert [one["face"] for one in back["memories"]] == ["she paints"]
+
+
+def test_the_twin_answers_with_the_same_types(memories: Palimpsest) -> None:
+    async def used() -> None:
+        twin = AsyncPalimpsest(memories)
+        rows = [{"owner_id": "ann", "text": text} for text in ("tea in the shed", "a blue car")]
+        a, b = [str(one.candidate_id) for one in await twin.submit(rows)]
+        joined = await twin.merge(a, b)
+        assert_type(joined, answers.Merged)
+        out = await twin.unmerge(decision_id=joined["decision_id"])
+        assert_type(out, answers.Unmerged)
+        back = await twin.reinstate(joined["decision_id"])
+        assert_type(back, answers.PutBack)
+        assert out["reversed"] == back["reinstated"] == [joined["decision_id"]]
+        assert_type(await twin.reverse(ALL), answers.Reversals)
+        assert_type(await twin.retract(Selection(candidate_id=b)), answers.Retractions)
+        restored = await twin.restore(Selection(candidate_id=b))
+        assert_type(restored, answers.Restorations)
+        assert restored["restored"] == [b]
+
+    asyncio.run(used())

@@ -81,6 +81,9 @@ Three commands to try next:
   .venv/bin/palimpsest --store {STORE} recall jmb:marcus_02 "where does he work?"
   .venv/bin/palimpsest --store {STORE} sql "SELECT * FROM daily"
   .venv/bin/palimpsest --store {STORE} reinstate {found["decision_id"]}
+
+And to see it all in a browser, and go through what waits:
+  .venv/bin/palimpsest --store {STORE} review open
 """
     )
 

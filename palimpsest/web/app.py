@@ -16,7 +16,12 @@ from palimpsest.web.door import SECURITY, Door
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import Sessions
 
-MEDIA_TYPES = {".css": "text/css", ".js": "text/javascript", ".txt": "text/plain"}
+MEDIA_TYPES = {
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+}
 FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
 """A file that has changed has another URL (`static_url`)."""
 

@@ -172,7 +172,7 @@ def test_every_page_forbids_foreign_and_inline_code(served: Use[None]) -> None:
         assert said["selfRequestsOnly"] is True
         assert not re.search(r"<script(?![^>]*src=)|\son\w+=|\sstyle=|<style", page)
         loaded = re.findall(r'(?:src|href)="(/review/static/[^"]*)"', page)
-        assert len(loaded) == 3
+        assert len(loaded) == 4
         for path in loaded:
             response = await browser.get(path)
             assert response.status_code == 200

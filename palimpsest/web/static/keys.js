@@ -6,6 +6,31 @@
     return element.matches("input:not([type=hidden]):not([type=checkbox]), textarea, select");
   }
 
+  let sending = 0; // forms on their way: a key meant for this pair must not answer the next one
+
+  function sends(event) {
+    return event.detail.requestConfig.verb === "post";
+  }
+
+  document.addEventListener("htmx:beforeRequest", function (event) {
+    if (sends(event)) sending += 1;
+  });
+  document.addEventListener("htmx:afterRequest", function (event) {
+    if (sends(event)) sending -= 1;
+  });
+
+  function say(text) {
+    const notice = document.getElementById("notice");
+    if (notice !== null) notice.textContent = text;
+  }
+
+  document.addEventListener("htmx:sendError", function () {
+    say("The server does not answer. Nothing was recorded: try again.");
+  });
+  document.addEventListener("htmx:responseError", function (event) {
+    say("Not recorded: the server answered " + event.detail.xhr.status + ". Load the page again.");
+  });
+
   document.addEventListener("keydown", function (event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
     const at = event.target;
@@ -23,7 +48,7 @@
     const named = document.querySelector('[data-key="' + CSS.escape(key) + '"]');
     if (named === null) return;
     event.preventDefault();
-    if (named.disabled || document.querySelector("main .htmx-request, main.htmx-request")) return;
+    if (named.disabled || sending > 0) return;
     if (writes(named)) named.focus();
     else named.click();
   });

@@ -1,0 +1,259 @@
+"""The desk in a real browser: keys, two people, a killed server, hostile texts, dark and narrow."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from palimpsest import Palimpsest
+from tests.serve.child import PROGRAM
+from tests.web.conftest import letters
+from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture, submit_pairs
+
+ROOT = Path(__file__).parents[2]
+PAIRS = 300
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with a_browser() as started:
+        yield started
+
+
+@pytest.fixture
+def site(tmp_path: Path, browser: Browser) -> Iterator[Site]:
+    with a_site(tmp_path / "store", browser) as served:
+        yield served
+        assert served.wrong == [], served.wrong
+
+
+def shown(page: Page) -> str | None:
+    """The decision that the page asks about; None where nothing waits."""
+    found = page.locator("#answer input[name=decision]")
+    return found.get_attribute("value") if found.count() else None
+
+
+def press(page: Page, key: str) -> None:
+    """Press a key, and wait until the desk is another."""
+    page.evaluate("() => { document.getElementById('desk').dataset.before = 'yes'; }")
+    page.keyboard.press(key)
+    page.wait_for_selector("#desk:not([data-before])", state="attached")
+
+
+def said(store: Palimpsest) -> list[tuple[str, str]]:
+    """Every word of a person: the event and who said it."""
+    rows = store.sql("SELECT event, actor FROM events WHERE actor IS NOT NULL ORDER BY position")
+    return [(row["event"], row["actor"]) for row in rows]
+
+
+def test_from_the_first_load_to_an_undone_merge(site: Site) -> None:
+    submit_pairs(site.store, 2)
+    page = site.page()
+    page.goto(site.link())
+    page.wait_for_url("**/review")
+    expect(page.locator("#question")).to_be_focused()
+    expect(page.locator("ins")).to_have_text("downstairs")
+    expect(page.locator("del")).to_have_text("upstairs")
+    first = shown(page)
+    page.keyboard.press("b")
+    expect(page.locator("#because")).to_be_focused()
+    page.keyboard.type("said twice")
+    page.keyboard.press("Enter")
+    assert shown(page) == first
+    press(page, "s")
+    expect(page.locator("#notice")).to_have_text("Recorded: the same.")
+    assert shown(page) not in (None, first)
+    assert site.store.sql(
+        "SELECT actor, because FROM decisions WHERE decision = 'manual_join'"
+    ) == [{"actor": "grace", "because": "said twice"}]
+    press(page, "Backspace")
+    expect(page.locator("#notice")).to_contain_text("Taken back: the same.")
+    assert site.store.status()["memories"] == 4
+    page.keyboard.press("?")
+    expect(page.locator("#help table")).to_be_visible()
+
+
+def test_three_hundred_pairs_by_keyboard_alone(site: Site) -> None:
+    submit_pairs(site.store, PAIRS)
+    page = site.entered()
+    keys = ["s", "d", "u", "f", "Space"]
+    seen = set()
+    for number in range(PAIRS):
+        seen.add(shown(page))
+        press(page, keys[number % len(keys)])
+    assert len(seen) == PAIRS
+    expect(page.locator("#question")).to_have_text("Nothing waits here")
+    skipped = PAIRS // len(keys)
+    expect(page.locator("main")).to_contain_text(f"{skipped} left, {skipped} skipped by you")
+    events = [event for event, _ in said(site.store)]
+    assert (events.count("joined"), events.count("separated")) == (180, 60)
+
+
+def test_two_people_at_once_never_see_the_same_pair(site: Site) -> None:
+    submit_pairs(site.store, 11)
+    pages = {name: site.entered(name) for name in ("grace", "lin")}
+    seen: list[str | None] = []
+    for name in ("lin", "grace", "grace") * 3 + ("grace", "lin"):
+        page, other = pages[name], pages["grace" if name == "lin" else "lin"]
+        assert shown(page) != shown(other)
+        seen.append(shown(page))
+        press(page, "d")
+    assert len(set(seen) - {None}) == 11
+    by = [actor for event, actor in said(site.store) if event == "separated"]
+    assert (by.count("grace"), by.count("lin")) == (7, 4)
+
+
+def start(folder: Path, port: int) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+    """A server of its own process, ready, and what it said."""
+    words = [*PROGRAM, "--store", str(folder), "--json", "serve", "--port", str(port)]
+    process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())
+
+
+def test_a_server_killed_between_two_keys_loses_nothing_it_acknowledged(
+    tmp_path: Path, browser: Browser
+) -> None:
+    folder = tmp_path / "store"
+    process, told = start(folder, 0)
+    try:
+        with Palimpsest.open(folder) as store:
+            submit_pairs(store, 4)
+        port = int(told["url"].rpartition(":")[2])
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(told["review"])
+        page.wait_for_url("**/review")
+        for key in ("d", "u"):
+            press(page, key)
+            expect(page.locator("#notice")).to_contain_text("Recorded")
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        page.keyboard.press("s")
+        expect(page.locator("#notice")).to_contain_text("does not answer")
+        process, told = start(folder, port)
+        page.keyboard.press("s")  # the session has gone with the server
+        page.wait_for_url("**/review/sign-in")
+        page.goto(told["review"])
+        page.wait_for_url("**/review")
+        expect(page.locator(".about")).to_contain_text("2 left")
+        press(page, "s")
+        context.close()
+    finally:
+        process.terminate()
+        process.communicate()
+    with Palimpsest.open(folder) as store:
+        events = [event for event, _ in said(store)]
+        assert (events.count("separated"), events.count("joined")) == (1, 2)
+        assert store.verify()["differences"] == 0
+
+
+HOSTILE = (
+    "<script>window.pwned = 1</script>",
+    "<img src=x onerror='window.pwned = 1'>",
+    "<div hx-get='/review/leave' hx-trigger='load'>{{ 7 * 7 }}</div>",
+    "\u202eright to left\u202c \u200b\ufeff \x1b[31m",
+    "&lt;b&gt; \" ' javascript:window.pwned=1",
+)
+
+
+def test_hostile_texts_are_shown_as_what_they_are(site: Site) -> None:
+    long = "wide" * 8_000
+    for number, text in enumerate((*HOSTILE, long)):
+        rows = [
+            f"{letters(number, 11)} {text} upstairs",
+            f"{letters(number, 11)} {text} downstairs",
+        ]
+        site.store.submit([{"owner_id": "<i>eve</i>", "text": one} for one in rows])
+    asked: list[str] = []
+    page = site.entered(viewport=PHONE)
+    page.on("request", lambda request: asked.append(request.url))
+    seen = ""
+    while shown(page) is not None:
+        seen += page.locator(".pair").inner_text()
+        assert page.evaluate("() => window.pwned") is None
+        assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+        assert page.locator("main img, main script, main i").count() == 0
+        press(page, "d")
+    assert "<script>window.pwned = 1</script>" in seen
+    assert "{{ 7 * 7 }}" in seen
+    assert "U+202E" in seen
+    assert "\u202e" not in seen
+    assert "U+001B" in seen
+    assert "wide" * 8_000 in seen
+    assert {re.sub(r".*/review", "", url) for url in asked} == {"/answer"}
+
+
+KEY = "Ada keeps the spare key of the boat house under the {} stone behind the old pear tree"
+MEETS = "Ada meets her brother on Sundays at {} in the café near the bridge"
+REMEMBERED = (
+    *map(KEY.format, ("third", "fourth")),
+    *map(MEETS.format, ("9", "10")),
+    *(f"{letters(70, 30)}{end}" for end in ("", " also")),
+)
+"""As people are shown it in docs/review.md."""
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"color_scheme": "dark", "viewport": PHONE},
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_every_page_of_the_desk_can_be_used_by_everybody(site: Site, look: str) -> None:
+    """axe-core finds nothing, nothing is wider than the screen, and dark is dark."""
+    for number, text in enumerate(REMEMBERED):
+        said = {"owner_id": "ada", "source": "chat", "session_id": f"evening {number // 2}"}
+        site.store.submit({**said, "text": text})
+    page = site.entered(bypass_csp=True, **LOOKS[look])  # axe-core brings styles of its own
+    assert shown(page) is not None
+    fits(page)
+    picture(page, f"review-{look}")
+    press(page, "d")
+    page.locator("details.filters summary").click()
+    page.locator("#help summary").click()
+    fits(page)
+    for path in ("/review/audit", "/review?in_owner=nobody", "/review/enter?code=x"):
+        page.goto(f"{site.endpoint.url}{path}")
+        fits(page)
+    page.get_by_role("button", name="Leave").click()
+    page.wait_for_url("**/review/sign-in")
+    fits(page)
+    paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert (paper == "rgb(255, 255, 255)") == (look == "light")
+    site.wrong = [one for one in site.wrong if "403" not in one]  # the link that is none
+
+
+def fits(page: Page) -> None:
+    """Nobody is shut out, and nothing hangs over the side."""
+    assert complaints(page) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_the_desk_works_without_scripts(site: Site) -> None:
+    submit_pairs(site.store, 2)
+    page = site.entered(java_script_enabled=False)
+    first = shown(page)
+    page.get_by_role("button", name="Different").click()
+    expect(page.locator("#notice")).to_have_text("Recorded: different.")
+    assert shown(page) != first
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#notice")).to_have_text("Taken back: different.")
+    assert shown(page) == first
+
+
+def test_the_keys_are_those_of_the_docs() -> None:
+    docs = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
+    template = (ROOT / "palimpsest/web/templates/desk.html").read_text(encoding="utf-8")
+    keys = {one.lower() for one in re.findall(r'data-key="([^"]+)"', template)}
+    told = set(re.findall(r"^\| `([^`]+)` \|", docs, flags=re.MULTILINE))
+    assert told == keys

@@ -96,7 +96,7 @@ async def serve(
         async with AsyncPalimpsest(store) as twin:
             with only_server(store.folder):
                 app = App(twin, tokens, _hosts(settings))
-                async with _answering(app, listener) as answering:
+                async with _plainly(), _answering(app, listener) as answering:
                     await twin.call(_warm)
                     app.ready = True
                     endpoint = _endpoint(listener, () if given else tokens)
@@ -104,6 +104,18 @@ async def serve(
                     link = link_path(app.sessions.link(LOCAL_OPERATOR))
                     told(endpoint, at(endpoint.url, settings, link))
                     await _until(stop, app, answering, idle)
+
+
+@asynccontextmanager
+async def _plainly() -> AsyncIterator[None]:
+    """Raise what went wrong in the block itself, where task groups have wrapped nothing else."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
 
 
 @asynccontextmanager

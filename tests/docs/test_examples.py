@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.docs.stand_in_model import stand_in
 
 EXAMPLES = ROOT / "examples"
 SAY = {
@@ -25,7 +26,7 @@ SAY = {
 
 def test_every_example_is_run() -> None:
     names = {file.stem for file in EXAMPLES.glob("*.py")}
-    assert names == {*SAY, "demo", "cluster_demo"}
+    assert names == {*SAY, "demo", "cluster_demo", "mcp_agent"}
 
 
 @pytest.mark.parametrize("name", SAY)
@@ -37,6 +38,30 @@ def test_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     for words in SAY[name]:
         assert words in said
+
+
+TOLD = {
+    "Remember: Ada has a big dog.": "I remember it (stored).",
+    "Remember: Ada works at Google.": "I remember it (stored).",
+    "Remember: Ada has a large dog.": "I remember it (auto_reject).",
+    "Change: where does Ada work? -> Ada works at Meta.": "Now it is: Ada works at Meta.",
+    "Not the same: Ada has a large dog.": "They are 2 memories again.",
+    "What do you know?": ("I know: Ada has a big dog.; Ada has a large dog.; Ada works at Meta."),
+    "Forget: Meta": "I forgot 2 wordings.",
+    "And now?": "I know: Ada has a big dog.; Ada has a large dog.",
+}
+"""What the user of the agent says, and what it answers."""
+
+
+def test_an_agent_remembers_changes_its_mind_and_forgets(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with stand_in() as url:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
+        monkeypatch.setenv("AGENT_MODEL", "stand-in")
+        monkeypatch.setattr(sys, "argv", ["mcp_agent", *TOLD])
+        import_module("examples.mcp_agent").main()
+    assert capfd.readouterr().out.splitlines() == [*TOLD.values()]
 
 
 ROWS = 100

@@ -1,0 +1,63 @@
+"""An agent whose memory is Palimpsest over MCP: it remembers, changes its mind, and forgets.
+
+Needs `pip install 'palimpsest-memory[serve,judge]'`, ANTHROPIC_API_KEY, and in AGENT_MODEL the name
+of a model. What the user says are the arguments, or lines of standard input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import Any
+
+from anthropic import AsyncAnthropic
+from mcp import Client, StdioServerParameters
+
+SYSTEM = "Remember what the user tells you with your tools; answer from what they show."
+
+
+async def answer(memory: Client, model: AsyncAnthropic, name: str, said: str) -> str:
+    """What the model says in the end, once it has called all the tools that it wants."""
+    tools: list[Any] = [
+        {"name": one.name, "description": one.description or "", "input_schema": one.input_schema}
+        for one in (await memory.list_tools()).tools
+    ]
+    messages: list[Any] = [{"role": "user", "content": said}]
+    while True:
+        turn = await model.messages.create(
+            model=name, max_tokens=1024, system=SYSTEM, tools=tools, messages=messages
+        )
+        calls = [block for block in turn.content if block.type == "tool_use"]
+        if not calls:
+            return "".join(block.text for block in turn.content if block.type == "text")
+        results: list[Any] = []
+        for call in calls:
+            done = await memory.call_tool(call.name, dict(call.input))
+            shown = {"content": json.dumps(done.structured_content), "is_error": done.is_error}
+            results.append({"type": "tool_result", "tool_use_id": call.id, **shown})
+        messages += [
+            {"role": "assistant", "content": [block.model_dump() for block in turn.content]},
+            {"role": "user", "content": results},
+        ]
+
+
+async def talk(said: list[str]) -> None:
+    """Answer each of these, with Ada's memories in `agent-memories`."""
+    command = ["--store", "agent-memories", "mcp", "--owner", "ada"]
+    async with (
+        Client(StdioServerParameters(command="palimpsest", args=command)) as memory,
+        AsyncAnthropic() as model,
+    ):
+        for one in said:
+            print(await answer(memory, model, os.environ["AGENT_MODEL"], one))
+
+
+def main() -> None:
+    """Talk."""
+    asyncio.run(talk(sys.argv[1:] or [line.strip() for line in sys.stdin]))
+
+
+if __name__ == "__main__":
+    main()

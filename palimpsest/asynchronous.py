@@ -153,6 +153,7 @@ class AsyncPalimpsest:
     forget = Awaited(Palimpsest.forget)
     get = Awaited(Palimpsest.get)
     history = Awaited(Palimpsest.history)
+    export_source = Awaited(Palimpsest.export_source)
     import_source = Awaited(Palimpsest.import_source)
     ingest = Awaited(Palimpsest.ingest)
     likeness = Awaited(Palimpsest.likeness)

@@ -26,16 +26,21 @@ LONGEST = 2_000
 """Characters of a text that are shown."""
 
 
-def page_of(gateway: LocalGateway, answer: Mapping[str, Any]) -> str:
-    """The page of a batch run's answer, with what its policy found as the memories came in."""
+def page_of(gateway: LocalGateway, answer: Mapping[str, Any], just_this: str) -> str:
+    """The page of a batch run's answer, with what its policy found as the memories came in.
+
+    `just_this` is the command that does what a dry run showed.
+    """
     gateway.refresh()
     policy = gateway.policy_in_force()
     owners = sorted({one["owner_id"] for one in answer["runs"]})
     _, scored = outcomes(gateway.projections, policy.hash, owners)
-    return drawn(answer, policy, scored)
+    return drawn(answer, policy, scored, just_this)
 
 
-def drawn(answer: Mapping[str, Any], policy: Policy, scored: Sequence[Scored]) -> str:
+def drawn(
+    answer: Mapping[str, Any], policy: Policy, scored: Sequence[Scored], just_this: str
+) -> str:
     """The page as text; `scored` counts the nearest neighbours of what came in."""
     joined: list[Pairing] = answer["joined"]
     return "\n".join(
@@ -43,7 +48,7 @@ def drawn(answer: Mapping[str, Any], policy: Policy, scored: Sequence[Scored]) -
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{_title(answer)}',
             f"</title><style>{_STYLE}</style></head><body><main>",
             f"<h1>{_title(answer)}</h1>",
-            *_summary(answer, policy),
+            *_summary(answer, policy, just_this),
             *_similarities(joined, policy, scored),
             *_clusters(joined),
             *_examples(joined),
@@ -57,7 +62,7 @@ def _title(answer: Mapping[str, Any]) -> str:
     return f"{len(answer['joined']):,} pairs of memories {verb}"
 
 
-def _summary(answer: Mapping[str, Any], policy: Policy) -> Iterator[str]:
+def _summary(answer: Mapping[str, Any], policy: Policy, just_this: str) -> Iterator[str]:
     counts = {
         "memories": answer["memories"],
         "owners": answer["owners"],
@@ -67,8 +72,7 @@ def _summary(answer: Mapping[str, Any], policy: Policy) -> Iterator[str]:
     listed = "".join(f"<div><dt>{name}</dt><dd>{n:,}</dd></div>" for name, n in counts.items())
     yield f"<dl>{listed}</dl>"
     if answer["dry_run"]:
-        command = f"palimpsest dedupe --plan {answer['plan']}"
-        yield f"<p>Nothing is written yet. To do just this: <code>{command}</code></p>"
+        yield f"<p>Nothing is written yet. To do just this: <code>{_text(just_this)}</code></p>"
     yield "<p>Every join can be taken back: <code>palimpsest unmerge --decision ID</code></p>"
     sentences = "".join(f"<li>{_text(one)}</li>" for one in explain(policy))
     yield f"<details><summary>The policy {_text(policy.name)}</summary><ul>{sentences}</ul>"

@@ -114,7 +114,9 @@ def bring_in(
 
     def report(summary: Summary) -> None:
         kinds = summary.decisions
-        counts = f"{kinds['stored']:,} stored, {kinds.total() - kinds['stored']:,} joined"
+        stored, pending = kinds["stored"], kinds["pending"]
+        joined = kinds.total() - stored - pending
+        counts = f"{stored:,} stored, {joined:,} joined, {pending:,} pending"
         share = summary.rows / total if total else None
         progress(f"{summary.rows:,} of {total:,} rows: {counts}", share)
 

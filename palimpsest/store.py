@@ -79,6 +79,7 @@ from palimpsest.contracts.shown import (
 from palimpsest.deduping import Wanted, dedupe
 from palimpsest.duplicates import DedupResult, DuplicateCheck, dedup_result, duplicate_check
 from palimpsest.embedding import embed_late
+from palimpsest.exporting import MOST_CHANGES, export
 from palimpsest.finding import By, Plan, find, meant
 from palimpsest.importing import bring_in, foreseen, look_at, spooled
 from palimpsest.ingesting import (
@@ -102,6 +103,7 @@ from palimpsest.projections.hits import Asked
 from palimpsest.recalling import recall
 from palimpsest.reviewing import review
 from palimpsest.sources import Place as ImportPlace
+from palimpsest.sources.contract import Trust
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.core.text import text_hash
 from palimpsest.streams.dedupe import Progress as BatchProgress
@@ -399,7 +401,7 @@ class Palimpsest:
         owner: Name | None = None,
         source: Name | None = None,
         model_of_vectors: str | None = None,
-        trust: bool = False,
+        trust: Trust = False,
         dry_run: bool = False,
         progress: Progress = _ignore,
     ) -> JsonObject:
@@ -421,6 +423,36 @@ class Palimpsest:
             return bring_in(
                 self._gateway, brought, spool, model=model_of_vectors, progress=progress
             )
+
+    def export_source(
+        self,
+        path: Place,
+        to: Place,
+        *,
+        source: Name | None = None,
+        keep: Sequence[str] = (),
+        max_changes: Annotated[int, Field(ge=0, le=MOST)] = MOST_CHANGES,
+        trust: Trust = False,
+        dry_run: bool = False,
+        progress: Progress = _ignore,
+    ) -> JsonObject:
+        """Copy an imported store to `to` without what is there twice, in its own form.
+
+        Returns what changed, and how to take any of it back; so does a file beside the copy. Rows
+        whose ids are in `keep` stay. Of more than `max_changes` changes the first are made.
+        RefusedError where `to` is there already; UsageError where nothing was imported from `path`.
+        """
+        return export(
+            self._gateway,
+            Path(path),
+            Path(to),
+            source=source,
+            keep=frozenset(keep),
+            max_changes=max_changes,
+            trust=trust,
+            dry_run=dry_run,
+            progress=progress,
+        )
 
     def access(self, candidate_id: Id) -> JsonObject:
         """Note that the memory of a candidate was used."""

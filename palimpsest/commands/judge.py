@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -291,18 +292,25 @@ def dedupe(
             actor=call.settings.actor,
             because=because,
         )
+        just_this = _just_this(answer["plan"], owner, force=force)
         if page is not None:
             from palimpsest.dedupe_page import page_of
 
-            page.write_text(page_of(store.gateway, answer), encoding="utf-8")
-    call.output.answer(answer, lambda: _dedupe_report(answer))
+            page.write_text(page_of(store.gateway, answer, just_this), encoding="utf-8")
+    call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
     if answer["asked"].get("unavailable"):
         left = answer["left"]
         call.output.remark(f"the judge did not answer about all; {left} wait for the next run")
         raise typer.Exit(1)
 
 
-def _dedupe_report(answer: Mapping[str, Any]) -> RenderableType:
+def _just_this(plan: str, owner: str | None, *, force: bool) -> str:
+    """The command that does what a dry run showed."""
+    words = ["palimpsest", "dedupe", *(("--owner", owner) if owner else ())]
+    return shlex.join([*words, *(("--force",) if force else ()), "--plan", plan])
+
+
+def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
     share = answer["pairs"] / answer["all_pairs"] if answer["all_pairs"] else 0.0
     skipped = [one for one in answer["runs"] if "skipped" in one]
     verb = "would be joined" if answer["dry_run"] else "joined"
@@ -334,7 +342,7 @@ def _dedupe_report(answer: Mapping[str, Any]) -> RenderableType:
         for warning in one.get("warnings", ())
     ]
     if answer["dry_run"] and answer["joined"]:
-        lines.append(shown(f"to do just this: palimpsest dedupe --plan {answer['plan']}"))
+        lines.append(shown(f"to do just this: {just_this}"))
     return Group(*lines)
 
 

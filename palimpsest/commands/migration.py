@@ -1,4 +1,4 @@
-"""Existing stores: `import`."""
+"""Existing stores: `import` and `export`."""
 
 from __future__ import annotations
 
@@ -91,6 +91,45 @@ def import_source(
     if document["vectors"]["there"]:
         call.output.remark(rendering.vectors_sentence(document["vectors"]))
     print_summary(call.output, document)
+
+
+@app.command(epilog="Example: palimpsest export export.jsonl --to cleaned.jsonl --dry-run")
+def export(
+    context: typer.Context,
+    path: SourcePath,
+    to: Annotated[Path, typer.Option(metavar="NEW", help="The copy, where nothing may be yet.")],
+    source: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of several imports from there, this one.")
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A row by its id there, which stays; repeatable."),
+    ] = None,
+    max_changes: Annotated[
+        int, typer.Option("--max-changes", min=0, metavar="N", help="The most changes of this run.")
+    ] = 200,
+    trust: Trusted = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Copy an imported store without what is there twice; the original stays as it is.
+
+    The copy has the same form. A row goes that another row of its
+    memory speaks for, or that was forgotten; the report says how
+    each comes back.
+    """
+    call = invocation(context)
+    with call.store() as store, call.output.progress() as report:
+        document = store.export_source(
+            path,
+            to,
+            source=source,
+            keep=keep or (),
+            max_changes=max_changes,
+            trust=trust or _trust(call.output),
+            dry_run=dry_run,
+            progress=report,
+        )
+    call.output.answer(document, lambda: rendering.export_report(document))
 
 
 def _confirm(output: Output, brought: Brought, *, yes: bool) -> None:

@@ -134,6 +134,39 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
     )
 
 
+def export_report(report: Mapping[str, Any]) -> RenderableType:
+    """What a copy has not, and how each row comes back."""
+    rows = report["changed_rows"]
+    listing = Table(box=SIMPLE_HEAD)
+    columns = ("old_id", "change", "keep_id", "assertion_preview", "take_back")
+    for name in columns:
+        listing.add_column(name, overflow="fold")
+    for one in rows[:SHOWN_MANY]:
+        listing.add_row(*(shown(one[name]) for name in columns))
+    counts = [
+        ("rows", report["rows"]),
+        ("changed in the copy", report["changed"]),
+        *(
+            (what, report[name])
+            for name, what in (
+                ("left", "not changed yet: --max-changes allows more"),
+                ("left_as_they_are", "would say another text, which their vectors do not"),
+                ("unknown", "not in the store, and left as they are"),
+            )
+            if report[name]
+        ),
+    ]
+    more = len(rows) - SHOWN_MANY
+    where = "nothing is written" if report["dry_run"] else f"written to {report['to']}"
+    return Group(
+        _counts(counts),
+        *([listing] if rows else []),
+        *([shown(f"and {more:,} more: the report and --json have them all")] if more > 0 else []),
+        shown(where, "bold"),
+        *([shown(report["take_back"])] if rows else []),
+    )
+
+
 def vectors_sentence(vectors: Mapping[str, Any]) -> str:
     """What became of the vectors of a source."""
     if vectors["taken"]:

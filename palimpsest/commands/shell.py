@@ -48,7 +48,6 @@ NEAR = {
     "split": "unmerge or separate",
     "redo": "reinstate",
     "backup": "log export",
-    "export": "log export",
     "config": "policy show",
     "info": "status",
     "stats": "status",

@@ -98,6 +98,16 @@ def topic_of(connection: sqlite3.Connection, collection: str) -> str:
     return str(found[0]) if found else f"persistent://default/default/{collection}"
 
 
+def last_queued(connection: sqlite3.Connection) -> int:
+    """The number of the last thing that was ever queued, as far as it is known."""
+    text = (
+        "SELECT max(coalesce((SELECT max(seq_id) FROM embeddings_queue), 0),"
+        " coalesce((SELECT max(seq_id) FROM max_seq_id), 0))"
+    )
+    [found] = connection.execute(text).fetchone()
+    return int(found)
+
+
 def _stored(connection: sqlite3.Connection, segment: str) -> Iterator[tuple[str, Fields]]:
     entry: str | None = None
     row: Fields = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.chroma import ChromaSource, is_chroma
@@ -35,17 +36,28 @@ def _folder(place: Place) -> Source:
         raise UsageError(f"{place.path} is a folder: --query is for a SQLite file")
     if place.path.name.endswith(SUFFIX) or tables_in(place.path):
         return LanceSource(place)
-    if (source := _vectors(place)) is not None:
-        return Mem0Source(source, place.history) if place.history else source
-    if (place.path / HISTORY).is_file():
-        inside = [one for one in place.path.iterdir() if is_qdrant(one) or is_chroma(one)]
-        if len(inside) == 1:
-            history = place.history or place.path / HISTORY
-            return open_source(replace(place, path=inside[0], history=history))
+    within = inside(place)
+    if (source := _vectors(within)) is not None:
+        return Mem0Source(source, within.history) if within.history else source
     raise UsageError(
         f"{place.path} is a folder of nothing that is known here: name a file, or the folder of a"
         " LanceDB, Qdrant or Chroma database, or of mem0's"
     )
+
+
+def inside(place: Place) -> Place:
+    """Where the vectors of mem0's folder are, with its history; any other place as it is."""
+    history = place.path / HISTORY
+    if not history.is_file() or _has_vectors(place.path):
+        return place
+    found = [one for one in place.path.iterdir() if _has_vectors(one)]
+    if len(found) != 1:
+        return place
+    return replace(place, path=found[0], history=place.history or history)
+
+
+def _has_vectors(path: Path) -> bool:
+    return is_qdrant(path) or is_chroma(path)
 
 
 def _vectors(place: Place) -> Source | None:

@@ -209,6 +209,14 @@ def _taken(left: Fields, names: Sequence[str]) -> Any:
     return None
 
 
+def said_again(row: Fields, name: str, text: str) -> Fields:
+    """A row that says another text in a field, which may be inside an object."""
+    if name in row or "." not in name:
+        return row | {name: text}
+    outer, _, inner = name.partition(".")
+    return row | {outer: {**_unpacked(row.get(outer) or {}), inner: text}}
+
+
 def _unpacked(value: Any) -> Any:
     """An object that is written as JSON text, as databases keep it; all else as it is."""
     if isinstance(value, str) and value.startswith("{"):

@@ -16,6 +16,11 @@ _LAST = """
 SELECT memory_id, event, new_memory, created_at, updated_at, is_deleted, actor_id, role
 FROM history ORDER BY coalesce(updated_at, created_at), rowid
 """
+DELETED = """
+INSERT INTO history
+    (id, memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted)
+VALUES (?, ?, ?, NULL, 'DELETE', ?, ?, 1)
+"""
 
 
 def is_history(path: Path) -> bool:

@@ -147,6 +147,8 @@ def test_it_can_be_typed(line: str, prepared: Prepared, monkeypatch: pytest.Monk
         run("--store", str(prepared.folder), "log", "export", "backup.jsonl")
     command, _, _ = line.partition(" > ")
     words = filled_in(shlex.split(command, comments=True)[1:], prepared)
+    if words[0] == "export":
+        asked(prepared.folder, "import", "export.jsonl", "--yes")
     if words[0] == "undo":
         asked(prepared.folder, "update", prepared.apart[0], "Ada moved to Lyon.")
     if words[0] == "withdraw":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,42 @@ def test_a_collection_of_chroma_comes_in_whole(palimpsest: CommandLine, tmp_path
         assert one["confidence"] == row["confidence"]
         wanted = {"warm": True} | ({"page": 3} if row["number"] == 0 else {})
         assert json.loads(one["metadata"]) == wanted
+
+
+@pytest.mark.parametrize("kind", ["qdrant", "chroma"])
+def test_a_store_goes_in_is_cleaned_un_merged_in_one_place_and_comes_out_for_mem0(
+    kind: str, palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    rows = numbered()
+    for number in (2, 4):  # a pair each that differs in a full stop
+        same = {name: rows[number][name] for name in ("user_id", "run_id", "created_at")}
+        rows[number + 1] |= same | {"content": f"{rows[number]['content']}."}
+    folder, to = tmp_path / "theirs", tmp_path / "cleaned"
+    there("write", folder, kind, rows)
+    before = digests(folder)
+    words = ("--trust",) if kind == "qdrant" else ()
+    palimpsest.json("import", str(folder), "--yes", *words)
+    joins = palimpsest.json("sql", "SELECT * FROM joins WHERE decision <> 'hash_exact'")
+    assert len(joins) == 2
+    palimpsest.json("unmerge", "--decision", joins[0]["decision_id"])
+    export = ("export", str(folder), "--to", str(to), "--max-changes", "500", *words)
+    report = palimpsest.json(*export)
+    assert report["changed"] == REPEATED - 1 + 1
+    assert digests(folder) == before
+
+    stored = {one["producer_id"]: one["text"] for one in brought(palimpsest)}
+    gone = {one["old_id"] for one in report["changed_rows"]}
+    wanted = {name: text for name, text in stored.items() if name not in gone}
+    # The first read has Chroma work its queue in, the second one reads what that left.
+    for _ in range(2):
+        found = json.loads(there("read", to, kind, OWNER_NAMES))
+        assert found["memories"] == wanted
+        assert len(found["hits"]) == 20
+        assert set(found["hits"]) <= set(wanted.values())
+    both = {rows[2]["content"], rows[3]["content"]}, {rows[4]["content"], rows[5]["content"]}
+    came_back, joined = [len(some & set(wanted.values())) for some in both]
+    assert sorted([came_back, joined]) == [1, 2]
+    history = sqlite3.connect(to / "history.db")
+    [told] = history.execute("SELECT count(*) FROM history WHERE event = 'DELETE'").fetchone()
+    history.close()
+    assert told == 1 + len(gone)

@@ -70,7 +70,7 @@ def test_the_page_has_everything_in_it(full: CommandLine, tmp_path: Path) -> Non
     assert "@import" not in page
     assert len(answer["joined"]) == 3
     assert "3 pairs of memories would be joined" in read.said
-    assert f"palimpsest dedupe --plan {answer['plan']}" in read.said
+    assert f"palimpsest dedupe --force --plan {answer['plan']}" in read.said
     assert names["svg"] == 2
     assert read.count("rect", "bar") >= 2
     assert read.count("rect", "zone") > 0
@@ -115,8 +115,11 @@ def test_what_was_not_shown_is_not_done(full: CommandLine) -> None:
 
 
 def test_the_table_says_how_to_do_just_that(full: CommandLine) -> None:
-    plan = dedupe(full, "--dry-run")["plan"]
-    assert f"palimpsest dedupe --plan {plan}" in full("dedupe", "--force", "--dry-run").out
+    words = ("dedupe", "--force", "--owner", "bob")
+    plan = full.json(*words, "--dry-run")["plan"]
+    said = f"palimpsest dedupe --owner bob --force --plan {plan}"
+    assert said in full(*words, "--dry-run").out
+    assert len(full.json(*words, "--plan", plan)["joined"]) == 1
 
 
 def test_clusters_are_what_the_joins_connect() -> None:

@@ -1,0 +1,215 @@
+"""A source as it is after the cleaning: in its own form, beside the original (docs/import.md)."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from palimpsest.contracts.errors import UsageError
+from palimpsest.import_notes import Note, notes_of
+from palimpsest.local_gateway import LocalGateway
+from palimpsest.projections.analysts import query
+from palimpsest.sources import Place, Source, open_source
+from palimpsest.sources.contract import Trust
+from palimpsest.sources.copies import Edit, may_say, refuse_target, write_copy
+from palimpsest.sources.spool import PREVIEW
+from palimpsest.streams.embedder import Progress
+from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
+
+MOST_CHANGES = 200
+"""Changes of one run, unless told otherwise, as in the clean-up of the design `layered`."""
+REPORT = ".report.json"
+"""What the report's file is called, behind the name of the copy."""
+EXACT = "hash_exact"
+"""A text lives once in a store, so such a join stands; the copy can have both rows all the same."""
+_EACH = 5_000
+"""Rows between two reports of progress."""
+_MEMBERS = """
+SELECT c.candidate_id, c.producer_id, c.memory_id, c.living, c.text, m.face, m.face_of
+FROM candidates c LEFT JOIN memories m USING (memory_id) WHERE c.source = ?
+"""
+_JOINS = """
+SELECT j.decision_id, j.candidate_id, j.joined_to, j.decision FROM joins j
+WHERE j.standing AND j.memory_id IN (SELECT memory_id FROM candidates WHERE source = ?)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A row's candidate in the store: its memory, and what speaks for that."""
+
+    id: str
+    row_id: str
+    memory_id: str
+    living: bool
+    text: str
+    face: str | None
+    face_of: str | None
+
+
+@dataclass(slots=True)
+class _Memory:
+    """The rows of a source that are one memory, and the one that stays for all of them."""
+
+    members: list[_Member] = field(default_factory=list)
+
+    @property
+    def kept(self) -> _Member | None:
+        """Who speaks, if that is a row of the source; else the last one; None for no living one."""
+        living = [one for one in self.members if one.living]
+        if not living:
+            return None
+        return next((one for one in living if one.id == one.face_of), living[-1])
+
+
+class _Cleaned:
+    """What the store made of a source's rows."""
+
+    def __init__(self, gateway: LocalGateway, source: str) -> None:
+        gateway.refresh()
+        rows = query(gateway.projections, _MEMBERS, [source])
+        self.of = {member.id: member for member in (_Member(*row.values()) for row in rows)}
+        self._memories: dict[str, _Memory] = defaultdict(_Memory)
+        for member in self.of.values():
+            self._memories[member.memory_id].members.append(member)
+        self._kept = {name: memory.kept for name, memory in self._memories.items()}
+        self._edges: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+        for join in query(gateway.projections, _JOINS, [source]):
+            decision, newer, older, kind = join.values()
+            self._edges[newer].append((older, decision, kind))
+            self._edges[older].append((newer, decision, kind))
+
+    def change(self, candidate: str) -> dict[str, Any] | None:
+        """What becomes of a row; None where it stays as it is."""
+        member = self.of.get(candidate)
+        if member is None:
+            return None
+        kept = self._kept[member.memory_id]
+        told = {"old_id": member.row_id, "memory_id": member.memory_id}
+        if kept is None:
+            take_back = f"palimpsest restore --candidate {member.id}"
+            return told | {"change": "forgotten", "keep_id": None, "take_back": take_back}
+        if member.id != kept.id:
+            return told | {"change": "removed", "keep_id": kept.row_id} | self._joined(member, kept)
+        if member.text != member.face:
+            take_back = f"palimpsest history {member.memory_id}"
+            return told | {"change": "text", "keep_id": member.row_id, "take_back": take_back}
+        return None
+
+    def _joined(self, member: _Member, kept: _Member) -> dict[str, Any]:
+        """The first join on the way from a row to the one that stays: without it, both stay."""
+        came: dict[str, tuple[str, str]] = {}
+        waiting, seen = deque([member.id]), {member.id}
+        while waiting:
+            at = waiting.popleft()
+            for other, decision, kind in self._edges[at]:
+                if other not in seen:
+                    seen.add(other)
+                    came[other] = came.get(at, (decision, kind))
+                    waiting.append(other)
+        decision, kind = came[kept.id]
+        keeps = f"palimpsest export … --keep {shlex.quote(member.row_id)}"
+        return {
+            "decision": kind,
+            "decision_id": decision,
+            "take_back": keeps if kind == EXACT else f"palimpsest unmerge --decision {decision}",
+        }
+
+
+def noted(gateway: LocalGateway, path: Path, source: str | None) -> Note:
+    """The note of the import from a path; UsageError where there is none, or several."""
+    found = [
+        note
+        for note in notes_of(gateway.folder)
+        if note.path == str(path.absolute()) and source in (None, note.source)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageError(f"nothing was imported from {path} into this store")
+    names = ", ".join(note.source for note in found)
+    raise UsageError(f"several imports are from {path}: name one with --source ({names})")
+
+
+def export(
+    gateway: LocalGateway,
+    path: Path,
+    to: Path,
+    *,
+    source: str | None,
+    keep: Collection[str],
+    max_changes: int,
+    trust: Trust,
+    dry_run: bool,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Write a source, cleaned, to `to`, and say what changed and how to take any of it back.
+
+    Rows whose ids are in `keep` stay. Of more than `max_changes` changes the first ones are made,
+    and the rest is counted as `left`. The report is also in a file beside the copy. RefusedError
+    where `to` is there already; UsageError where nothing was imported from there.
+    """
+    note = noted(gateway, path, source)
+    history = Path(note.history) if note.history else None
+    place = Place(path, note.table, note.query, history, trust)
+    refuse_target(place, to)
+    opened, mapping = open_source(place), note.mapping()
+    says = may_say(opened.kind, mapping)
+    cleaned = _Cleaned(gateway, note.source)
+    counts = {"rows": 0, "changes": 0, "unknown": 0, "left_as_they_are": 0}
+    edits: list[Edit] = []
+    changes: list[dict[str, Any]] = []
+    for number, item, candidate, text in _rows(opened, note):
+        counts["rows"] = number
+        if number % _EACH == 0:
+            progress(f"compared {number:,} rows", opened.share)
+        counts["unknown"] += candidate not in cleaned.of
+        change = cleaned.change(candidate) if candidate else None
+        if change is None or change["old_id"] in keep:
+            continue
+        if change["change"] == "text" and not says:
+            counts["left_as_they_are"] += 1
+            continue
+        counts["changes"] += 1
+        if len(edits) < max_changes:
+            said = cleaned.of[candidate].face if change["change"] == "text" else None
+            edits.append(Edit(number, item, said))
+            preview = text[:PREVIEW]
+            changes.append({"row": number, **change, "assertion_preview": preview})
+    report = {
+        "source": note.source,
+        "original": str(path),
+        "to": str(to),
+        "dry_run": dry_run,
+        **counts,
+        "changed": len(changes),
+        "left": counts["changes"] - len(changes),
+        "changed_rows": changes,
+        "take_back": (
+            f"{path} is as it was. Carry out the `take_back` of a row and export to another place,"
+            " or name the row with --keep: then it is there again."
+        ),
+    }
+    if not dry_run:
+        progress(f"writing {to.name}", None)
+        write_copy(opened.kind, place, to, edits, mapping)
+        to.with_name(to.name + REPORT).write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
+    return report
+
+
+def _rows(source: Source, note: Note) -> Iterator[tuple[int, Any, str, str]]:
+    """Each row with its number, its candidate's id ("" for none) and its text."""
+    mapping, counter = note.mapping(), RowCounter()
+    for number, item in enumerate(source.rows(), 1):
+        raw, _ = mapping.row(item, note.source)
+        meaning = understand(RawRow(raw, note.source, counter.count(raw)))
+        if isinstance(meaning, Prepared):
+            yield number, item, meaning.candidate_id, meaning.candidate.text
+        else:
+            yield number, item, "", ""

@@ -1,0 +1,286 @@
+"""The cleaned copy: in the same form, beside the original, and any of it can be taken back."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import shlex
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import lancedb
+import pyarrow.parquet as pq
+import pytest
+
+from palimpsest.sources import copies
+from tests.cli.conftest import CommandLine
+from tests.migration.conftest import digests, memories
+from tests.migration.test_sources import Rows, array, jsonl, lance, parquet, sqlite, table
+
+COUNT = 60
+REMOVED = [f"m{number}" for number in range(9, COUNT, 10)]
+"""Those that repeat the row before them, less sure of it."""
+
+
+def packed(folder: Path, rows: Rows) -> Path:
+    path = folder / "export.jsonl.gz"
+    path.write_bytes(gzip.compress(jsonl(folder, rows).read_bytes()))
+    return path
+
+
+def bare_sqlite(folder: Path, rows: Rows) -> Path:
+    """A table without vectors, of which a text may change."""
+    path = sqlite(folder, rows)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE notes DROP COLUMN embedding")
+        connection.commit()
+    return path
+
+
+def read_table(path: Path) -> Rows:
+    with path.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    return [row | {"confidence": float(row["confidence"])} for row in found]
+
+
+def read_sqlite(path: Path) -> Rows:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        found = [dict(row) for row in connection.execute("SELECT * FROM notes")]
+    return [{name: row[name] for name in row if name != "embedding"} for row in found]
+
+
+def read_lance(path: Path) -> Rows:
+    found = lancedb.connect(path.parent).open_table(path.stem).to_arrow().to_pylist()
+    return [{name: row[name] for name in row if name != "vector"} for row in found]
+
+
+READ: list[tuple[Callable[[Path, Rows], Path], Callable[[Path], Rows]]] = [
+    (jsonl, lambda path: [json.loads(line) for line in path.read_text().splitlines()]),
+    (
+        packed,
+        lambda path: [
+            json.loads(one) for one in gzip.decompress(path.read_bytes()).split(b"\n") if one
+        ],
+    ),
+    (array, lambda path: list(json.loads(path.read_text()))),
+    (table, read_table),
+    (parquet, lambda path: list(pq.read_table(path).to_pylist())),
+    (sqlite, read_sqlite),
+    (lance, read_lance),
+]
+
+
+@pytest.mark.parametrize(("form", "read"), READ)
+def test_the_copy_has_each_memory_once_and_a_row_comes_back(
+    form: Callable[[Path, Rows], Path],
+    read: Callable[[Path], Rows],
+    palimpsest: CommandLine,
+    tmp_path: Path,
+) -> None:
+    rows = memories(COUNT)
+    path = form(tmp_path, rows)
+    before = digests(path)
+    palimpsest.json("import", str(path), "--yes")
+    to = path.with_name(f"cleaned{''.join(path.suffixes)}")
+    report = palimpsest.json("export", str(path), "--to", str(to))
+    assert digests(path) == before
+    assert [one["old_id"] for one in report["changed_rows"]] == REMOVED
+    assert [one["keep_id"] for one in report["changed_rows"]] == [
+        f"m{number}" for number in range(8, COUNT, 10)
+    ]
+    assert read(to) == [row for row in rows if row["memory_id"] not in REMOVED]
+    assert json.loads(to.with_name(to.name + ".report.json").read_text()) == report
+
+    assert report["changed_rows"][2]["take_back"] == "palimpsest export … --keep m29"
+    again = path.with_name(f"again{''.join(path.suffixes)}")
+    palimpsest.json("export", str(path), "--to", str(again), "--keep", "m29")
+    assert read(again) == [row for row in rows if row["memory_id"] not in set(REMOVED) - {"m29"}]
+    assert digests(path) == before
+
+
+@pytest.mark.parametrize(
+    ("form", "read"), [*READ[:5], pytest.param(bare_sqlite, read_sqlite, id="bare_sqlite")]
+)
+def test_a_row_says_what_its_memory_says(
+    form: Callable[[Path, Rows], Path],
+    read: Callable[[Path], Rows],
+    palimpsest: CommandLine,
+    tmp_path: Path,
+) -> None:
+    rows = memories(5)
+    path = form(tmp_path, rows)
+    palimpsest.json("import", str(path), "--yes")
+    [found] = palimpsest.json(
+        "sql", "SELECT candidate_id AS id FROM candidates WHERE producer_id = 'm3'"
+    )
+    assert palimpsest("update", found["id"], 'Ada said "so", twice.').status == 0
+    to = path.with_name(f"cleaned{''.join(path.suffixes)}")
+    [change] = palimpsest.json("export", str(path), "--to", str(to))["changed_rows"]
+    assert (change["old_id"], change["change"]) == ("m3", "text")
+    rows[3]["content"] = 'Ada said "so", twice.'
+    assert read(to) == rows
+
+
+@pytest.mark.parametrize(("form", "read"), [(sqlite, read_sqlite), (lance, read_lance)])
+def test_a_row_with_a_vector_says_what_the_vector_is_of(
+    form: Callable[[Path, Rows], Path],
+    read: Callable[[Path], Rows],
+    palimpsest: CommandLine,
+    tmp_path: Path,
+) -> None:
+    rows = memories(5)
+    path = form(tmp_path, rows)
+    palimpsest.json("import", str(path), "--yes")
+    [found] = palimpsest.json(
+        "sql", "SELECT candidate_id AS id FROM candidates WHERE producer_id = 'm3'"
+    )
+    palimpsest("update", found["id"], "Ada moved.")
+    to = path.with_name(f"cleaned{''.join(path.suffixes)}")
+    report = palimpsest.json("export", str(path), "--to", str(to))
+    assert (report["changed"], report["left_as_they_are"]) == (0, 1)
+    assert read(to) == rows
+
+
+def test_what_was_forgotten_goes_and_can_come_back(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = jsonl(tmp_path, memories(5))
+    palimpsest.json("import", str(path), "--yes")
+    [found] = palimpsest.json(
+        "sql", "SELECT candidate_id AS id FROM candidates WHERE producer_id = 'm3'"
+    )
+    assert palimpsest("forget", found["id"], "--yes").status == 0
+    report = palimpsest.json("export", str(path), "--to", str(tmp_path / "a.jsonl"))
+    [change] = report["changed_rows"]
+    assert (change["old_id"], change["change"], change["keep_id"]) == ("m3", "forgotten", None)
+    assert palimpsest(*shlex.split(change["take_back"])[1:], "--yes").status == 0
+    assert palimpsest.json("export", str(path), "--to", str(tmp_path / "b.jsonl"))["changed"] == 0
+    assert (tmp_path / "b.jsonl").read_bytes() == path.read_bytes()
+
+
+def test_a_merge_is_taken_back_in_the_store_and_then_in_the_copy(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    """The second speaks; the first hangs on it by the third."""
+    texts = ("Ada sings.", "She is a singer.", "Her voice is known.", "Ada has a dog.")
+    path = palimpsest.file(
+        [{"id": str(n), "owner_id": "ada", "text": text} for n, text in enumerate(texts)]
+    )
+    palimpsest.json("import", path, "--yes")
+    ids = palimpsest.ids()
+    palimpsest.json("merge", ids[0], ids[2], "--face", ids[2])
+    palimpsest.json("merge", ids[2], ids[1], "--face", ids[1])
+    report = palimpsest.json("export", path, "--to", str(tmp_path / "a.jsonl"))
+    assert [(one["old_id"], one["keep_id"]) for one in report["changed_rows"]] == [
+        ("0", "1"),
+        ("2", "1"),
+    ]
+    words = shlex.split(report["changed_rows"][0]["take_back"])
+    assert words[:3] == ["palimpsest", "unmerge", "--decision"]
+    assert palimpsest(*words[1:]).status == 0
+    palimpsest.json("export", path, "--to", str(tmp_path / "b.jsonl"))
+    left = [json.loads(line)["id"] for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+    assert left == ["0", "1", "3"]
+
+
+def test_no_more_changes_than_are_allowed(palimpsest: CommandLine, tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": str(n),
+            "owner_id": "ada",
+            "text": f"Note {n // 2} of ada." if n % 2 else f"note {n // 2} of Ada.",
+        }
+        for n in range(402)
+    ]
+    path = palimpsest.file(rows)
+    palimpsest.json("import", path, "--yes")
+    report = palimpsest.json("export", path, "--to", str(tmp_path / "a.jsonl"))
+    assert (report["changed"], report["left"], report["changes"]) == (200, 1, 201)
+    assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 202
+    words = ("--to", str(tmp_path / "b.jsonl"), "--max-changes", "300")
+    assert palimpsest.json("export", path, *words)["changed"] == 201
+
+
+def test_a_dry_run_writes_nothing(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = jsonl(tmp_path, memories(10))
+    palimpsest.json("import", str(path), "--yes")
+    before = sorted(tmp_path.iterdir())
+    report = palimpsest.json("export", str(path), "--to", str(tmp_path / "a.jsonl"), "--dry-run")
+    assert report["changed"] == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_nothing_is_written_over(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = jsonl(tmp_path, memories(10))
+    palimpsest.json("import", str(path), "--yes")
+    there = tmp_path / "there.jsonl"
+    there.write_text("mine")
+    for to in (there, path):
+        error = palimpsest.json("export", str(path), "--to", str(to), status=3)["error"]
+        assert error["reason"] == "target_exists"
+    assert there.read_text() == "mine"
+
+
+def test_a_copy_that_fails_leaves_nothing(
+    palimpsest: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = jsonl(tmp_path, memories(10))
+    palimpsest.json("import", str(path), "--yes")
+    before = sorted(tmp_path.iterdir())
+    real = vars(copies)["copy_file"]
+
+    def fails(*given: Any) -> None:
+        real(*given)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(copies, "copy_file", fails)
+    assert palimpsest("export", str(path), "--to", str(tmp_path / "a.jsonl")).status == 4
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_copy_is_not_inside_its_source(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = lance(tmp_path, memories(10))
+    palimpsest.json("import", str(path), "--yes")
+    ran = palimpsest("export", str(path), "--to", str(path / "copy.lance"))
+    assert (ran.status, "inside of the source" in ran.err) == (2, True)
+    ran = palimpsest("export", str(path), "--to", str(tmp_path / "copy"))
+    assert (ran.status, "ends in .lance" in ran.err) == (2, True)
+
+
+def test_only_what_was_imported_is_exported(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = jsonl(tmp_path, memories(10))
+    palimpsest.json("import", str(path), "--yes", "--source", "one")
+    other = palimpsest.file([{"owner_id": "ada", "text": "Ada sings."}], "other.jsonl")
+    ran = palimpsest("export", other, "--to", str(tmp_path / "a.jsonl"))
+    assert (ran.status, "nothing was imported from" in ran.err) == (2, True)
+    palimpsest.json("import", str(path), "--yes", "--source", "two")
+    ran = palimpsest("export", str(path), "--to", str(tmp_path / "a.jsonl"))
+    assert (ran.status, "name one with --source (one, two)" in ran.err) == (2, True)
+    words = ("--to", str(tmp_path / "a.jsonl"), "--source", "one")
+    assert palimpsest.json("export", str(path), *words)["source"] == "one"
+
+
+def test_rows_of_a_query_need_a_table(palimpsest: CommandLine, tmp_path: Path) -> None:
+    path = sqlite(tmp_path, memories(20))
+    query = "SELECT memory_id, content, user_id, confidence FROM notes"
+    palimpsest.json("import", str(path), "--query", query, "--yes")
+    ran = palimpsest("export", str(path), "--to", str(tmp_path / "a.db"))
+    assert (ran.status, "--table names the table" in ran.err) == (2, True)
+    palimpsest.json("import", str(path), "--query", query, "--table", "notes", "--yes")
+    palimpsest.json("export", str(path), "--to", str(tmp_path / "a.db"))
+    assert len(read_sqlite(tmp_path / "a.db")) == 18
+
+
+def test_rows_that_the_store_does_not_know_stay(palimpsest: CommandLine, tmp_path: Path) -> None:
+    rows = memories(10)
+    path = jsonl(tmp_path, rows)
+    palimpsest.json("import", str(path), "--yes")
+    with path.open("a") as file:
+        file.write("no JSON\n")
+    to = tmp_path / "a.jsonl"
+    report = palimpsest.json("export", str(path), "--to", str(to))
+    assert (report["changed"], report["unknown"]) == (1, 1)
+    assert to.read_text().endswith("no JSON\n")

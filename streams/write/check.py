@@ -9,6 +9,7 @@ from palimpsest.contracts.events import AnyEvent, Decided, Settled
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest
+from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.inputs import Outcome, similar_facts
@@ -62,7 +63,10 @@ def _decided(answer: Checked, events: list[AnyEvent], ledger: Ledger) -> None:
     answer["asked"] = [*evidence.asked]
     answer["similar_facts"] = similar_facts(evidence, ledger.entries)
     answer["neighbours"] = [_compared(one, ledger) for one in seen]
-    chosen = join.to if join else next(iter(evidence.asked), None)
+    if evidence.check == FORGOTTEN:  # the text that keeps it waiting comes first
+        chosen: str | None = seen[0].candidate_id
+    else:
+        chosen = join.to if join else next(iter(evidence.asked), None)
     for neighbour in answer["neighbours"]:
         if neighbour["candidate_id"] == chosen:
             answer["neighbour"] = neighbour

@@ -135,3 +135,19 @@ def test_a_check_counts_with_what_an_earlier_call_decided(memories: Palimpsest) 
     assert foreseen["neighbour"] is not None
     assert foreseen["neighbour"]["text"] == "Ada lives in Rome."
     assert foreseen["duration_ms"] > 0
+
+
+@pytest.mark.parametrize("preset", ["standard", "replace-or-merge"])
+def test_it_says_what_keeps_a_rewording_waiting(memories: Palimpsest, preset: str) -> None:
+    memories.set_policy(load_policy(preset))
+    text = " ".join(WORDS)
+    [gone] = memories.submit({"owner_id": "ada", "text": text})
+    memories.forget(str(gone.candidate_id))
+    reworded = {"owner_id": "ada", "text": f"{text} today", "id": "again", "source": "law"}
+    answer = memories.check(reworded)
+    assert (answer["decision"], answer["check"]) == ("pending", "forgotten")
+    assert answer["neighbour"] is not None
+    assert answer["neighbour"]["candidate_id"] == gone.candidate_id
+    assert answer["similarity"] == answer["neighbour"]["cosine"]
+    assert memories.submit(reworded)[0].decision == "pending"
+    assert memories.list("ada")["total"] == 0

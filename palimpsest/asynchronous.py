@@ -102,9 +102,10 @@ class AsyncPalimpsest:
             return made()
 
     def require(self) -> None:
-        """UsageError once it is closed."""
+        """UsageError once it is closed, and in a forked child, where no thread would answer."""
         if self._closed:
             raise UsageError(CLOSED)
+        self.store.turn.require()
 
     async def submit(
         self,

@@ -147,7 +147,7 @@ def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
 def _compared(compare: Callable[[Any, Any], bool], value: Any, read: Read, other: Any) -> bool:
     try:
         return compare(read(value), other)
-    except TypeError:  # of values that have no order, none is the greater
+    except (TypeError, AttributeError):  # values without an order, or that are no text
         return False
 
 

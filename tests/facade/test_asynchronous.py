@@ -14,6 +14,7 @@ import pytest
 
 from palimpsest import AsyncPalimpsest, Palimpsest, StoreError, UsageError
 from palimpsest.streams.write.inputs import Input, Outcome
+from tests.facade.test_wrong_calls import in_child
 
 HERE = {"open", "close", "folder", "gateway", "import_log", "turn"}
 """Of the facade, what is no call of the twin: the store's own are at `twin.store`."""
@@ -197,3 +198,22 @@ def test_closed_it_says_so_and_what_waits_is_cancelled(tmp_path: Path) -> None:
                 await call
 
     asyncio.run(used())
+
+
+@pytest.mark.filterwarnings("ignore")  # of forking beside threads: that is what happens to people
+def test_in_a_forked_child_nobody_waits_for_ever(memories: Palimpsest) -> None:
+    twin = AsyncPalimpsest(memories)
+    assert asyncio.run(twin.position()) == 0
+
+    def use() -> list[str]:
+        refused = []
+        for call in (twin.position, lambda: twin.submit({"owner_id": "ada", "text": "She sails."})):
+            with pytest.raises(UsageError) as said:
+                asyncio.run(call())
+            refused.append(str(said.value))
+        asyncio.run(twin.close())
+        return refused
+
+    for said in in_child(use):
+        assert "open stores after the fork" in said
+    asyncio.run(twin.close())

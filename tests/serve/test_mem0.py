@@ -161,6 +161,14 @@ def test_all_is_one_forgetting_also_with_a_key(served: Use[None]) -> None:
     served(used)
 
 
+@pytest.mark.parametrize("asked", [{"icontains": "YES"}, {"icontains": 1}, {"contains": "yes"}])
+def test_what_has_no_such_value_does_not_pass(asked: dict[str, Any]) -> None:
+    passes = understood(ADA, {"metadata": {"sure": asked}}).keep
+    assert not passes({"metadata": {}})
+    assert not passes({"metadata": {"sure": 1}})
+    assert passes({"metadata": {"sure": "yes, yes"}}) == (1 not in asked.values())
+
+
 def test_nobody_is_never_everybody(served: Use[None]) -> None:
     message = {"messages": [{"role": "user", "content": PIZZA}]}
     asked: list[tuple[str, str, Any]] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from palimpsest.contracts.errors import RefusedError
@@ -43,12 +43,16 @@ TakeBack = Callable[[Palimpsest], object]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that was given, with why, and what takes exactly it back."""
+    """An answer that was given, with why, and what takes exactly it back.
+
+    `again` is what can be answered once it is taken back.
+    """
 
     pair: Pair
     word: Word
     because: str | None
     take_back: TakeBack
+    again: Pair
 
 
 def sides(store: Palimpsest, pair: Pair) -> Sides | None:
@@ -63,6 +67,12 @@ def sides(store: Palimpsest, pair: Pair) -> Sides | None:
 
 
 def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
+    if pair.waits_as == "forgotten":
+        return not newer.living and pair.decision_id not in ledger.reviews
+    if pair.waits_as == "undone":
+        undone = ledger.edges[pair.decision_id].reversed_by
+        apart = separation(ledger, newer, older)
+        return undone is not None and apart is not None and apart.event_id == undone.event_id
     if not (newer.living and older.living) or separation(ledger, newer, older) is not None:
         return False
     if pair.waits_as == "pending":
@@ -81,9 +91,29 @@ def give(
     if found.version != version:
         raise RefusedError(MOVED_ON, "its memories have changed since it was shown: look again")
     who: Said = {"actor": actor, "because": because}
+    if pair.waits_as == "forgotten":
+        return Answer(pair, word, because, _let_in_or_not(store, pair, word, who), pair)
     if word == "different":
-        return Answer(pair, word, because, _part(store, pair, who))
-    return Answer(pair, word, because, _unite(store, found, pair, word, who))
+        return Answer(pair, word, because, _part(store, pair, who), pair)
+    return _unite(store, found, pair, word, who)
+
+
+def _let_in_or_not(store: Palimpsest, pair: Pair, word: Word, who: Said) -> TakeBack:
+    """The same as what was forgotten stays out; what is different is let in, apart from it."""
+    if word not in ("same", "different"):
+        raise RefusedError("forgotten", "say `same`, to leave it out, or `different`, to let it in")
+    about = pair.decision_id, pair.existing_id
+    if word == "different":
+        store.review_different(*about, **who)
+    else:
+        store.review_same(*about, **who)
+
+    def take_back(again: Palimpsest) -> None:
+        if word == "same":
+            raise RefusedError("confirmed", "that it stays out is confirmed: restore its memory")
+        again.forget([pair.candidate_id], again="ask", actor=who["actor"])
+
+    return take_back
 
 
 def _part(store: Palimpsest, pair: Pair, who: Said) -> TakeBack:
@@ -96,15 +126,18 @@ def _part(store: Palimpsest, pair: Pair, who: Said) -> TakeBack:
     return lambda again: again.reinstate(pair.decision_id, actor=actor)
 
 
-def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Word, who: Said) -> TakeBack:
+def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Word, who: Said) -> Answer:
     """Join them, or agree with their join; of two values one speaks, and the other is former."""
     first, last = sorted((found.newer, found.older), key=lambda one: one.place)
     face = {"newer": last.id, "former": first.id}.get(word)
-    pending = pair.waits_as == "pending"
+    stands = pair.waits_as not in ("pending", "undone")
     joined: str | None = None
-    if pending or face is not None:
+    if pair.waits_as == "undone" and face is None:
+        store.reinstate(pair.decision_id, **who)
+        joined = pair.decision_id
+    elif face is not None or not stands:
         joined = str(store.merge(first.id, last.id, face=face, **who)["decision_id"])
-    if not pending:
+    if stands:
         store.confirm(pair.decision_id, **who)
 
     def take_back(again: Palimpsest) -> None:
@@ -115,8 +148,9 @@ def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Word, who: Said) -
         actor = who["actor"]
         if joined is not None:
             again.unmerge(decision_id=joined, actor=actor)
-        if not pending:
+        if stands:
             again.unmerge(decision_id=pair.decision_id, actor=actor)
             again.reinstate(pair.decision_id, actor=actor)
 
-    return take_back
+    undone = replace(pair, waits_as="undone", decision_id=joined) if joined else pair
+    return Answer(pair, word, who["because"], take_back, pair if stands else undone)

@@ -8,6 +8,8 @@ from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, letters, pair_texts, person, waiting_pairs
 
+TEA, CELLO = "Ada drinks tea", "the cello belongs to her sister"
+
 
 async def events(server: Server) -> list[tuple[str, Any, Any]]:
     """What was said after the arrivals: event, by whom, and why."""
@@ -102,19 +104,50 @@ def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> 
     served(used)
 
 
-def test_a_merge_that_is_taken_back_leaves_both_as_they_were(served: Use[None]) -> None:
+def test_a_merge_that_is_taken_back_leaves_two_and_can_be_answered_anew(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)
         browser = Browser(server)
         await browser.enter()
         await browser.get("/review")
         both = sorted(browser.texts)
-        await browser.say("same")
-        assert await faces(server) == [pair_texts(0)[0]]
+        for word, speaks in (("same", 0), ("newer", 1), ("former", 0), ("same", 0)):
+            await browser.say(word)
+            assert browser.notice.startswith("Recorded"), word
+            assert await faces(server) == [pair_texts(0)[speaks]]
+            await browser.send("/review/undo", queue="work")
+            page = await browser.get("/review")
+            assert browser.notice.startswith("Taken back: "), word
+            assert await faces(server) == both
+            assert sorted(browser.texts) == both
+            assert "taken back" in page.text
+        said = await events(server)
+        await browser.say("different")
+        assert browser.notice.startswith("They stay apart")
+        assert await events(server) == said, "the log says so already"
+        assert "Nothing waits here" in (await browser.get("/review")).text
+
+    served(used)
+
+
+def test_what_was_forgotten_is_left_out_or_let_in(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        await browser.enter()
+        for word, text, lives in (("same", TEA, []), ("different", CELLO, [CELLO])):
+            memory = (await server.add(text))["memory_id"]
+            await server.twin.forget([memory], again="ask")
+            assert (await server.add(text))["decision"] == "pending"
+            page = await browser.get("/review")
+            assert "Does it say again what was forgotten?" in page.text
+            await browser.say("newer")
+            assert "to leave it out" in browser.notice
+            await browser.say(word)
+            assert browser.notice.startswith("Recorded"), browser.notice
+            assert await faces(server) == lives
+            assert "Nothing waits here" in (await browser.get("/review")).text
         await browser.send("/review/undo", queue="work")
-        await browser.get("/review")
-        assert browser.notice.startswith("Taken back: the same.")
-        assert await faces(server) == both
+        assert await faces(server) == []
 
     served(used)
 

@@ -16,6 +16,7 @@ from bench import (
     failing,
     janitor,
     judge,
+    keying,
     looking,
     projecting,
     runs,
@@ -50,6 +51,7 @@ FIGURES: dict[str, Measure] = {
     "session-end": consolidating.session_end,
     "serve": serving.serve,
     "pages": looking.pages,
+    "keys": keying.keys,
 }
 
 

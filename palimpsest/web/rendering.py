@@ -25,8 +25,9 @@ HTMX_CONFIG = {
     "selfRequestsOnly": True,
     "historyCacheSize": 0,
     "refreshOnHistoryMiss": True,
+    "defaultSettleDelay": 0,
 }
-"""Nothing of a page is run, nor kept in the browser."""
+"""Nothing of a page is run, nor kept in the browser; what is swapped in takes keys at once."""
 
 
 @cache

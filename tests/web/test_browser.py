@@ -84,12 +84,14 @@ def test_from_the_first_load_to_an_undone_merge(site: Site) -> None:
 def test_three_hundred_pairs_by_keyboard_alone(site: Site) -> None:
     submit_pairs(site.store, PAIRS)
     page = site.entered()
+    page.evaluate("() => { window.stayed = true; }")
     keys = ["s", "d", "u", "f", "Space"]
     seen = set()
     for number in range(PAIRS):
         seen.add(shown(page))
         press(page, keys[number % len(keys)])
     assert len(seen) == PAIRS
+    assert page.evaluate("() => window.stayed"), "a key was sent before its button was ready"
     expect(page.locator("#question")).to_have_text("Nothing waits here")
     skipped = PAIRS // len(keys)
     expect(page.locator("main")).to_contain_text(f"{skipped} left, {skipped} skipped by you")

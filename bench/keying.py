@@ -1,0 +1,138 @@
+"""How long a reviewer waits for the next pair after each key, in a real browser.
+
+Needs playwright and Debian's chromium, or the browser that PALIMPSEST_BROWSER names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page, sync_playwright
+
+from bench.figure import Measured, Scale
+from bench.filling import fill
+from bench.scratch import Said, ScratchStore
+from bench.sentences import sentences
+from bench.serving import Running, serving
+from bench.stub import StubEngine
+from palimpsest.serve.endpoint import Endpoint
+from palimpsest.streams.policies import load_policy
+from palimpsest.web.linking import ask_for_link
+
+REACH_MS = 120.0
+REACH_SECONDS = 30.0
+KEYS = "sduf"
+WATCH = """() => {
+  window.took = [];
+  let begun;
+  document.addEventListener("keydown", () => { begun = performance.now(); }, true);
+  const swapped = () => {
+    if (begun === undefined || document.getElementById("desk") === null) return;
+    const from = begun;
+    begun = undefined;
+    requestAnimationFrame(() => window.took.push(performance.now() - from));
+  };
+  new MutationObserver(swapped).observe(document.querySelector("main"), { childList: true });
+}"""
+"""Milliseconds from each key to the frame that shows what it led to."""
+
+SHOWN = """count => new Promise(shown => {
+  const look = () => window.took.length > count ? shown() : setTimeout(look, 2);
+  look();
+})"""
+
+
+def keys(scale: Scale) -> list[Measured]:
+    """Milliseconds from a key to the next pair, and the waiting of a whole sitting."""
+    held, owners = scale.of(500, 100_000, 100_000), scale.of(10, 1_000, 1_000)
+    pairs = scale.of(8, 301, 301)
+    with tempfile.TemporaryDirectory(prefix="palimpsest-bench-") as scratch:
+        folder = Path(scratch) / "store"
+        made = _made(folder, held, owners, pairs)
+        with serving(folder) as server, _page() as page:
+            first = _first_load(server, page)
+            took = _pressed(page, made - 1)  # after the last one there is no next
+    note = f"{held:,} memories of {owners:,} owners, {len(took)} joins reviewed"
+    p95 = float(np.percentile(took, 95))
+    beside = {"p50": float(np.median(took)), "most": max(took), "first load": first}
+    return [
+        Measured(
+            "a key until the next pair is shown, p95",
+            "ms",
+            [p95],
+            REACH_MS,
+            at_most=True,
+            note=note,
+            beside=beside,
+        ),
+        Measured(
+            f"{len(took)} pairs by keyboard, waiting in all",
+            "s",
+            [sum(took) / 1e3],
+            REACH_SECONDS,
+            at_most=True,
+            note=note,
+        ),
+    ]
+
+
+def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
+    """A store with rewordings that were joined; how many of them."""
+    folder.mkdir()
+    store = ScratchStore(folder, StubEngine())
+    try:
+        fill(store.log, _said(held, owners), load_policy("standard"))
+        store.session.begin()
+        reworded = [(owner, f"{text} !") for owner, text in islice(_said(held, owners), pairs)]
+        joined = [one for one in store.outcomes(reworded) if one.joined_to]
+        store.projections.show()
+        return len(joined)
+    finally:
+        store.close()
+
+
+def _said(count: int, owners: int) -> Iterator[Said]:
+    for number, text in enumerate(islice(sentences(), count)):
+        yield f"owner {number % owners}", text
+
+
+@contextmanager
+def _page() -> Iterator[Page]:
+    program = os.environ.get("PALIMPSEST_BROWSER") or shutil.which("chromium")
+    flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=flags)
+        try:
+            yield browser.new_page()
+        finally:
+            browser.close()
+
+
+def _first_load(server: Running, page: Page) -> float:
+    """Milliseconds until the queue was read and its first pair is there."""
+    endpoint = Endpoint(url=server.url, pid=server.pid, operator=server.operator)
+    page.goto(ask_for_link(endpoint, None, {"name": "bench"}))
+    page.wait_for_url("**/review")
+    page.wait_for_load_state("load")
+    page.wait_for_selector("#answer")
+    took: float = page.evaluate(
+        "() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
+    )
+    return took
+
+
+def _pressed(page: Page, count: int) -> list[float]:
+    page.evaluate(WATCH)
+    for number in range(count):
+        assert page.locator("#answer").count(), f"only {number} pairs waited"
+        page.keyboard.press(KEYS[number % len(KEYS)])
+        page.evaluate(SHOWN, number)
+    took: list[float] = page.evaluate("() => window.took")
+    return took

@@ -1,0 +1,69 @@
+"""`review open`: a link to the pages of the store's server, which is started where none runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from palimpsest import TransientError, UsageError
+from palimpsest.serve.endpoint import Endpoint, read_endpoint
+from palimpsest.web.linking import ask_for_link
+from tests.serve.child import PROGRAM
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    store = tmp_path / "store"
+    yield store
+    endpoint = read_endpoint(store)
+    if endpoint is not None:
+        os.kill(endpoint.pid, signal.SIGTERM)
+
+
+def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [*PROGRAM, "--store", str(folder), "--json", *words]
+    without = {name: value for name, value in os.environ.items() if name != "PALIMPSEST_TOKEN"}
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=without
+    )
+
+
+def loaded(link: str) -> tuple[int, str]:
+    """A page's status and what its cookie is."""
+    try:
+        with urllib.request.urlopen(link) as response:
+            return response.status, response.headers.get("set-cookie", "")
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers.get("set-cookie", "")
+
+
+def test_a_link_is_printed_by_the_server_that_runs_or_is_started(folder: Path) -> None:
+    first = typed(folder, "review", "open")
+    assert first.returncode == 0, first.stderr
+    link = json.loads(first.stdout)["review"]
+    status, cookie = loaded(link)
+    assert (status, "HttpOnly" in cookie) == (200, True)
+    assert loaded(link) == (403, "")
+    again = typed(folder, "review", "open", "--name", "lin", "--role", "reviewer")
+    assert json.loads(again.stdout)["review"].partition("?")[0] == link.partition("?")[0]
+    wrong = typed(folder, "review", "open", "--role", "king")
+    assert wrong.returncode == 2
+    assert "no link" in wrong.stderr
+
+
+def test_a_server_with_tokens_wants_an_operators() -> None:
+    with pytest.raises(UsageError, match="PALIMPSEST_TOKEN"):
+        ask_for_link(Endpoint(url="http://127.0.0.1:9", pid=1), None, {})
+    with pytest.raises(TransientError, match="does not answer"):
+        ask_for_link(Endpoint(url="http://127.0.0.1:9", pid=1), "a token", {})

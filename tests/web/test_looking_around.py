@@ -14,6 +14,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.events import Decision
+from palimpsest.projections.figures import Scored
 from palimpsest.streams.policies import load_policy
 from palimpsest.web.banner import FRESH_SECONDS, LAG, Banner
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
@@ -178,6 +179,21 @@ def test_a_policy_is_explained_and_its_zones_are_counted(served: Use[None]) -> N
         assert (await browser.get("/review/policies/sha256%3Aunknown")).status_code == 404
 
     served(used)
+
+
+def test_scores_at_a_bound_are_in_the_zone_that_begins_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = [Scored(at, "pending", 1) for at in (10_000, 8_500, 8_499, 8_400, 8_399, 0)]
+    monkeypatch.setattr(policy_page, "outcomes", lambda *_: ([], scored))
+    with Palimpsest.open(tmp_path / "store") as store:
+        view = policy_page.view(store, person(owners=".*"), store.policy.hash)
+    assert [(one.zone.begin, one.decisions) for one in view.stretches] == [
+        (0.85, {"asked": 2}),
+        (0.84, {"asked": 2}),
+        (0.0, {"asked": 2}),
+    ]
+    assert view.chart.bars[-1].title == "0.98: 1 asked"
 
 
 @pytest.mark.parametrize(

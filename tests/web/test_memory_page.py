@@ -42,7 +42,7 @@ def links(html: str, label: str) -> list[str]:
 
 def test_a_memory_is_shown_with_its_tree_and_its_timeline(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        a, b, _ = await merged(server)
+        a, b, decision = await merged(server)
         browser = await entered(server)
         page = await browser.get(f"{OWNER}/memories/{b}")
         assert page.status_code == 200
@@ -53,6 +53,11 @@ def test_a_memory_is_shown_with_its_tree_and_its_timeline(served: Use[None]) -> 
         assert f"It was <code>{b}</code> once" in page.text
         assert len(links(page.text, "Cut this join")) == 1
         assert len(links(page.text, "Take back")) == 1
+        assert page.text.count("It said from then on") == 3
+        await server.twin.confirm(decision)
+        page = await browser.get(f"{OWNER}/memories/{b}")
+        assert "the decision was confirmed" in page.text
+        assert page.text.count("It said from then on") == 3, "the face is the same"
 
     served(used)
 
@@ -72,6 +77,7 @@ def test_a_join_is_cut_and_put_back(served: Use[None]) -> None:
         assert (await server.twin.status())["memories"] == 2
         told = await browser.get(done.headers["location"])
         assert "the join was taken out" in told.text
+        assert told.text.count('class="fresh"') == 1
         assert "two people" in told.text
         assert f'href="{OWNER}/memories/{b}"' in told.text, "the other memory"
         [last] = await server.twin.sql("SELECT actor, because FROM events WHERE event = 'reversed'")
@@ -177,7 +183,13 @@ def test_a_large_memory_is_shown_part_by_part(served: Use[None]) -> None:
         assert 'start="201"' in rest.text
         [earlier] = links(page.text, "Earlier")
         assert page.text.count("hash exact)") == 100
-        assert (await browser.get(earlier)).text.count("hash exact)") == 100
+        second = await browser.get(earlier)
+        assert second.text.count("hash exact)") == 100
+        [earlier] = links(second.text, "Earlier")
+        first_events = await browser.get(earlier)
+        assert first_events.text.count("hash exact)") == 4
+        assert first_events.text.count("(stored)") == 1
+        assert not links(first_events.text, "Earlier")
 
     served(used)
 

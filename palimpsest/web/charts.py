@@ -110,18 +110,20 @@ def stacked(
         for number, column in enumerate(columns)
         for bar in _bars(column, kinds, LEFT + number * wide, wide, top, unit)
     ]
+    behind = [_zone(zone, kinds) for zone in zones]
     return Chart(
         name=name,
         title=title,
         description=_description(columns, most, unit),
         bars=bars,
-        zones=[_zone(zone, kinds) for zone in zones],
+        zones=behind,
         rows=[Mark(LEFT - 6, _height(one, top), f"{unit}{one:g}") for one in ticks],
         labels=_labels(columns, wide),
         legend=[
             (series, kind)
             for series, kind in enumerate(kinds)
             if any(column.parts.get(kind) for column in columns)
+            or any(zone.series == series for zone in behind)
         ],
     )
 

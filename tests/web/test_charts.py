@@ -62,6 +62,7 @@ def test_zones_lie_where_their_scores_are() -> None:
     chart = histogram("h", "Similarity", {46: {"joined": 3}}, 50, KINDS, zones)
     joined, waits = chart.zones
     assert (joined.series, waits.series) == (1, 2)
+    assert chart.legend == [(1, "joined"), (2, "waits")], "zones are told apart, too"
     assert joined.x == pytest.approx(LEFT + 0.92 * PLOT_WIDTH, abs=0.01)
     assert joined.x + joined.width == pytest.approx(LEFT + PLOT_WIDTH, abs=0.01)
     assert waits.x + waits.width == pytest.approx(joined.x, abs=0.02)

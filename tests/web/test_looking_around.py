@@ -16,6 +16,7 @@ from palimpsest import Palimpsest
 from palimpsest.contracts.events import Decision
 from palimpsest.projections.figures import Scored
 from palimpsest.streams.policies import load_policy
+from palimpsest.web import policy_page
 from palimpsest.web.banner import FRESH_SECONDS, LAG, Banner
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
 from palimpsest.web.zones import zones_of

@@ -14,6 +14,7 @@ from bench import (
     dividing,
     embedding,
     failing,
+    importing,
     janitor,
     judge,
     keying,
@@ -52,6 +53,7 @@ FIGURES: dict[str, Measure] = {
     "serve": serving.serve,
     "pages": looking.pages,
     "keys": keying.keys,
+    "import": importing.importing,
 }
 
 

@@ -173,7 +173,7 @@ def export(
         change = cleaned.change(candidate) if candidate else None
         if change is None or change["old_id"] in keep:
             continue
-        if change["change"] == "text" and not says:
+        if change["change"] == "text" and not (says and isinstance(item, dict)):
             counts["left_as_they_are"] += 1
             continue
         counts["changes"] += 1

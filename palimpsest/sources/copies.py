@@ -93,7 +93,8 @@ def _remove(part: Path) -> None:
 def _file(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
     removed = {edit.number for edit in edits if edit.text is None}
     texts = {edit.number: edit.text for edit in edits if edit.text is not None}
-    copy_file(place.path, to, removed, texts, mapping.fields["text"][0])
+    field = next(iter(mapping.fields.get("text", ())), "")
+    copy_file(place.path, to, removed, texts, field)
 
 
 def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:

@@ -36,6 +36,7 @@ CREATE TABLE ranked AS
 SELECT n, place, candidate,
     row_number() OVER best AS rank,
     min(place) OVER (PARTITION BY scope, hash) AS first,
+    min(place) OVER (PARTITION BY owner) AS owner_first,
     first_value(n) OVER best AS kept
 FROM (
     SELECT *, row_number() OVER (ORDER BY {moment} n) AS place FROM rows WHERE scope IS NOT NULL
@@ -54,10 +55,11 @@ ORDER BY place
 """
 _IN_ORDER = """
 SELECT raw, repeat, text, vector FROM (
-    SELECT n, CASE rank WHEN 1 THEN first ELSE place END AS at, rank FROM ranked
-    UNION ALL SELECT n, 9e18, n FROM rows WHERE scope IS NULL
-) JOIN rows USING (n) ORDER BY at, rank
+    SELECT n, owner_first, CASE rank WHEN 1 THEN first ELSE place END AS at, rank FROM ranked
+    UNION ALL SELECT n, 9e18, n, 0 FROM rows WHERE scope IS NULL
+) JOIN rows USING (n) ORDER BY owner_first, at, rank
 """
+"""Owner by owner: a window's newcomers of one scope are searched for at once."""
 
 
 class Repeat(NamedTuple):
@@ -171,9 +173,9 @@ class Spool:
         ]
 
     def in_order(self) -> Iterator[Spooled]:
-        """All rows by time where each has one, else as they are; of equal ones the kept one first.
+        """All rows, owner by owner, by time where each row has one, else as they are.
 
-        Those that cannot be read come last.
+        Of equal ones the kept one is first. Those that cannot be read come last.
         """
         for raw, repeat, text, vector in self._rows.execute(_IN_ORDER):
             found = np.frombuffer(vector, np.float32) if vector is not None else None

@@ -263,6 +263,26 @@ def test_only_what_was_imported_is_exported(palimpsest: CommandLine, tmp_path: P
     assert palimpsest.json("export", str(path), *words)["source"] == "one"
 
 
+def test_events_come_and_go_as_they_are(palimpsest: CommandLine, tmp_path: Path) -> None:
+    """They say what they are, so nothing is guessed of them."""
+    events = [
+        {
+            "specversion": "1.0",
+            "type": "palimpsest.candidate.v1",
+            "source": "bot",
+            "id": str(number),
+            "data": {"owner_id": "ada", "text": text},
+        }
+        for number, text in enumerate(("Ada sings.", "ada SINGS.", "Ada has a dog."))
+    ]
+    path = palimpsest.file(events)
+    summary = palimpsest.json("import", path, "--yes", "--source", "bot")
+    assert summary["decisions"] == {"stored": 2, "hash_exact": 1}
+    palimpsest.json("export", path, "--to", str(tmp_path / "a.jsonl"))
+    left = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert left == [events[1], events[2]]
+
+
 def test_rows_of_a_query_need_a_table(palimpsest: CommandLine, tmp_path: Path) -> None:
     path = sqlite(tmp_path, memories(20))
     query = "SELECT memory_id, content, user_id, confidence FROM notes"

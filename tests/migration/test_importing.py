@@ -121,6 +121,14 @@ def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> Non
     assert [row["producer_id"] for row in found] == ["1", "2", "3"]
 
 
+def test_rows_come_in_owner_by_owner(palimpsest: CommandLine) -> None:
+    """So that an owner is loaded once, however many there are."""
+    rows = [said(f"Number {n} of all.", str(n)) | {"user_id": f"owner {n % 3}"} for n in range(9)]
+    palimpsest.json("import", palimpsest.file(rows), "--yes")
+    found = palimpsest.json("sql", "SELECT producer_id AS id FROM candidates ORDER BY position")
+    assert [int(row["id"]) for row in found] == [0, 3, 6, 1, 4, 7, 2, 5, 8]
+
+
 def test_a_preview_is_short_and_no_markup(palimpsest: CommandLine) -> None:
     rows = [said("[red]\x1b[31m" + "word " * 40, str(n)) for n in range(2)]
     path = palimpsest.file(rows)

@@ -135,6 +135,17 @@ def test_changes_that_are_not_in_the_file_yet_count(
     assert "Ada moved to Lyon." in {one["text"] for one in brought(palimpsest)}
 
 
+def test_nothing_is_made_beside_a_database(
+    palimpsest: CommandLine, rows: Rows, tmp_path: Path
+) -> None:
+    """Not even for a moment, as SQLite would to read a file that has a write-ahead log."""
+    (folder := tmp_path / "theirs").mkdir()
+    path = sqlite(folder, rows[:10])
+    before = folder.stat().st_mtime_ns
+    palimpsest.json("import", str(path), "--yes")
+    assert folder.stat().st_mtime_ns == before
+
+
 def test_a_database_of_several_tables_asks_which(
     palimpsest: CommandLine, rows: Rows, tmp_path: Path
 ) -> None:

@@ -22,8 +22,10 @@ from palimpsest.web.waiting import Key, Leases, Pair, Waiting, Wanted, read_pair
 
 _log = logging.getLogger(__name__)
 
-REFRESH_SECONDS = 20.0
+REFRESH_SECONDS = 60.0
 """How old the queue may be while the log has moved on."""
+REFRESH_SHARE = 0.02
+"""Of the time, for reading it again: in a large store that takes seconds."""
 MOST_ANSWERS = 10
 """Answers of one person that can be taken back from the desk; older ones from a memory's page."""
 
@@ -56,7 +58,7 @@ class Desk:
         self._store = store
         self._now = now
         self._waiting = Waiting()
-        self._read_at = -REFRESH_SECONDS
+        self._read_again_at = float("-inf")
         self._reading = asyncio.Lock()
         self._aside: asyncio.Task[None] | None = None
         self.leases = Leases(now)
@@ -76,26 +78,27 @@ class Desk:
         """Have the queue read again, aside, where it is old; the first time it is waited for."""
         if self._waiting.position < 0:
             await self._read()
-        elif self._now() - self._read_at > REFRESH_SECONDS and self._aside is None:
+        elif self._now() > self._read_again_at and self._aside is None:
             self._aside = asyncio.create_task(self._read())
             self._aside.add_done_callback(self._done)
 
     def _done(self, reading: asyncio.Task[None]) -> None:
         self._aside = None
         error = None if reading.cancelled() else reading.exception()
-        if error is not None:  # the next look at the queue tries again
+        if error is not None:  # it is tried again in a minute
             _log.warning("the review queue cannot be read: %s", loggable(error))
 
     async def _read(self) -> None:
         async with self._reading:
-            position = await self._store.position()
+            begun, position = self._now(), await self._store.position()
+            self._read_again_at = begun + REFRESH_SECONDS
             if position == self._waiting.position:
-                self._read_at = self._now()
                 return
             await self._store.call(lambda store: store.gateway.refresh())
             pairs = await asyncio.to_thread(read_pairs, self._store.store.gateway.projections)
             self._waiting = await asyncio.to_thread(Waiting, pairs, position)
-            self._read_at = self._now()
+            took = self._now() - begun
+            self._read_again_at = begun + max(REFRESH_SECONDS, took / REFRESH_SHARE)
             self.leases.drop_expired()
 
     async def next(self, session: Session, wanted: Wanted) -> dict[str, Any]:

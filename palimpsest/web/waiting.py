@@ -153,6 +153,7 @@ class Waiting:
         self._open = set(self.by_key)
         self._ordered = {queue: in_order(self.pairs, queue) for queue in QUEUES}
         self._queues: dict[tuple[str, Wanted], Queue] = {}
+        self._kinds: dict[str, dict[str, list[str]]] = {}
 
     def queue(self, owners: re.Pattern[str], wanted: Wanted) -> Queue:
         """What a person may see of what is wanted; computed once."""
@@ -195,12 +196,14 @@ class Waiting:
                 queue.left += by
 
     def kinds(self, owners: re.Pattern[str]) -> dict[str, list[str]]:
-        """The cues and kinds of decisions to filter by."""
-        mine = self.queue(owners, Wanted()).pairs
-        return {
-            "cues": sorted({cue for one in mine for cue in one.cues}),
-            "decisions": sorted({one.decision for one in mine}),
-        }
+        """The cues and kinds of decisions to filter by; computed once."""
+        if owners.pattern not in self._kinds:
+            mine = self.queue(owners, Wanted()).pairs
+            self._kinds[owners.pattern] = {
+                "cues": sorted({cue for one in mine for cue in one.cues}),
+                "decisions": sorted({one.decision for one in mine}),
+            }
+        return self._kinds[owners.pattern]
 
 
 class Leases:

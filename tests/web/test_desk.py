@@ -201,6 +201,33 @@ def test_a_pair_is_shown_to_one_person_until_the_lease_is_over(served: Use[None]
     served(used)
 
 
+def test_pairs_that_come_later_are_found_aside_and_where_none_is_left(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        now, desk = 1000.0, server.app.desk
+        desk._now = lambda: now
+        await waiting_pairs(server, 1, "ada")
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        await waiting_pairs(server, 1, "bob")
+        await browser.get("/review")
+        assert browser.left == 1
+        now += 10_000  # however long the first look took
+        await browser.get("/review")
+        assert desk._aside is not None
+        await desk._aside
+        await browser.get("/review")
+        assert browser.left == 2
+        for _ in range(2):
+            await browser.say("different")
+        assert browser.left == 0
+        await server.twin.submit({"owner_id": "ada", "text": text} for text in pair_texts(7))
+        await browser.get("/review")
+        assert browser.left == 1
+
+    served(used)
+
+
 def test_an_answer_is_about_what_was_shown(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)

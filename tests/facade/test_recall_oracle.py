@@ -178,7 +178,7 @@ def histories(store: Palimpsest, chance: random.Random) -> Iterator[None]:
     yield
     store.set_policy(STANDARD)
     store.submit(rows(chance, 8))
-    ids = [row["candidate_id"] for row in store.sql("FROM candidates ORDER BY candidate_id")]
+    ids = [row["candidate_id"] for row in store.sql("FROM candidates ORDER BY position")]
     for _ in range(6):
         a, b = chance.sample(ids, 2)
         try:

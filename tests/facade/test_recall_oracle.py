@@ -45,6 +45,7 @@ def rows(chance: random.Random, count: int) -> list[dict[str, Any]]:
     return [
         {
             "owner_id": "ada",
+            "id": f"{chance.getrandbits(64):x}",
             "text": " ".join(map(word, WORDS)),
             "namespace": chance.choice(["home", "work"]),
             "category": chance.choice(["plan", "taste"]),

@@ -191,7 +191,8 @@ def test_hostile_texts_are_shown_as_what_they_are(site: Site) -> None:
     assert "\u202e" not in seen
     assert "U+001B" in seen
     assert "wide" * 8_000 in seen
-    assert {re.sub(r".*/review", "", url) for url in asked} == {"/answer"}
+    own = f"{site.endpoint.url}/review/static/"
+    assert {re.sub(r".*/review", "", url) for url in asked if own not in url} == {"/answer"}
 
 
 KEY = "Ada keeps the spare key of the boat house under the {} stone behind the old pear tree"

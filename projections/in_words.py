@@ -109,4 +109,4 @@ def _speaks(join: Join) -> str:
     if join.former:
         speaker = "the newer" if join.face == "take" else "the older"
         return f"and a person chose {speaker} wording as the face"
-    return _SPEAKS[join.face]
+    return "and takes the face" if join.outright else _SPEAKS[join.face]

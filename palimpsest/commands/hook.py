@@ -9,10 +9,11 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, Queue
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import get_binary_stream
+from typer.core import TyperCommand
 
 from palimpsest.commands.invocation import Invocation, invocation
 from palimpsest.contracts.errors import PalimpsestError
@@ -30,7 +31,24 @@ OWNER = "global"
 TIMEOUT = 10.0
 
 
-@app.command("pre-compact", epilog="Example: palimpsest hook pre-compact --owner ada")
+class _FailsOpen(TyperCommand):
+    """Tells of wrong options, and ends as if the store had failed: the agent goes on."""
+
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        """As the base class."""
+        try:
+            return super().make_context(*args, **more)
+        except typer.TyperException as error:
+            from palimpsest.hook import FAILED, output
+
+            typer.echo(f"error: palimpsest hook: {error}", err=True)
+            typer.echo(output(FAILED))
+            raise typer.Exit from None
+
+
+@app.command(
+    "pre-compact", cls=_FailsOpen, epilog="Example: palimpsest hook pre-compact --owner ada"
+)
 def pre_compact(
     context: typer.Context,
     file: Annotated[

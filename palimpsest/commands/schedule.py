@@ -61,7 +61,7 @@ def _carried_out(call: Invocation, *, once: bool) -> bool:
             return store.review(due=due, judge=call.settings.judge)
 
     def report(done: StepDone) -> None:
-        call.output.answer(done, lambda: shown(_line(done)))
+        call.output.answer(done, lambda: shown(told(done)))
 
     scheduler = Scheduler(
         call.settings.schedule,
@@ -75,8 +75,8 @@ def _carried_out(call: Invocation, *, once: bool) -> bool:
     return True
 
 
-def _line(done: StepDone) -> str:
-    """What became of a step, in a line."""
+def told(done: StepDone) -> str:
+    """What became of a step, in a line; what an earlier run did is not counted again."""
     step: BatchStep = done["step"]
     answer = done["answer"]
     when = f"{step}, due at {done['due']}: "
@@ -85,7 +85,11 @@ def _line(done: StepDone) -> str:
     if step == "review":
         return f"{when}{answer['exact'] + answer['confirmed']} confirmed"
     skipped = sum("skipped" in one for one in answer["runs"])
-    return f"{when}{answer['owners'] - skipped} owners, {len(answer['joined'])} joined"
+    before = {one["owner_id"] for one in answer["runs"] if "done_before" in one}
+    owners = answer["owners"] - skipped - len(before)
+    joined = sum(one["owner_id"] not in before for one in answer["joined"])
+    again = f"; {len(before)} done before" if before else ""
+    return f"{when}{owners} owner{'' if owners == 1 else 's'}, {joined} joined{again}"
 
 
 def _stop_event() -> threading.Event:

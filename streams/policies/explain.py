@@ -155,12 +155,13 @@ def _cosine(check: CosineCheck) -> str:
 
 def _judge(judge: Judge) -> Iterator[str]:
     nobody = FALLBACKS[judge.unavailable]
-    if not judge.enabled:
+    if judge.enabled:
+        yield (
+            f"The judge ({judge.model}) is asked {QUESTIONS[judge.ask]}, about at most"
+            f" {judge.neighbours} neighbours, the nearest first. If nobody answers, {nobody}."
+        )
+    else:
         yield f"The judge is switched off: where one would be asked, {nobody} at once."
-    yield (
-        f"The judge ({judge.model}) is asked {QUESTIONS[judge.ask]}, about at most"
-        f" {judge.neighbours} neighbours, the nearest first. If nobody answers, {nobody}."
-    )
     yield (
         f"A request takes at most {judge.most} pairs and {judge.share * 100:.12g} % of the model's"
         f" context; reviews ask {judge.review_model}."
@@ -229,10 +230,11 @@ def _worth(policy: Policy) -> Iterator[str]:
     decay = policy.decay
     if decay is not None:
         since = {"access": "it was last used or joined", "creation": "it began"}[decay.since]
+        every = _days(decay.days).removeprefix("1 ")
         yield (
             f"As it is read, a memory's {decay.field} has lost {decay.rate * 100:.12g} % for every"
-            f" {decay.days:.12g} days since {since}, from {decay.after_days:.12g} days on and down"
-            f" to {_number(decay.floor)}."
+            f" {every} since {since}, from {_days(decay.after_days)} on and down to"
+            f" {_number(decay.floor)}."
         )
 
 
@@ -242,6 +244,10 @@ def _recall(recall: Recall) -> Iterator[str]:
         yield f"recall leaves out memories with a confidence under {_number(least)}."
     if recall.accessed:
         yield "What recall finds is recorded as used, at most once a minute for each owner."
+
+
+def _days(count: float) -> str:
+    return "1 day" if count == 1 else f"{count:.12g} days"
 
 
 def _number(value: float) -> str:

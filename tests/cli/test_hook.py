@@ -238,6 +238,18 @@ def test_settings_wrong(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> N
     assert "engine" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [(("--nonsense",), "--nonsense"), (("--timeout", "soon"), "number"), (("one", "two"), "two")],
+)
+def test_options_wrong(line: CommandLine, words: tuple[str, ...], told: str) -> None:
+    """Exit status 2 would keep the agent from compacting its context."""
+    ran = line("hook", "pre-compact", *words)
+    assert (ran.status, context(ran)) == (0, hook.FAILED)
+    assert ran.err.startswith("error: palimpsest hook: ")
+    assert told in ran.err
+
+
 def test_a_bug(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise ValueError(TEXT)

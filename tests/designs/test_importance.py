@@ -392,6 +392,14 @@ def test_alert_if_removal_rate_over_50_percent(
     assert not warned or "67% of the memories were absorbed" in answer["warnings"][0]
 
 
+@pytest.mark.parametrize(("seconds", "warned"), [(60, False), (60.1, True)])
+def test_alert_if_duration_over_60_seconds(owner: Owner, seconds: float, warned: bool) -> None:
+    """The figures are told, as a rule that asks the judge tells its own: nobody waits a minute."""
+    owner.say(A)
+    answer = run(owner, figures={"duration_ms": seconds * 1000})
+    assert answer["warnings"] == (["it took 60 s"] if warned else [])
+
+
 # -- consequences ----------------------------------------------------------------------------------
 
 

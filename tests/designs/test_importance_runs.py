@@ -208,7 +208,10 @@ def test_a_schedule_is_carried_out_once_from_the_command_line(
     an_hour_ago = f"{datetime.now(UTC) - timedelta(hours=1):%H:%M}"
     monkeypatch.setenv("PALIMPSEST_SCHEDULE_DEDUPE", an_hour_ago)
     ada.say(*FAR[:9], A, B)
-    typed(installation, "schedule", "--once")
-    typed(installation, "schedule", "--once")
+    first = typed(installation, "schedule", "--once")
+    again = typed(installation, "schedule", "--once")
+    for done, before in ((first, False), (again, True)):
+        [mine] = [one for one in done["answer"]["runs"] if one["owner_id"] == ada.name]
+        assert ("done_before" in mine) is before
     [row] = ada.rows("runs", "removed_count, actor")
     assert row == {"removed_count": 1, "actor": None}

@@ -20,6 +20,7 @@ from palimpsest.contracts.requests import (
     SessionRequest,
     UnmergeRequest,
 )
+from palimpsest.projections.in_words import did
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.search.content import content_tokens, jaccard
 from tests.designs.owners import Owner, fresh, session_ended
@@ -212,6 +213,17 @@ def test_5_highest_confidence_survives_though_it_happened_first(owner: Owner) ->
     said(owner, TWO, confidence=0.8, occurred_at="2019-01-01")
     said(owner, THREE, confidence=0.7)
     assert consolidated(owner) == TWO
+
+
+def test_5_the_timeline_says_that_it_speaks_whenever_it_happened(owner: Owner) -> None:
+    said(owner, ONE, confidence=0.6)
+    said(owner, TWO, confidence=0.8, occurred_at="2019-01-01")
+    said(owner, THREE, confidence=0.7)
+    assert consolidated(owner) == TWO
+    assert {did(join) for join in joins(owner)} == {
+        "a batch run joined it to another candidate, and takes the face",
+        "a batch run joined it to another candidate, whose wording stays the face",
+    }
 
 
 def test_5_without_confidence_it_is_90(owner: Owner) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from palimpsest.commands.schedule import told
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.scheduling import RETRY_SECONDS, Schedule, Scheduler, StepDone
 from palimpsest.settings import read_settings
@@ -193,3 +194,35 @@ def test_when_it_is_to_end_it_begins_nothing() -> None:
     clock, steps = Clock(at(1, 12), at(1, 12)), Steps()
     scheduler(NIGHTLY, clock, steps)[0].run(clock)
     assert steps.done == []
+
+
+# -- what is told ----------------------------------------------------------------------------------
+
+
+def dedupe_done(**runs: Mapping[str, Any]) -> StepDone:
+    """A dedupe of these owners, each of which but a skipped one joined two memories."""
+    each = [{"owner_id": owner, **run} for owner, run in runs.items()]
+    joined = [{"owner_id": owner} for owner, run in runs.items() if "ran" in run for _ in range(2)]
+    answer = {"owners": len(each), "runs": each, "joined": joined}
+    return StepDone(step="dedupe", due="2026-03-01", answer=answer, failed=None)
+
+
+NOW: Mapping[str, Any] = {"ran": "an event"}
+BEFORE: Mapping[str, Any] = {"ran": "an event", "done_before": True}
+SKIPPED: Mapping[str, Any] = {"skipped": {"reason": "too_soon"}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "line"),
+    [
+        ({"ann": NOW}, "1 owner, 2 joined"),
+        ({"ann": NOW, "bob": NOW, "cy": SKIPPED}, "2 owners, 4 joined"),
+        ({"ann": BEFORE}, "0 owners, 0 joined; 1 done before"),
+        ({"ann": BEFORE, "bob": NOW}, "1 owner, 2 joined; 1 done before"),
+    ],
+)
+def test_what_was_done_before_is_not_told_as_done_now(
+    runs: dict[str, Mapping[str, Any]], line: str
+) -> None:
+    """As where a timer starts the schedule twice for one night."""
+    assert told(dedupe_done(**runs)) == f"dedupe, due at 2026-03-01: {line}"

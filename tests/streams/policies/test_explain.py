@@ -78,6 +78,9 @@ def said(policy: Policy) -> dict[str, Any]:
     for check in document["checks"]:
         if check.get("nearest") is not None:
             del check["last"]
+    if not document["judge"]["enabled"]:
+        for about_newcomers in ("model", "ask", "neighbours"):
+            del document["judge"][about_newcomers]
     return document
 
 
@@ -118,3 +121,19 @@ def test_the_default_is_explained_with_its_numbers() -> None:
     for number in (".85", ".84", ".80", "20 texts", "5 nearest", "3 neighbours"):
         assert number.replace(".80", ".8") in text
     assert "constraint, postmortem, gotcha" in text
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_judge_that_is_switched_off_is_not_said_to_be_asked(name: str) -> None:
+    policy = load_policy(name)
+    text = "\n".join(explain(policy))
+    assert ("is asked whether" in text or "is asked for" in text) is policy.judge.enabled
+    assert f"reviews ask {policy.judge.review_model}" in text, "`review run` asks it all the same"
+
+
+def test_one_day_is_a_day() -> None:
+    text = "\n".join(explain(load_policy("layered")))
+    assert "1 % for every day since it was last used or joined, from 1 day on" in text
+    assert "5 % for every 30 days since it began, from 0 days on" in "\n".join(
+        explain(load_policy("importance"))
+    )

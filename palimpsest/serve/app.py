@@ -61,3 +61,4 @@ class App:
         self.ready = False
         self.gate.draining = True
         self._feeds.end()
+        self.desk.end()

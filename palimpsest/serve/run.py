@@ -103,6 +103,8 @@ async def serve(
                     write_endpoint(store.folder, endpoint)
                     link = link_path(app.sessions.link(LOCAL_OPERATOR))
                     told(endpoint, at(endpoint.url, settings, link))
+                    if idle is None:  # one that was started for an agent waits for a reviewer
+                        app.desk.begin()
                     await _until(stop, app, answering, idle)
 
 

@@ -31,8 +31,9 @@ def routes(
 ) -> list[BaseRoute]:
     """The routes of all pages."""
     door = Door(store, sessions, authenticator)
+    entering.add(door, desk.begin)
     pairs.add(door, desk)
-    for module in (entering, memory_page, owner_page, days_page, policy_page):
+    for module in (memory_page, owner_page, days_page, policy_page):
         module.add(door)
     return [*door.routes, _static()]
 

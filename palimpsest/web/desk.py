@@ -7,6 +7,7 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,19 +27,25 @@ REFRESH_SECONDS = 60.0
 """How old the queue may be while the log has moved on."""
 REFRESH_SHARE = 0.02
 """Of the time, for reading it again: in a large store that takes seconds."""
+PATIENCE_SECONDS = 0.25
+"""For the queue to be read: a page is shown without it after that, and asks again."""
 MOST_ANSWERS = 10
 """Answers of one person that can be taken back from the desk; older ones from a memory's page."""
 
 
 @dataclass
 class Person:
-    """What the server knows of one session: nothing of it waits in the browser."""
+    """What the server knows of one session: nothing of it waits in the browser.
+
+    `nothing_since`: how often the queue had been read, or begun to be, when nothing was left.
+    """
 
     skipped: set[Key] = field(default_factory=set)
     answers: deque[tuple[int, Answer]] = field(default_factory=lambda: deque(maxlen=MOST_ANSWERS))
     given: int = 0
     shown: dict[Wanted, Pair] = field(default_factory=dict)
     notice: str = ""
+    nothing_since: int | None = None
 
     def note(self, answer: Answer) -> None:
         """Keep an answer, by a number of its own."""
@@ -59,7 +66,7 @@ class Desk:
         self._now = now
         self._waiting = Waiting()
         self._read_again_at = float("-inf")
-        self._reading = asyncio.Lock()
+        self._begun = self._read_through = 0
         self._aside: asyncio.Task[None] | None = None
         self.leases = Leases(now)
         self._people: OrderedDict[str, Person] = OrderedDict()
@@ -74,13 +81,21 @@ class Desk:
 
     # -- the queue ---------------------------------------------------------------------------------
 
-    async def _keep_up(self) -> None:
-        """Have the queue read again, aside, where it is old; the first time it is waited for."""
-        if self._waiting.position < 0:
-            await self._read()
-        elif self._now() > self._read_again_at and self._aside is None:
+    def begin(self) -> None:
+        """Have the queue read, aside, so that the first page need not wait for it."""
+        if self._now() > self._read_again_at:
+            self._read_aside()
+
+    def end(self) -> None:
+        """Read no more."""
+        if self._aside is not None:
+            self._aside.cancel()
+
+    def _read_aside(self) -> asyncio.Task[None]:
+        if self._aside is None:
             self._aside = asyncio.create_task(self._read())
             self._aside.add_done_callback(self._done)
+        return self._aside
 
     def _done(self, reading: asyncio.Task[None]) -> None:
         self._aside = None
@@ -89,28 +104,49 @@ class Desk:
             _log.warning("the review queue cannot be read: %s", loggable(error))
 
     async def _read(self) -> None:
-        async with self._reading:
-            begun, position = self._now(), await self._store.position()
-            self._read_again_at = begun + REFRESH_SECONDS
-            if position == self._waiting.position:
-                return
+        self._begun += 1
+        number, begun, position = self._begun, self._now(), await self._store.position()
+        self._read_again_at = begun + REFRESH_SECONDS
+        if position != self._waiting.position:
             await self._store.call(lambda store: store.gateway.refresh())
             pairs = await asyncio.to_thread(read_pairs, self._store.store.gateway.projections)
             self._waiting = await asyncio.to_thread(Waiting, pairs, position)
             took = self._now() - begun
             self._read_again_at = begun + max(REFRESH_SECONDS, took / REFRESH_SHARE)
             self.leases.drop_expired()
+        self._read_through = number
+
+    async def _patiently(self, enough: Callable[[], bool]) -> bool:
+        """Have the queue read until it is enough, and wait for that a moment; whether it is."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while not enough():
+                    await asyncio.shield(self._read_aside())
+        return enough()
 
     async def next(self, session: Session, wanted: Wanted) -> dict[str, Any]:
-        """What the desk shows a person now: a pair, held for them, or that none is left."""
-        await self._keep_up()
+        """What the desk shows a person now: a pair, held for them, or that none is left.
+
+        `reading` says that the queue is still being read, and that the page has to ask again.
+        """
+        self.begin()
+        was_read = await self._patiently(lambda: self._waiting.position >= 0)
         shown = await self._store.call(self._next, session, wanted)
-        if shown["pair"] is None and not shown["skipped"]:
-            await self._read()
+        if was_read and shown["pair"] is None and not shown["skipped"]:
+            was_read = await self._looked_again(self.person(session))
             shown = await self._store.call(self._next, session, wanted)
         person = self.person(session)
-        notice, person.notice = person.notice, ""
-        return {**shown, "notice": notice}
+        told = {**shown, "notice": person.notice, "reading": not was_read}
+        if was_read:  # else the page asks again at once, and says the same
+            person.nothing_since, person.notice = None, ""
+        return told
+
+    async def _looked_again(self, person: Person) -> bool:
+        """Whether the queue was read since nothing was left: once, however much is written."""
+        if person.nothing_since is None:
+            person.nothing_since = self._begun
+        since = person.nothing_since
+        return await self._patiently(lambda: self._read_through > since)
 
     def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
         person, caller = self.person(session), session.caller

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import quote
 
@@ -42,10 +43,18 @@ def link_path(code: str) -> str:
     return f"{ENTER}?code={quote(code)}"
 
 
-def add(door: Door) -> None:
-    """The pages of the way in, and the route at which an operator's program asks for a link."""
+def add(door: Door, coming: Callable[[], None]) -> None:
+    """The pages of the way in, and the route at which an operator's program asks for a link.
+
+    `coming` is called where somebody will soon be in.
+    """
+
+    async def form(visit: Visit) -> Response:
+        coming()
+        return await _form(visit)
+
     door.get("/enter", lambda visit: _enter(door, visit), role=None)
-    door.get("/sign-in", _form, role=None)
+    door.get("/sign-in", form, role=None)
     door.post("/sign-in", lambda visit: _sign_in(door, visit), role=None)
     door.post("/leave", lambda visit: _leave(door, visit), role=None)
 
@@ -56,6 +65,7 @@ def add(door: Door) -> None:
         if wanted.role == "agent":
             raise ProblemError(422, "invalid", "agents do not review")
         caller = Caller(wanted.name, wanted.role, _both(given.caller.owners, wanted.owners))
+        coming()
         return json_response({"path": link_path(door.sessions.link(caller))})
 
     door.routes.append(Route(LINKS, link, methods=["POST"]))

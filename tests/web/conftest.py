@@ -6,14 +6,22 @@ import re
 from collections.abc import Mapping
 
 import httpx2
+import pytest
 
 from palimpsest.serve.callers import Caller
 from palimpsest.serve_settings import Role
+from palimpsest.web import desk
 from palimpsest.web.entering import link_path
 from tests.serve.conftest import Server, _without_a_model, served
 
 __all__ = ["_without_a_model", "served"]
 COOKIE = "palimpsest_review_7077"
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page waits for the queue, however busy the machine is."""
+    monkeypatch.setattr(desk, "PATIENCE_SECONDS", 60.0)
 
 
 def person(name: str = "grace", owners: str = "ada|bob", role: Role = "reviewer") -> Caller:

@@ -8,12 +8,14 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from palimpsest import Palimpsest
+from palimpsest.web import desk as desks
 from tests.serve.child import PROGRAM
 from tests.web.conftest import letters
 from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture, submit_pairs
@@ -43,6 +45,7 @@ def shown(page: Page) -> str | None:
 
 def press(page: Page, key: str) -> None:
     """Press a key, and wait until the desk is another."""
+    page.wait_for_selector("#desk:not([hx-trigger])", state="attached")  # the queue is read
     page.evaluate("() => { document.getElementById('desk').dataset.before = 'yes'; }")
     page.keyboard.press(key)
     page.wait_for_selector("#desk:not([data-before])", state="attached")
@@ -79,6 +82,23 @@ def test_from_the_first_load_to_an_undone_merge(site: Site) -> None:
     assert site.store.status()["memories"] == 4
     page.keyboard.press("?")
     expect(page.locator("#help table")).to_be_visible()
+
+
+def test_a_page_that_came_before_the_queue_was_read_shows_the_pair_by_itself(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Event()
+    read = desks.read_pairs
+    monkeypatch.setattr(desks, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(desks, "read_pairs", lambda *given: gate.wait(60) and read(*given))
+    submit_pairs(site.store, 1)
+    page = site.entered(bypass_csp=True)
+    expect(page.locator("#question")).to_have_text("Looking for what waits")
+    fits(page)
+    gate.set()
+    expect(page.locator("ins")).to_have_text("downstairs")
+    press(page, "d")
+    expect(page.locator("#notice")).to_have_text("Recorded: different.")
 
 
 def test_three_hundred_pairs_by_keyboard_alone(site: Site) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from threading import Event
 from typing import Any
 
+import pytest
+
+from palimpsest.web import desk as desks
 from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, letters, pair_texts, person, waiting_pairs
@@ -224,6 +229,83 @@ def test_pairs_that_come_later_are_found_aside_and_where_none_is_left(served: Us
         await server.twin.submit({"owner_id": "ada", "text": text} for text in pair_texts(7))
         await browser.get("/review")
         assert browser.left == 1
+
+    served(used)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, gate: Event | None = None) -> list[int]:
+    """How many pairs each reading of the queue found; each waits for the gate, if there is one."""
+    found: list[int] = []
+    read = desks.read_pairs
+
+    def reading(projections: Path) -> list[Pair]:
+        pairs = read(projections)
+        found.append(len(pairs))
+        assert gate is None or gate.wait(60)
+        return pairs
+
+    monkeypatch.setattr(desks, "read_pairs", reading)
+    return found
+
+
+def test_the_queue_is_read_before_anybody_asks_for_the_page(
+    served: Use[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = counted(monkeypatch)
+
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        answer = await server.ask("POST", "/links", {"name": "grace"}, name="root")
+        assert server.app.desk._aside is not None, "who asks for a link will soon be there"
+        await server.app.desk._aside
+        assert reads == [1]
+        browser = Browser(server)
+        await browser.get(answer.json()["path"])
+        await browser.get("/review")
+        assert (browser.left, reads) == (1, [1])
+
+    served(used)
+
+
+def test_a_page_does_not_wait_long_for_the_queue(
+    served: Use[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Event()
+    reads = counted(monkeypatch, gate)
+
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        browser = Browser(server)
+        await browser.enter()
+        monkeypatch.setattr(desks, "PATIENCE_SECONDS", 0.01)
+        page = (await browser.get("/review?in_owner=ada")).text
+        assert "Looking for what waits" in page
+        assert 'hx-get="/review?in_owner=ada" hx-trigger="load delay' in page, "it asks again"
+        assert "Nothing waits" not in page
+        gate.set()
+        monkeypatch.setattr(desks, "PATIENCE_SECONDS", 60.0)
+        page = (await browser.get("/review?in_owner=ada")).text
+        assert 'hx-trigger="load delay' not in page
+        assert (browser.left, reads) == (1, [1])
+
+    served(used)
+
+
+def test_where_nothing_waits_the_queue_is_read_once_for_a_page(
+    served: Use[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = counted(monkeypatch)
+
+    async def used(server: Server) -> None:
+        server.app.desk._now = lambda: 1000.0
+        browser = Browser(server)
+        await browser.enter()
+        for number in range(3):
+            await server.add(f"fact {letters(number, 5)}")
+            before = len(reads)
+            page = (await browser.get("/review")).text
+            assert "Nothing waits here" in page
+            assert len(reads) == before + 1
 
     served(used)
 

@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from starlette.datastructures import Headers
 
+from palimpsest import Palimpsest
 from palimpsest.serve.problems import ProblemError
+from palimpsest.serve.run import serve
+from palimpsest.serve_settings import ServeSettings
+from palimpsest.web.desk import Desk
 from palimpsest.web.entering import link_path
 from palimpsest.web.sessions import SESSION_SECONDS, Sessions, set_cookie
 from tests.serve.conftest import Server, Use, secret, serving, token
@@ -207,3 +211,21 @@ def test_a_visitor_has_no_owner(served: Use[None]) -> None:
         with pytest.raises(ProblemError):
             caller.require_owner(owner)
     assert not caller.may_act_as("reviewer")
+
+
+@pytest.mark.parametrize("idle", [None, 60.0], ids=["started by a person", "for an agent"])
+def test_a_server_reads_the_queue_once_it_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: float | None
+) -> None:
+    """Not where it was started for an agent: then who asks for a link has it read."""
+    begun: list[Desk] = []
+    monkeypatch.setattr(Desk, "begin", lambda desk: begun.append(desk))
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        settings = ServeSettings(port=0)
+        ready = lambda *_: stop.set()  # noqa: E731 - a line is enough
+        await serve(lambda: Palimpsest.open(tmp_path), settings, stop, idle=idle, told=ready)
+
+    asyncio.run(run())
+    assert len(begun) == (idle is None)

@@ -7,14 +7,15 @@ from typing import Any
 
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
-from palimpsest.contracts.evidence import BLIND, STRONG_CUES, Cue, Evidence
+from palimpsest.contracts.evidence import Cue, Evidence
 from palimpsest.explaining import explained
 from palimpsest.store import Palimpsest
 from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.moment import moment
+from palimpsest.streams.guard.places import Place, cue_places
 from palimpsest.web.answers import Sides
 from palimpsest.web.waiting import Pair
-from palimpsest.web.word_diff import Piece, word_diff
+from palimpsest.web.word_diff import Piece, cue_kind, word_diff
 
 FEW_EVENTS = 1_000
 """Of an owner: what hangs on a join is looked up at once, for others when the page asks."""
@@ -34,18 +35,9 @@ class Step:
     outcome: str = ""
 
 
-def cue_kind(cue: str) -> str:
-    """A cue's colour: values, meaning, order, or what the model cannot tell."""
-    if cue in STRONG_CUES - {Cue.NEGATION}:
-        return "value"
-    if cue in BLIND:
-        return "blind"
-    return "meaning" if cue in (Cue.NEGATION, Cue.ANTONYM) else "order"
-
-
 def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
     """All that the page of a pair shows, as its template names it."""
-    old, new = word_diff(sides.older.text, sides.newer.text)
+    old, new = word_diff(sides.older.text, sides.newer.text, _cue_places(pair, sides))
     evidence = _evidence(store, pair, sides)
     few = sides.ledger.seen <= FEW_EVENTS
     return {
@@ -78,6 +70,13 @@ def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
         "memories": told["memories"],
         "consequences": told.get("consequences", []),
     }
+
+
+def _cue_places(pair: Pair, sides: Sides) -> tuple[list[Place], list[Place]]:
+    vectors = (sides.older.distinct.vector, sides.newer.distinct.vector)
+    old, new = (vector.unknown if vector is not None else () for vector in vectors)
+    cues = [Cue(one) for one in pair.cues]
+    return cue_places(sides.older.text, sides.newer.text, cues, unknown=(old, new))
 
 
 def _side(entry: Entry, pieces: list[Piece]) -> dict[str, Any]:

@@ -1,37 +1,90 @@
-"""Two texts word by word: what one has that the other has not."""
+"""Two texts word by word: what one has that the other has not, and where the guard saw cues."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rapidfuzz.distance import Indel
 
+from palimpsest.contracts.evidence import BLIND, STRONG_CUES, Cue
+from palimpsest.streams.guard.places import Place
+
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|\s+|[^\w\s]")
 """Words, spaces and signs; each character of a script without spaces."""
+
+
+def cue_kind(cue: str) -> str:
+    """A cue's colour: values, meaning, order, or what the model cannot tell."""
+    if cue in STRONG_CUES - {Cue.NEGATION}:
+        return "value"
+    if cue in BLIND:
+        return "blind"
+    return "meaning" if cue in (Cue.NEGATION, Cue.ANTONYM) else "order"
+
+
+KINDS = ("value", "meaning", "order", "blind")
+"""Of cues in one place the first kind is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some words of one colour; `cue` is the cue that they show, and empty where they show none."""
+
+    text: str
+    cue: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Of the cue, if there is one."""
+        return cue_kind(self.cue) if self.cue else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A run of words; `only`: the other text has them not."""
 
-    text: str
+    parts: Sequence[Part]
     only: bool
 
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(part.text for part in self.parts)
 
-def word_diff(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces, those that only one of them has marked."""
+
+def word_diff(
+    old: str, new: str, places: tuple[Iterable[Place], Iterable[Place]] = ((), ())
+) -> tuple[list[Piece], list[Piece]]:
+    """Both texts in pieces, those that only one of them has marked, each with its cues."""
     a, b = _WORDS.findall(old), _WORDS.findall(new)
-    left: list[Piece] = []
-    right: list[Piece] = []
+    left: list[tuple[str, bool]] = []
+    right: list[tuple[str, bool]] = []
     for step in Indel.opcodes(a, b):
         only = step.tag != "equal"
-        _add(left, a[step.src_start : step.src_end], only)
-        _add(right, b[step.dest_start : step.dest_end], only)
-    return left, right
+        left.append(("".join(a[step.src_start : step.src_end]), only))
+        right.append(("".join(b[step.dest_start : step.dest_end]), only))
+    return [*_pieces(old, left, places[0])], [*_pieces(new, right, places[1])]
 
 
-def _add(pieces: list[Piece], words: Sequence[str], only: bool) -> None:
-    if words:
-        pieces.append(Piece("".join(words), only))
+def _pieces(
+    text: str, runs: Iterable[tuple[str, bool]], places: Iterable[Place]
+) -> Iterator[Piece]:
+    cues = [""] * len(text)
+    for one in sorted(places, key=lambda one: -KINDS.index(cue_kind(one.cue))):
+        cues[one.start : one.end] = [str(one.cue)] * (one.end - one.start)
+    at = 0
+    for run, only in runs:
+        if run:
+            yield Piece([*_parts(run, cues[at : at + len(run)])], only)
+        at += len(run)
+
+
+def _parts(run: str, cues: Sequence[str]) -> Iterator[Part]:
+    at = 0
+    for cue, same in groupby(cues):
+        end = at + len([*same])
+        yield Part(run[at:end], cue)
+        at = end

@@ -36,13 +36,18 @@ def stream_of(marked: list[str]) -> list[str]:
     while at < len(marked):
         word = marked[at]
         if word in _WATCHED:
-            term, at = _phrase(marked, at) or _in_context(word, marked, at)
+            term, at = term_at(marked, at)
         else:
             term = _MEANING.get(word, word)
             at += 1
         if term:
             stream.append(term)
     return stream
+
+
+def term_at(marked: list[str], at: int) -> tuple[str, int]:
+    """The term of the word or phrase that begins at ``at``, empty if it is silent, and its end."""
+    return _phrase(marked, at) or _in_context(marked[at], marked, at)
 
 
 def _in_context(word: str, marked: list[str], at: int) -> tuple[str, int]:

@@ -48,12 +48,13 @@ def mark(words: list[str]) -> list[str]:
             terms.append(word)
             at += 1
         else:
-            found, at = _fact(words, at)
+            found, at = fact(words, at)
             terms += found
     return terms
 
 
-def _fact(words: list[str], at: int) -> tuple[list[str], int]:
+def fact(words: list[str], at: int) -> tuple[list[str], int]:
+    """The terms of the fact that begins at ``at``, or of the one word, and where it ends."""
     word = words[at]
     if DIGITS.match(word):
         return _number(words, *_swap(figure(words, at)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -62,7 +63,7 @@ def read(text: str, *, truncated: bool = False, unknown: tuple[str, ...] = ()) -
         negations=negations(terms),
         names=frozenset() if text.isupper() else _names(written),
         unknown=frozenset(unknown),
-        foreign=not text.isascii() and any(map(_is_foreign, text)),
+        foreign=not text.isascii() and any(map(is_foreign, text)),
         truncated=truncated,
     )
 
@@ -86,13 +87,16 @@ def _facts(terms: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
 
 
 def _names(written: list[str]) -> frozenset[str]:
-    names: set[str] = set()
+    return frozenset(name for name, _ in named(written))
+
+
+def named(written: list[str]) -> Iterator[tuple[str, int]]:
+    """The names among written words, casefolded, each with its number among them."""
     opens = True
-    for word in written:
+    for number, word in enumerate(written):
         if word[0].isupper() and not _is_common(word, opens):
-            names.update(expand(word)[:1])
+            yield from ((name, number) for name in expand(word)[:1])
         opens = word in ".!?:\"'"
-    return frozenset(names)
 
 
 def _is_common(word: str, opens: bool) -> bool:
@@ -102,7 +106,8 @@ def _is_common(word: str, opens: bool) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _is_foreign(character: str) -> bool:
+def is_foreign(character: str) -> bool:
+    """Whether it is a letter of a script other than Latin."""
     return character.isalpha() and not unicodedata.name(character, "").startswith(
         ("LATIN", "FULLWIDTH LATIN", "MODIFIER LETTER", "MICRO SIGN", "FEMININE", "MASCULINE")
     )

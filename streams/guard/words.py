@@ -41,7 +41,33 @@ _UNSPACED = re.compile(
 
 def split(text: str) -> list[str]:
     """The words, numbers and signs of ``text`` in order, as written; only spaces are left out."""
-    return _WORD.findall(unicodedata.normalize("NFKC", text).translate(_QUOTES))
+    return _WORD.findall(_folded(text))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).translate(_QUOTES)
+
+
+def places(text: str) -> list[tuple[int, int]] | None:
+    """Where each word of `split` begins and ends in ``text``.
+
+    None where that cannot be told: normalisation has put parts of the text together.
+    """
+    folded = _folded(text)
+    found = [word.span() for word in _WORD.finditer(folded)]
+    if len(folded) == len(text) and unicodedata.is_normalized("NFKC", text):
+        return found
+    stretches: list[tuple[int, int]] = []
+    for stretch in pairwise([*_starts(text), len(text)]):
+        stretches += [stretch] * len(_folded(text[slice(*stretch)]))
+    if len(stretches) != len(folded):
+        return None
+    return [(stretches[start][0], stretches[end - 1][1]) for start, end in found]
+
+
+def _starts(text: str) -> list[int]:
+    """Where a character begins that is no mark on the one before it."""
+    return [at for at, char in enumerate(text) if not at or not unicodedata.combining(char)]
 
 
 def expand(word: str) -> tuple[str, ...]:

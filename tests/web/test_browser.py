@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from palimpsest import Palimpsest
 from palimpsest.web import desk as desks
+from palimpsest.web.waiting import read_pairs
 from tests.serve.child import PROGRAM
 from tests.web.conftest import letters
 from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture, submit_pairs
@@ -88,9 +89,9 @@ def test_a_page_that_came_before_the_queue_was_read_shows_the_pair_by_itself(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Event()
-    read = desks.read_pairs
     monkeypatch.setattr(desks, "PATIENCE_SECONDS", 0.01)
-    monkeypatch.setattr(desks, "read_pairs", lambda *given: gate.wait(60) and read(*given))
+    late = lambda *given: gate.wait(60) and read_pairs(*given)  # noqa: E731 - a line is enough
+    monkeypatch.setattr("palimpsest.web.desk.read_pairs", late)
     submit_pairs(site.store, 1)
     page = site.entered(bypass_csp=True)
     expect(page.locator("#question")).to_have_text("Looking for what waits")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
 
+from palimpsest.contracts.evidence import Cue
+from palimpsest.streams.guard.places import Place
 from palimpsest.web import desk as desks
-from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted
+from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted, read_pairs
+from palimpsest.web.word_diff import word_diff
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, letters, pair_texts, person, waiting_pairs
 
@@ -236,7 +240,7 @@ def test_pairs_that_come_later_are_found_aside_and_where_none_is_left(served: Us
 def counted(monkeypatch: pytest.MonkeyPatch, gate: Event | None = None) -> list[int]:
     """How many pairs each reading of the queue found; each waits for the gate, if there is one."""
     found: list[int] = []
-    read = desks.read_pairs
+    read = read_pairs
 
     def reading(projections: Path) -> list[Pair]:
         pairs = read(projections)
@@ -244,7 +248,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, gate: Event | None = None) -> list[
         assert gate is None or gate.wait(60)
         return pairs
 
-    monkeypatch.setattr(desks, "read_pairs", reading)
+    monkeypatch.setattr("palimpsest.web.desk.read_pairs", reading)
     return found
 
 
@@ -393,6 +397,39 @@ def test_what_cannot_be_seen_in_a_text_is_named(served: Use[None]) -> None:
         assert "<b>up" not in page
 
     served(used)
+
+
+def test_words_that_show_a_cue_have_its_colour(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = letters(0, 11)
+        for text in (f"{said} is happy with 9 boats", f"{said} is unhappy with 10 boats"):
+            await server.add(text)
+        browser = Browser(server)
+        await browser.enter()
+        page = (await browser.get("/review")).text
+        marks = re.findall(r'<mark class="cue (\w+)" title="(\w+)">([^<]*)</mark>', page)
+        assert marks == [
+            ("value", "number", "9"),
+            ("meaning", "negation", "unhappy"),
+            ("value", "number", "10"),
+        ]
+        assert '<span class="cue value">number</span>' in page, "the same colour, with its name"
+        assert browser.texts == (
+            f"{said} is happy with 9 boats",
+            f"{said} is unhappy with 10 boats",
+        )
+
+    served(used)
+
+
+def test_a_diff_has_every_character_once_and_the_first_kind_of_cue() -> None:
+    old, new = "on Monday at 9", "on Tuesday at 10 pm"
+    places = ([Place(3, 9, Cue.NAME), Place(3, 9, Cue.DATE)], [Place(14, 19, Cue.DATE)])
+    left, right = word_diff(old, new, places)
+    assert ("".join(one.text for one in left), "".join(one.text for one in right)) == (old, new)
+    parts = [(part.text, part.cue) for piece in left for part in piece.parts]
+    assert parts == [("on ", ""), ("Monday", "date"), (" at ", ""), ("9", "")]
+    assert [part.text for piece in right for part in piece.parts if part.cue] == ["10 pm"]
 
 
 def pair(number: int, *, memory: str = "m", decision: str = "pending", hangs: int = 0) -> Pair:

@@ -218,8 +218,8 @@ def test_a_server_reads_the_queue_once_it_is_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idle: float | None
 ) -> None:
     """Not where it was started for an agent: then who asks for a link has it read."""
-    begun: list[Desk] = []
-    monkeypatch.setattr(Desk, "begin", lambda desk: begun.append(desk))
+    begun: list[bool] = []
+    monkeypatch.setattr(Desk, "begin", lambda _: begun.append(True))
 
     async def run() -> None:
         stop = asyncio.Event()

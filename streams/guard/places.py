@@ -1,0 +1,199 @@
+"""Where the cues of a pair stand in its two texts: for people, who see them coloured.
+
+The guard compares sets of terms; here each term is followed back to the words that it came from. A
+cue may have no place (the model saw only the beginning), or one in one of the texts alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rapidfuzz.distance import Indel
+
+from palimpsest.contracts.evidence import Cue
+from palimpsest.streams.guard.canonical import CUTS, term_at
+from palimpsest.streams.guard.facts import fact
+from palimpsest.streams.guard.lexicon import NEGATORS
+from palimpsest.streams.guard.polarity import contraries, has_antonyms
+from palimpsest.streams.guard.reading import is_foreign, named
+from palimpsest.streams.guard.words import places, split, words_of
+
+_SIGNS = {Cue.NUMBER: "#", Cue.UNIT: "~", Cue.DATE: "@", Cue.VERSION: "^"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of a text that shows a cue."""
+
+    start: int
+    end: int
+    cue: Cue
+
+
+_Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A text's terms, names and words; a span is from the first written word to the last one."""
+
+    terms: list[str]
+    spans: list[_Span]
+    names: list[tuple[str, _Span]]
+    words: frozenset[str]
+    blind: list[tuple[str, _Span]]
+
+
+def cue_places(
+    older: str,
+    newer: str,
+    cues: Collection[Cue],
+    *,
+    unknown: tuple[Collection[str], Collection[str]] = ((), ()),
+) -> tuple[list[Place], list[Place]]:
+    """Where each of ``cues`` stands in the older and in the newer text, from left to right.
+
+    ``unknown`` are the words of either that the model has no token for.
+    """
+    one, other = _side(older, unknown[0]), _side(newer, unknown[1])
+    return _in_text(older, _found(one, other, cues)), _in_text(newer, _found(other, one, cues))
+
+
+def _in_text(text: str, found: Iterable[tuple[_Span, Cue]]) -> list[Place]:
+    where = places(text)
+    if where is None:
+        return []
+    told = (Place(where[first][0], where[last][1], cue) for (first, last), cue in found)
+    return sorted(set(told), key=lambda one: (one.start, one.end, one.cue))
+
+
+def _side(text: str, unknown: Collection[str]) -> _Side:
+    written = split(text)
+    words, came_from = list[str](), list[_Span]()
+    for number, each in enumerate(written):
+        found = words_of([each])
+        words += found
+        came_from += [(number, number)] * len(found)
+    terms, spans = _followed(words, came_from, fact)
+    terms, spans = _followed(terms, spans, _content)
+    return _Side(
+        terms=terms,
+        spans=spans,
+        names=[(name, (at, at)) for name, at in named(written)] if not text.isupper() else [],
+        words=frozenset(words),
+        blind=[*_blind(written, {one.casefold() for one in unknown})],
+    )
+
+
+def _followed(
+    words: list[str], spans: list[_Span], taken: Callable[[list[str], int], tuple[list[str], int]]
+) -> tuple[list[str], list[_Span]]:
+    """What becomes of words that are taken from the left, and where each of it came from."""
+    found, came_from, at = list[str](), list[_Span](), 0
+    while at < len(words):
+        terms, end = taken(words, at)
+        found += terms
+        came_from += [(spans[at][0], spans[end - 1][1])] * len(terms)
+        at = end
+    return found, came_from
+
+
+def _content(marked: list[str], at: int) -> tuple[list[str], int]:
+    term, end = term_at(marked, at)
+    return ([term] if term and term not in CUTS else []), end
+
+
+def _blind(written: list[str], unknown: Collection[str]) -> Iterator[tuple[str, _Span]]:
+    for number, word in enumerate(written):
+        low = word.casefold()
+        if any(map(is_foreign, word)) or any(one in low or low in one for one in unknown):
+            yield low, (number, number)
+
+
+# -- what one text shows that the other does not ---------------------------------------------------
+
+
+def _found(mine: _Side, other: _Side, cues: Collection[Cue]) -> Iterator[tuple[_Span, Cue]]:
+    for cue in cues:
+        if cue in _SIGNS:
+            yield from ((span, cue) for span in _facts(mine, other, _SIGNS[cue]))
+        elif cue in _OTHERS:
+            yield from ((span, cue) for span in _OTHERS[cue](mine, other))
+
+
+def _facts(mine: _Side, other: _Side, sign: str) -> Iterator[_Span]:
+    """Facts that only this text has; where both have the same numbers, those that count others."""
+    own, others = _signed(mine, sign), _signed(other, sign)
+    if sign == "#" and sorted(t for t, _ in own) == sorted(t for t, _ in others):
+        own, others = _counting(mine), _counting(other)
+    yield from _beyond(own, others)
+
+
+def _signed(side: _Side, sign: str) -> list[tuple[str, _Span]]:
+    told = zip(side.terms, side.spans, strict=True)
+    return [one for one in told if one[0][0] == sign and len(one[0]) > 1]
+
+
+def _counting(side: _Side) -> list[tuple[str, _Span]]:
+    """The numbers, each with what is counted."""
+    return [one for one in _followed_by(side) if one[0][0] == "#" and one[0][1] != " "]
+
+
+def _followed_by(side: _Side) -> Iterator[tuple[str, _Span]]:
+    for (term, after), span in zip(pairwise((*side.terms, "")), side.spans, strict=True):
+        yield f"{term} {after}", span
+
+
+def _beyond(
+    own: Iterable[tuple[str, _Span]], others: Iterable[tuple[str, _Span]]
+) -> Iterator[_Span]:
+    """What is there more often than in the other text."""
+    left = Counter(term for term, _ in others)
+    for term, span in own:
+        left[term] -= 1
+        if left[term] < 0:
+            yield span
+
+
+def _negated(mine: _Side, other: _Side) -> Iterator[_Span]:
+    yield from _beyond(_negators(mine), _negators(other))
+    own, others = frozenset(mine.terms), frozenset(other.terms)
+    contrary = contraries(own - others, others)
+    yield from (s for t, s in zip(mine.terms, mine.spans, strict=True) if t in contrary)
+
+
+def _negators(side: _Side) -> list[tuple[str, _Span]]:
+    """The negators, each with what it negates."""
+    return [(said, span) for said, span in _followed_by(side) if said.partition(" ")[0] in NEGATORS]
+
+
+def _opposite(mine: _Side, other: _Side) -> Iterator[_Span]:
+    own, others = frozenset(mine.terms), frozenset(other.terms)
+    opposite = {one for one in own - others if has_antonyms((one,), others - own)}
+    yield from (s for t, s in zip(mine.terms, mine.spans, strict=True) if t in opposite)
+
+
+def _names(mine: _Side, other: _Side) -> Iterator[_Span]:
+    yield from (span for name, span in mine.names if name not in other.words)
+
+
+def _moved(mine: _Side, other: _Side) -> Iterator[_Span]:
+    for step in Indel.opcodes(mine.terms, other.terms):
+        if step.tag != "equal":
+            yield from mine.spans[step.src_start : step.src_end]
+
+
+def _not_read(mine: _Side, other: _Side) -> Iterator[_Span]:
+    yield from _beyond(mine.blind, other.blind)
+
+
+_OTHERS: dict[Cue, Callable[[_Side, _Side], Iterator[_Span]]] = {
+    Cue.NEGATION: _negated,
+    Cue.ANTONYM: _opposite,
+    Cue.NAME: _names,
+    Cue.SWAPPED_ORDER: _moved,
+    Cue.UNKNOWN_TOKEN: _not_read,
+}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from binascii import a2b_base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,14 @@ def vector_of(vector: Vector) -> Float16:
 @lru_cache(maxsize=_REMEMBERED)
 def _numbers_of(data: str) -> Float16:
     return np.frombuffer(a2b_base64(data), dtype="<f2")
+
+
+@cache
+def _placeholder(dimension: int) -> Float16:
+    """A unit vector for rows that have none, and are never returned."""
+    numbers = np.zeros(dimension, np.float16)
+    numbers[0] = 1.0
+    return numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +98,13 @@ class _Rows:
     entries: list[Entry | None] = field(default_factory=list)
     vectors: VectorIndex | None = None
     tokens: TokenIndex = field(default_factory=TokenIndex)
-    full_text: FullTextIndex = field(default_factory=FullTextIndex)
+    full_text: FullTextIndex | None = None
+    _like: Float16 | None = None
+    _waiting: list[Float16 | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.check is not None and self.check.among == "full_text":
+            self.full_text = FullTextIndex()
 
     def put(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
         """Set a row, or take it out of the search where nobody living speaks for it."""
@@ -105,56 +119,82 @@ class _Rows:
 
     def _put_vector(self, row: int, vector: Vector | None, *, new: bool) -> None:
         """The vector of a row; the first one says of which dimension all are."""
-        if self.vectors is None:
-            if vector is None:
-                return
-            self.vectors = VectorIndex(vector.dimension)
-            for _ in self.entries:
-                self.vectors.append_empty()
-            new = False
-        if vector is None:
-            if new:
-                self.vectors.append_empty()
-            else:
-                self.vectors.remove(row)
-        elif new:
-            self.vectors.append(vector_of(vector))
+        numbers = vector_of(vector) if vector is not None else None
+        if numbers is not None:
+            if self._like is None:
+                self._like = _placeholder(len(numbers))
+            if numbers.shape != self._like.shape:
+                raise ValueError(f"need float16 {self._like.shape}, got {numbers.shape}")
+        if new:
+            self._waiting.append(numbers)
+            return
+        index = self._index()
+        if index is None:
+            return
+        if numbers is None:
+            index.remove(row)
         else:
-            self.vectors.replace(row, vector_of(vector))
+            index.replace(row, numbers)
+
+    def _index(self) -> VectorIndex | None:
+        """The vectors of all rows; None where there is none. ValueError for what cannot be in it.
+
+        New ones wait until somebody searches: taken in one by one, they cost three times as much.
+        """
+        if self._waiting and self._like is not None:
+            if self.vectors is None:
+                self.vectors = VectorIndex(len(self._like))
+            waiting, like = self._waiting, self._like
+            first = self.vectors.extend(
+                np.stack([like if numbers is None else numbers for numbers in waiting])
+            )
+            for number, numbers in enumerate(waiting):
+                if numbers is None:
+                    self.vectors.remove(first + number)
+            self._waiting = []
+        return self.vectors
 
     def near(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
         """The best rows of each query (b, dimension), by their cosine.
 
         SearchError where the rows have another dimension.
         """
-        if self.vectors is None:
-            return [[] for _ in queries]
         try:
-            return self.vectors.above(queries, floor, limit=limit)
+            index = self._index()
+            if index is None:
+                return [[] for _ in queries]
+            return index.above(queries, floor, limit=limit)
         except ValueError as error:
             raise SearchError(f"the scope cannot be searched for a newcomer: {error}") from error
 
     def among(self, query: Float16, rows: list[int], floor: float) -> list[Hit]:
         """Those of some rows whose cosine with a query (dimension,) is at least a floor."""
-        return self.vectors.among(query, rows, floor) if self.vectors is not None else []
+        index = self._index()
+        return index.among(query, rows, floor) if index is not None else []
 
     def cosines(self, query: Float16 | None, rows: list[int]) -> list[float | None]:
         """The cosines of a query (dimension,) and some rows; None where either has no vector."""
-        if self.vectors is None or query is None:
+        index = self._index() if query is not None and rows else None
+        if index is None or query is None:
             return [None] * len(rows)
-        return self.vectors.cosines(query, rows)
+        return index.cosines(query, rows)
 
     def _put_words(self, row: int, text: str, *, new: bool, out: bool) -> None:
         """The words of a row, which needs no vector to be found by them."""
         if new:
             self.tokens.append(self.tokens_of(text))
-            self.full_text.append(self.terms_of(text))
         if out:
             self.tokens.remove(row)
-            self.full_text.remove(row)
         elif not new:
             self.tokens.replace(row, self.tokens_of(text))
-            self.full_text.replace(row, self.terms_of(text))
+        if self.full_text is None:
+            return
+        if new:
+            self.full_text.append(terms(text))
+        if out:
+            self.full_text.remove(row)
+        elif not new:
+            self.full_text.replace(row, terms(text))
 
     def tokens_of(self, text: str) -> frozenset[str]:
         """The tokens of a text, as the check reads them."""
@@ -162,16 +202,12 @@ class _Rows:
             return frozenset()
         return content_tokens(text) if self.check.tokenizer == "content" else _tokens(text)
 
-    def terms_of(self, text: str) -> tuple[str, ...]:
-        """What the full-text search has of a text, where there is one."""
-        return terms(text) if self.check is not None and self.check.among == "full_text" else ()
-
     def by_tokens(self, text: str, floor: float) -> list[Hit]:
         """The rows whose Jaccard the check looks at, from a floor on."""
         if self.check is None:
             return []
         words = self.tokens_of(text)
-        if self.check.among == "scope":
+        if self.full_text is None:
             return self.tokens.above(words, floor, limit=self.check.top)
         rows = self.full_text.best(terms(text), self.check.top)
         return self.tokens.among(words, rows, floor)

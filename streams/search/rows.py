@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.search.coarse import CoarseRows
-from palimpsest.streams.search.exact import squared_norm
+from palimpsest.streams.search.exact import squared_norm, squared_norms
 from palimpsest.streams.search.kernels import widened
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -46,16 +46,29 @@ class Rows:
     def __len__(self) -> int:
         return self._size
 
-    def append(self, vector: NDArray[np.float16]) -> int:
-        """Add a vector and return its row; ValueError as in `squared_norm`."""
-        squared = squared_norm(vector, self.dimension)
-        row = self._size
-        self._make_room(row)
-        self._size += 1
-        self._put(row, vector, squared)
-        if self._size % self.segment == 0:
+    def extend(self, vectors: NDArray[np.float16]) -> int:
+        """Add vectors (n, dimension) and return the row of the first.
+
+        ValueError as in `squared_norm`; none of them is there then.
+        """
+        squared = squared_norms(vectors, vectors.astype(np.float64), self.dimension)
+        first = self._size
+        while len(vectors):
+            fit = min(len(vectors), self.segment - self._size % self.segment)
+            self._add(vectors[:fit], squared[:fit])
+            vectors, squared = vectors[fit:], squared[fit:]
+        return first
+
+    def _add(self, vectors: NDArray[np.float16], squared: NDArray[np.float64]) -> None:
+        """Add vectors that the open segment has room for."""
+        start, end = self._size, self._size + len(vectors)
+        self._make_room(end)
+        self._open[start - self.open_from : end - self.open_from] = vectors
+        self.squared[start:end] = squared
+        self.living[start:end] = True
+        self._size = end
+        if end % self.segment == 0:
             self._close()
-        return row
 
     def _close(self) -> None:
         self.codes.append(CoarseRows(self.unit(self._size - self.segment, self._size)))
@@ -124,14 +137,14 @@ class Rows:
         self.squared[row] = squared
         self.living[row] = True
 
-    def _make_room(self, row: int) -> None:
-        if row == len(self.squared):
-            self.squared = _longer(self.squared, 2 * row)
-            self.living = _longer(self.living, 2 * row)
-        place = row - self.open_from
-        if place == len(self._open):
-            more = place + place // 4 + FIRST_CAPACITY
-            whole = self.segment if row >= self.segment else min(more, self.segment)
+    def _make_room(self, size: int) -> None:
+        if size > len(self.squared):
+            self.squared = _longer(self.squared, 2 * size)
+            self.living = _longer(self.living, 2 * size)
+        wanted = size - self.open_from
+        if wanted > len(self._open):
+            more = wanted + wanted // 4 + FIRST_CAPACITY
+            whole = self.segment if size > self.segment else min(more, self.segment)
             self._open = _longer(self._open, whole)
 
     def _check(self, row: int) -> None:

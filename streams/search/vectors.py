@@ -47,15 +47,14 @@ class VectorIndex:
 
     def append(self, vector: NDArray[np.float16]) -> int:
         """Add a vector (dimension,) and return its row; ValueError as in `squared_norm`."""
-        return self._rows.append(vector)
+        return self.extend(vector[None])
 
-    def append_empty(self) -> int:
-        """Add a row that is never returned until it is replaced, and return it."""
-        stand_in = np.zeros(self._dimension, dtype=np.float16)
-        stand_in[0] = 1.0  # an index holds unit vectors only
-        row = self.append(stand_in)
-        self.remove(row)
-        return row
+    def extend(self, vectors: NDArray[np.float16]) -> int:
+        """Add vectors (n, dimension) and return the row of the first.
+
+        ValueError as in `squared_norm`; none of them is there then.
+        """
+        return self._rows.extend(vectors)
 
     def replace(self, row: int, vector: NDArray[np.float16]) -> None:
         """Give a row another vector; a removed one is back with it.
@@ -164,8 +163,7 @@ def pairs_above(vectors: NDArray[np.float16], floor: float) -> list[tuple[float,
     in `squared_norm`.
     """
     index = VectorIndex(vectors.shape[1])
-    for vector in vectors:
-        index.append(vector)
+    index.extend(vectors)
     pairs = [
         (hit.score, hit.row, row)
         for row, hits in enumerate(index.above(vectors, floor, limit=len(vectors)))

@@ -71,9 +71,11 @@ def brute(rows: dict[int, Vectors], query: Vectors, floor: float, limit: int) ->
 
 
 def filled(rows: Vectors) -> VectorIndex:
-    index = VectorIndex(rows.shape[1])
-    for row, vector in enumerate(rows):
+    """Some one by one, the others at once, across the ends of segments."""
+    index, few = VectorIndex(rows.shape[1]), len(rows) // 3
+    for row, vector in enumerate(rows[:few]):
         assert index.append(vector) == row
+    assert index.extend(rows[few:]) == few
     return index
 
 
@@ -241,8 +243,7 @@ def test_the_bounds_of_every_scan_hold(seed: int, dimension: int) -> None:
     faces[random.integers(0, 40)] = 0
     faces[random.integers(0, 40), 0] = 4
     rows, queries = Rows(dimension, 8), Queries(faces[:6], dimension)
-    for vector in faces:
-        rows.append(vector)
+    rows.extend(faces)
     found = scans.scan(queries, rows, 0, 40, np.full(6, -np.inf))
     exact = scans.score(queries, rows, found)
     assert len(found.row) == 6 * 40
@@ -254,8 +255,7 @@ def test_the_bounds_hold_also_beside_a_row_that_was_replaced_by_an_even_one() ->
     """Its codes leave nothing over, and those of the others as much as before; no query's do."""
     even = np.eye(24, dtype=np.float16)
     rows, queries = Rows(24, 8), Queries(even[:6], 24)
-    for vector in clustered(7, 40, 24):
-        rows.append(vector)
+    rows.extend(clustered(7, 40, 24))
     for row in range(0, 40, 8):
         rows.replace(row, even[0])
     found = scans.scan(queries, rows, 0, 40, np.full(6, -np.inf))

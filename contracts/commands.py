@@ -36,9 +36,10 @@ class Admit:
     """A candidate as the runtime hands it over: read, hashed, embedded, its neighbours found.
 
     `content.vector` is None for an exact repeat, which is never embedded; `digest` is that of the
-    producer's bytes, under which they are found among the dead letters if need be. `down` names
-    what could not be done for it: `search`, or `embedder`, which has no vector of it either.
-    `forgotten` are the near texts that were forgotten and whose rewordings wait for a person.
+    producer's bytes, under which they are found among the dead letters if need be: empty where the
+    id is not known yet, and nothing can be in conflict with it. `down` names what could not be done
+    for it: `search`, or `embedder`, which has no vector of it either. `forgotten` are the near
+    texts that were forgotten and whose rewordings wait for a person.
     """
 
     candidate_id: str

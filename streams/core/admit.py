@@ -129,6 +129,9 @@ def _exact(command: Admit, target: Entry, ledger: Ledger, policy: Policy, now: d
 
 
 def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
+    if not (command.neighbours or command.forgotten):
+        evidence = unchecked(Evidence, policy=policy.hash, down=command.down)
+        return _decided(command, "stored", command.content, None, evidence, now)
     looking = Looking(ledger, command, policy)
     outcome = run_checks(ledger, command, policy, looking)
     choice = outcome.choice

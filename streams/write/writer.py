@@ -210,22 +210,22 @@ class Writer:
 
     def _admit(self, one: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
         begun = perf_counter()
-        candidate = prepared.candidate
-        ledger = self.owners.get(candidate.owner_id).ledger
+        owner = self.owners.get(prepared.candidate.owner_id)
+        ledger = owner.ledger
         known = ledger.entries.get(prepared.candidate_id)
         if known is not None and _is_known(one, prepared, known):
             return _known(known)
         if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
-            return self._outcome(one, ())
-        admit = self._admission(one, prepared, ledger, vectors)
+            return self._outcome(one, ledger, ())
+        admit = self._admission(one, prepared, owner, vectors)
         events = self.run(admit)
         if known is None and (not events or isinstance(events[0], Refused)):
             return forgotten_again(prepared.candidate_id)
-        self._follow(ledger.owner_id, admit)
+        self._follow(owner, admit)
         self._checked("total", _since(begun))
         if admit.content.vector is not None and ledger.unembedded:
             self.embed_late(ledger)
-        return self._outcome(one, events)
+        return self._outcome(one, ledger, events)
 
     def embed_late(self, ledger: Ledger, *, try_again: bool = False) -> int:
         """Embed texts of an owner that were stored while the model was down; how many now were.
@@ -251,10 +251,10 @@ class Writer:
         return len(late)
 
     def _admission(
-        self, one: Input, prepared: Prepared, ledger: Ledger, vectors: dict[str, Vector]
+        self, one: Input, prepared: Prepared, owner: Loaded, vectors: dict[str, Vector]
     ) -> Admit:
         """The command that admits a candidate, with its vector and its neighbours if it is new."""
-        candidate = prepared.candidate
+        candidate, ledger = prepared.candidate, owner.ledger
         begun = perf_counter()
         known = prepared.candidate_id in ledger.entries
         distinct = ledger.distinct(candidate.namespace, prepared.hash)
@@ -272,13 +272,13 @@ class Writer:
                 fingerprint=prepared.fingerprint,
                 vector=vector,
             ),
-            digest=digest(one.row.raw),
+            digest=digest(one.row.raw) if known else "",
             down=("embedder",) if compared and vector is None else None,
         )
         if not compared or (vector is None and not self.policy.compares_words):
             return admit
         begun = perf_counter()
-        admit = self._with_neighbours(admit, ledger)
+        admit = self._with_neighbours(admit, owner)
         self._checked("semantic", _since(begun))
         return admit
 
@@ -292,20 +292,22 @@ class Writer:
             vectors[text] = found
         return found
 
-    def _with_neighbours(self, admit: Admit, ledger: Ledger) -> Admit:
-        owner, namespace = self.owners.get(ledger.owner_id), admit.candidate.namespace
+    def _with_neighbours(self, admit: Admit, owner: Loaded) -> Admit:
+        namespace = admit.candidate.namespace
         try:
             index = owner.index(namespace, self.policy)
-            forgotten = index.forgotten(admit)
-            return replace(admit, neighbours=index.neighbours(ledger, admit), forgotten=forgotten)
+            neighbours, forgotten = index.neighbours(owner.ledger, admit), index.forgotten(admit)
         except SearchError as error:
             self._go_on_without(owner, namespace, error)
             return replace(admit, down=(*(admit.down or ()), "search"))
+        if neighbours or forgotten:
+            return replace(admit, neighbours=neighbours, forgotten=forgotten)
+        return admit
 
-    def _follow(self, owner_id: str, admit: Admit) -> None:
+    def _follow(self, owner: Loaded, admit: Admit) -> None:
         if admit.content.vector is None:
             return
-        owner, namespace = self.owners.get(owner_id), admit.candidate.namespace
+        namespace = admit.candidate.namespace
         index = owner.indexes.get(namespace)
         try:
             if index is not None:
@@ -327,12 +329,12 @@ class Writer:
             )
             owner.give_up(namespace, error)
 
-    def _outcome(self, one: Input, events: Sequence[AnyEvent]) -> Outcome:
+    def _outcome(self, one: Input, ledger: Ledger, events: Sequence[AnyEvent]) -> Outcome:
         """What an admission led to: where it was settled at once, that, and not `pending`."""
         last = events[-1] if events else None
         if isinstance(last, Decided | Settled):
             data = last.data
-            entries = self.owners.get(last.owner_id).ledger.entries
+            entries = ledger.entries
             entry, first = entries[last.subject], events[0].data
             joined_to = data.join.to if data.join else None
             return Outcome(
@@ -343,7 +345,7 @@ class Writer:
                 joined_to,
                 entry.memory.id,
                 similar_facts=similar_facts(first.evidence, entries)
-                if isinstance(first, DecidedData)
+                if isinstance(first, DecidedData) and first.evidence.similar
                 else None,
             )
         event_id = invalid_id(digest(one.row.raw))
@@ -359,12 +361,13 @@ class Writer:
         prepared = one.meaning
         if not isinstance(prepared, Prepared):
             return rejected(one, why_invalid(prepared))
-        ledger = self.owners.get(prepared.candidate.owner_id).ledger
+        owner = self.owners.get(prepared.candidate.owner_id)
+        ledger = owner.ledger
         known = ledger.entries.get(prepared.candidate_id)
         if known is not None:
             same = _is_known(one, prepared, known)
             return _known(known) if same else rejected(one, CONFLICT)
-        admit = self._admission(one, prepared, ledger, {})
+        admit = self._admission(one, prepared, owner, {})
         decided = decide(admit, ledger, self.policy, self.clock())
         if not decided:
             return forgotten_again(admit.candidate_id)

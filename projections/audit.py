@@ -180,7 +180,7 @@ FROM d JOIN c n ON n.candidate_id = d.candidate_id AND n.living
      LEFT JOIN ({_TEXTS}) t ON t.position = d.position AND t.candidate_id = d.joined_to
      LEFT JOIN r ON r.decision_id = d.decision_id
      LEFT JOIN (SELECT unnest(contradicts) AS decision_id FROM m) k ON k.decision_id = d.decision_id
-WHERE r.review_status IS NULL
+WHERE (r.review_status IS NULL OR r.review_status = 'reinstated')
       AND (k.decision_id IS NOT NULL OR (
            d.rank IN ('rule', 'judge') AND d.decision NOT IN ('hash_exact', 'recent_capture')))
 UNION ALL
@@ -197,5 +197,7 @@ ORDER BY waits_as, similarity, position
 """
 """What a person can answer. A join that says otherwise than a chosen face waits whatever it is.
 
+A join that was put back waits again, as before it was taken out: who takes an answer back has given
+none, and a reversal that was wrong does not make the join right.
 Who waits because of a forgetting is not living until it was let in, with what it is restored.
 """

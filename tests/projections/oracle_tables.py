@@ -664,11 +664,14 @@ def _waits_for(said: Oracle, one: Candidate, neighbour_id: str) -> bool:
 
 
 def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) -> list[Row]:
-    """Automatic joins that nobody saw, and those that contradict a face that a person chose."""
+    """Automatic joins that nobody saw, and those that contradict a face that a person chose.
+
+    What was said of one that was put back does not count any more.
+    """
     contradict = {one for memory in memories for one in memory["contradicts"]}
     rows = []
     for row in decisions:
-        if row["joined_to"] is None or row["review_status"] != "unreviewed":
+        if row["joined_to"] is None or row["review_status"] not in ("unreviewed", "reinstated"):
             continue
         one, other = said.candidates[row["candidate_id"]], said.candidates[row["joined_to"]]
         automatic = row["rank"] in ("rule", "judge") and row["decision"] not in EXACT

@@ -408,7 +408,7 @@ def test_a_text_composed_anew_is_a_row(tmp_path: Path, ada: Told) -> None:
 
 
 def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: Told) -> None:
-    """Nothing retracted, nothing reinstated by a person, no question that another replaced."""
+    """Nothing retracted, nothing taken out, no question that another replaced."""
     a, x = ada.say("The ferry leaves at noon."), ada.say("A lantern hangs high up.")
     b = ada.say("The ferry leaves at noon", (a, 0.99))
     y = ada.say("A lantern hangs high up", (x, 0.99))
@@ -421,9 +421,12 @@ def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: Told) -> Non
     assert rows(tmp_path, queue) == [(b, a), (c, a)]
     join = ada.decision(b)
     ada.run(Unmerge(decision_id=join, **ada.words()))
-    ada.run(Reinstate(decision_id=join, **ada.words()))
     show(tmp_path, ada)
     assert rows(tmp_path, queue) == [(c, a)]
+    ada.run(Reinstate(decision_id=join, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, queue) == [(b, a), (c, a)]
+    assert wrong(tmp_path, ada.log) == []
 
 
 def test_a_pair_that_a_person_separated_is_not_in_the_queue(tmp_path: Path, ada: Told) -> None:

@@ -182,6 +182,10 @@ def reviewed_joins_wait_again(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "REVIEW_QUEUE", "r.review_status IS NULL", "true")
 
 
+def reinstated_joins_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "REVIEW_QUEUE", "r.review_status = 'reinstated'", "false")
+
+
 def who_waits_because_of_a_forgetting_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "REVIEW_QUEUE", "'forgotten' AND r.", "'nothing' AND r.")
 
@@ -208,6 +212,7 @@ BREAKS: list[tuple[Patch, str]] = [
     (words_that_were_taken_back_hold, "separations standing"),
     (answered_questions_wait, "candidates waits_for"),
     (reviewed_joins_wait_again, "review_queue extra"),
+    (reinstated_joins_do_not_wait, "review_queue missing"),
     (who_waits_because_of_a_forgetting_is_not_shown, "review_queue missing"),
     (reversals_are_not_logged, "dedup_log missing"),
 ]

@@ -14,6 +14,7 @@ from palimpsest.contracts.commands import (
     Confirm,
     Forget,
     Merge,
+    Reinstate,
     Restore,
     Retract,
     Settle,
@@ -153,6 +154,25 @@ def test_automatic_rejections_wait_for_a_review(tmp_path: Path) -> None:
     outcome = one(tmp_path, "FROM policy_outcomes WHERE decision = 'auto_reject'")
     assert (outcome["n"], outcome["confirmed"], outcome["reversed"]) == (2, 1, 0)
     assert outcome["mean_similarity"] == pytest.approx(0.97)
+
+
+def test_a_join_that_was_put_back_waits_again_until_it_is_confirmed(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", NEAR[0])
+    history.admit("ada", NEAR[1], (a, 0.99))
+    show(tmp_path, history)
+    waiting = one(tmp_path, "FROM review_queue")
+    about: dict[str, Any] = {"owner_id": "ada", "decision_id": waiting["decision_id"]}
+    history.run(Unmerge(command_id=history.fresh(), **about))
+    show(tmp_path, history)
+    assert not query(tmp_path, "FROM review_queue")
+    history.run(Reinstate(command_id=history.fresh(), **about))
+    show(tmp_path, history)
+    assert one(tmp_path, "FROM review_queue") == waiting
+    assert one(tmp_path, "FROM joins")["review_status"] == "reinstated"
+    history.run(Confirm(command_id=history.fresh(), **about))
+    show(tmp_path, history)
+    assert not query(tmp_path, "FROM review_queue")
 
 
 def test_what_is_retracted_and_what_is_nobodys(tmp_path: Path) -> None:

@@ -81,6 +81,9 @@ def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[No
             assert browser.notice.startswith("Taken back"), browser.notice
             assert browser.left == 1
             assert await _list(server) == [before]
+            restarted = desks.Desk(server.twin)
+            await restarted._read()
+            assert len(restarted._waiting.pairs) == 1, "nobody has answered, the log says"
 
     served(used)
 

@@ -23,6 +23,9 @@ WHOLE = 10_000
 WORDS = ("reversed", "reinstated", "separated", "confirmed", "retracted", "restored", "refused")
 """Events that are no decisions, and that a day tells of."""
 
+ANSWERS = ("admit", "settle", "compose")
+"""Commands that nobody gave: a forgotten text that came again, and what came of questions."""
+
 Owners = Sequence[str] | None
 """Whose decisions are counted; None for everybody's."""
 
@@ -67,7 +70,10 @@ class Merge(NamedTuple):
 
 
 class Word(NamedTuple):
-    """What was said on a day: an event that is no decision."""
+    """What was said on a day: an event that is no decision.
+
+    Of a refusal, `command` is what was asked for; `reason` and `detail` say why it could not be.
+    """
 
     position: int
     decided_at: datetime
@@ -78,6 +84,9 @@ class Word(NamedTuple):
     actor: str | None
     rank: str | None
     because: str | None
+    command: str | None
+    reason: str | None
+    detail: str | None
 
 
 class Outcome(NamedTuple):
@@ -124,6 +133,14 @@ def said_on(
     )
     joined, said = queries(folder, *asked)
     return [Merge(**_in_utc(row)) for row in joined], [Word(**_in_utc(row)) for row in said]
+
+
+def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
+    """How many commands were refused since a time, and when the last of them was, in UTC."""
+    moment = since.astimezone(UTC).replace(tzinfo=None)
+    [[row]] = queries(folder, _query(_REFUSED, place_of(folder), None, since=moment))
+    latest = row["latest"]
+    return row["n"], latest and latest.replace(tzinfo=UTC)
 
 
 def outcomes(
@@ -186,9 +203,15 @@ ORDER BY position DESC LIMIT $limit
 """
 _SAID = f"""
 SELECT DISTINCT position, decided_at, owner_id, event, decision_id, candidate_id, actor, rank,
-       because
+       because, command, reason, detail
 FROM {{words}} WHERE {_IS_WORD} AND {_DECIDED}
 ORDER BY position DESC LIMIT $limit
+"""
+_REFUSED = f"""
+SELECT count(DISTINCT position) AS n, max(decided_at) AS latest
+FROM {{words}}
+WHERE event = 'refused' AND decided_at >= $since
+      AND command NOT IN ({", ".join(repr(one) for one in ANSWERS)})
 """
 _OUTCOMES = """
 SELECT d.decision, count(*) AS n, count(*) FILTER (r.review_status = 'reversed') AS reversed,

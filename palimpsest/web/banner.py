@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.figures import refused_since
 from palimpsest.store import Palimpsest
 from palimpsest.streams.log.dead_letters import DeadLetters
+from palimpsest.web import paths
 
 FRESH_SECONDS = 3.0
 """A page that is loaded soon after another says the same."""
 LAG = 1_000
 """Events that a projection may be behind when nobody has looked before."""
+
+
+RECENT = timedelta(hours=24)
+"""How long a refusal is told of."""
+UNREADABLE = "The projections cannot be read: palimpsest rebuild recreates them."
+
+
+class Line(NamedTuple):
+    """What the banner says, and the page that says more, if there is one.
+
+    `for_operators`: others can do nothing about it.
+    """
+
+    text: str
+    path: str = ""
+    for_operators: bool = False
 
 
 class Banner:
@@ -22,45 +42,57 @@ class Banner:
         self._now = now
         self._until = float("-inf")
         self._head: int | None = None
-        self._lines: Sequence[str] = ()
+        self._lines: Sequence[Line] = ()
 
-    def lines(self, store: Palimpsest) -> Sequence[str]:
+    def lines(self, store: Palimpsest) -> Sequence[Line]:
         """What is to be said now; nothing where all is well. No view is queried."""
         if self._now() >= self._until:
-            self._lines = [*self._lag(store), *_waiting(store)]
+            self._lines = [*self._projections(store), *_waiting(store)]
             self._head = store.gateway.log.head()
             self._until = self._now() + FRESH_SECONDS
         return self._lines
 
-    def _lag(self, store: Palimpsest) -> Iterator[str]:
+    def _projections(self, store: Palimpsest) -> list[Line]:
+        try:
+            return [*self._lag(store), *_refused(store)]
+        except StoreError:
+            return [Line(UNREADABLE)]
+
+    def _lag(self, store: Palimpsest) -> Iterator[Line]:
         """Projections that have not come to where the log was when this was last looked up.
 
         They are written after the calls return, so that one which is a little behind is well.
         """
         head = store.gateway.log.head()
         wanted = head - LAG if self._head is None else self._head
-        try:
-            if self._head is None:  # of a new store there may be none yet
-                store.gateway.refresh()
-            positions = store.gateway.positions()
-        except StoreError:
-            yield "The projections cannot be read: palimpsest rebuild makes them anew."
-            return
-        for name, position in positions.items():
+        if self._head is None:  # of a new store there may be none yet
+            store.gateway.refresh()
+        for name, position in store.gateway.positions().items():
             if position < wanted:
-                yield f"The projection {name} is {_many(head - position, 'event')} behind the log."
+                behind = _many(head - position, "event")
+                yield Line(f"The projection {name} is {behind} behind the log.")
 
 
-def _waiting(store: Palimpsest) -> Iterator[str]:
+def _refused(store: Palimpsest) -> Iterator[Line]:
+    count, latest = refused_since(store.gateway.projections, datetime.now(UTC) - RECENT)
+    if latest is not None:
+        verb = "was" if count == 1 else "were"
+        text = f"{_many(count, 'command')} {verb} refused in the last 24 hours."
+        yield Line(text, paths.day(latest.date()) + "#words", for_operators=True)
+
+
+def _waiting(store: Palimpsest) -> Iterator[Line]:
     log = store.gateway.log
     if behind := store.gateway.behind():
-        yield f"This store is {_many(behind, 'record')} behind its cluster."
+        yield Line(f"This store is {_many(behind, 'record')} behind its cluster.")
     if waiting := log.verifications.count():
-        yield f"{_many(waiting, 'question')} {_verb(waiting)} for the judge."
+        yield Line(f"{_many(waiting, 'question')} {_verb(waiting)} for the judge.")
     if unembedded := log.verifications.unembedded():
-        yield f"{_many(unembedded, 'text')} {_verb(unembedded)} for the model, which was down."
+        yield Line(
+            f"{_many(unembedded, 'text')} {_verb(unembedded)} for the model, which was down."
+        )
     if letters := DeadLetters(log).count("open"):
-        yield f"{_many(letters, 'input')} could not be read: palimpsest dead-letters list."
+        yield Line(f"{_many(letters, 'input')} could not be read: palimpsest dead-letters list.")
 
 
 def _many(count: int, what: str) -> str:

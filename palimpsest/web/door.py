@@ -17,7 +17,7 @@ from palimpsest.serve.callers import Authenticator, Caller
 from palimpsest.serve.gate import PAGES, admitted
 from palimpsest.serve.problems import ProblemError, problem_of
 from palimpsest.serve_settings import Role
-from palimpsest.web.banner import Banner
+from palimpsest.web.banner import Banner, Line
 from palimpsest.web.rendering import render
 from palimpsest.web.sessions import NOBODY, Session, Sessions
 
@@ -54,7 +54,7 @@ class Visit:
     ids: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
     form: Mapping[str, str] = field(default_factory=dict)
-    banner: Sequence[str] = ()
+    banner: Sequence[Line] = ()
 
     @property
     def caller(self) -> Caller:
@@ -143,7 +143,9 @@ class Door:
     async def _with_banner(self, visit: Visit) -> Visit:
         if visit.session is None or visit.is_partial:
             return visit
-        return replace(visit, banner=await self.store.call(self._banner.lines))
+        lines = await self.store.call(self._banner.lines)
+        may = visit.caller.role == "operator"
+        return replace(visit, banner=[one for one in lines if may or not one.for_operators])
 
     def _visit(self, request: Request) -> Visit:
         given = admitted(request)

@@ -13,11 +13,12 @@ from urllib.parse import quote
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decision
-from palimpsest.projections.figures import Scored
+from palimpsest.projections.figures import Scored, refused_since
 from palimpsest.streams.policies import load_policy
 from palimpsest.web import policy_page
-from palimpsest.web.banner import FRESH_SECONDS, LAG, Banner
+from palimpsest.web.banner import FRESH_SECONDS, LAG, RECENT, UNREADABLE, Banner, Line
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
 from palimpsest.web.zones import zones_of
 from tests.serve.conftest import Server, Use
@@ -236,12 +237,52 @@ def test_the_banner_tells_what_waits_and_what_failed(served: Use[None]) -> None:
         await server.twin.submit([{"owner_id": "ada"}, {"owner_id": "ada", "text": ""}])
         banner = Banner()
         lines = await server.twin.call(banner.lines)
-        assert lines == [
+        assert [one.text for one in lines] == [
             "1 question waits for the judge.",
             "2 inputs could not be read: palimpsest dead-letters list.",
         ]
 
     served(used)
+
+
+def test_an_operator_is_told_of_refusals_and_finds_them(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        a = (await server.add("Ada rows a boat"))["candidate_id"]
+        b = (await server.add("Ada walks the dog"))["candidate_id"]
+        merged = await server.twin.merge(a, b)
+        for _ in range(2):
+            with pytest.raises(RefusedError):
+                await server.twin.reinstate(merged["decision_id"], actor="kim", because="why not")
+        root, grace = Browser(server), await entered(server)
+        await root.enter(person("root", ".*", "operator"))
+        page = await root.get("/review/owners")
+        assert "2 commands were refused in the last 24 hours." in page.text
+        [path] = re.findall(r'<aside.*href="([^"]+)">Look at them', page.text)
+        told = plain((await root.get(path)).text)
+        assert "refused kim," in told
+        assert "reinstate: decision" in told
+        assert "Because: why not" in told
+        assert "refused" not in (await grace.get("/review/owners")).text
+
+    served(used)
+
+
+def test_no_refusal_is_told_that_nobody_asked_for(tmp_path: Path) -> None:
+    """A forgotten text that comes again is refused as it should be; what is old is past."""
+    with Palimpsest.open(tmp_path / "store") as store:
+        store.submit({"owner_id": "ada", "text": "Ada rows"})
+        store.forget([store.list("ada")["memories"][0]["memory_id"]], again="refuse")
+        store.submit({"owner_id": "ada", "text": "Ada rows", "id": "again"})
+        assert [one["command"] for one in store.sql("FROM events WHERE event = 'refused'")]
+        assert Banner().lines(store) == []
+        ids = [store.submit({"owner_id": "ada", "text": text})[0].candidate_id for text in "ab"]
+        merged = store.merge(*map(str, ids))
+        with pytest.raises(RefusedError):
+            store.reinstate(merged["decision_id"])
+        assert len(Banner().lines(store)) == 1
+        now = datetime.now(UTC)
+        assert refused_since(store.gateway.projections, now - RECENT)[0] == 1
+        assert refused_since(store.gateway.projections, now) == (0, None)
 
 
 def test_a_page_that_tells_a_problem_has_the_banner_too(served: Use[None]) -> None:
@@ -276,9 +317,7 @@ def test_projections_that_cannot_be_read_are_told(tmp_path: Path) -> None:
         assert banner.lines(store) == []
         (tmp_path / "store" / "projections" / "lancedb" / "position.json").write_text("{")
         now += FRESH_SECONDS
-        assert banner.lines(store) == [
-            "The projections cannot be read: palimpsest rebuild makes them anew."
-        ]
+        assert banner.lines(store) == [Line(UNREADABLE)]
 
 
 def test_a_projection_that_stays_behind_is_told(
@@ -293,6 +332,6 @@ def test_a_projection_that_stays_behind_is_told(
         assert banner.lines(store) == [], "it may be on its way"
         now += FRESH_SECONDS
         [line] = banner.lines(store)
-        assert line == "The projection duckdb is 2 events behind the log."
+        assert line.text == "The projection duckdb is 2 events behind the log."
         monkeypatch.setattr(gateway.log, "head", lambda: LAG + 5)
         assert len(Banner().lines(store)) == 2, "so far behind at the first look"

@@ -247,11 +247,15 @@ class Compose(OwnerCommand):
 
 
 class Access(OwnerCommand):
-    """A producer used the memory of this candidate; or all of `uses`, of which it is the first."""
+    """A producer used the memory of this candidate; or all of `uses`, of which it is the first.
+
+    `others` are the ids of further commands whose uses were added to those of this one.
+    """
 
     command: Literal["access"] = "access"
     candidate_id: str
     uses: tuple[Use, ...] | None = None
+    others: tuple[str, ...] | None = None
 
 
 class Embed(OwnerCommand):

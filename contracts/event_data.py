@@ -279,9 +279,14 @@ class Use(Model):
 
 
 class AccessedData(OnCandidateData):
-    """That memories were used: that of one candidate, now; or all of `uses`, gathered."""
+    """That memories were used: that of one candidate, now; or all of `uses`, gathered.
+
+    `others` are the ids of further commands whose uses are among them, and which change nothing
+    when they come again.
+    """
 
     uses: tuple[Use, ...] | None = None
+    others: tuple[str, ...] | None = None
 
 
 class OnSessionData(Model):

@@ -49,6 +49,7 @@ from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.uses import summed
 from palimpsest.uses import said_uses
 from palimpsest.viewing import decision_id_of_or_none
 
@@ -186,7 +187,7 @@ class KafkaGateway(LocalGateway):
         """
         inputs = []
         for owner_id, bodies in self._inbox.take_uses().items():
-            row = RawRow(said_uses(owner_id, gathered_uses(bodies).uses or ()), owner_id)
+            row = RawRow(said_uses(owner_id, summed(gathered_uses(bodies))), owner_id)
             inputs.append(Input(row, understand(row)))
         try:
             if inputs:

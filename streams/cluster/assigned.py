@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from aiokafka import TopicPartition
@@ -100,6 +101,8 @@ AHEAD = 2
 """Batches whose texts are being embedded while one is decided on."""
 TOGETHER = 512
 """Records that are decided on together at most: what comes meanwhile waits to be so."""
+USES_SECONDS = 5.0
+"""How often it is looked whether gathered uses that came too soon may be recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,8 @@ class AssignedPartition:
         self._changed = asyncio.Condition()
         self._closing = False
         self._given_up = asyncio.Event()
-        self._tasks = [asyncio.create_task(self._watched(run())) for run in (self._open, self._run)]
+        running = (self._open, self._run, self._record_uses)
+        self._tasks = [asyncio.create_task(self._watched(run())) for run in running]
 
     async def candidates(self, deliveries: Sequence[Delivery]) -> None:
         """Take records of the candidates topic; waits while enough of them wait already."""
@@ -200,6 +204,14 @@ class AssignedPartition:
             async with self._changed:
                 self._batches.popleft()
                 self._changed.notify_all()
+
+    async def _record_uses(self) -> None:
+        """Record what waited long enough, until the partition is given up."""
+        while not self._closing:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._given_up.wait(), USES_SECONDS)
+            if self.writer.uses_wait and not self._closing:
+                await self._decider.run(self.writer.record_uses)
 
     async def _watched(self, running: Awaitable[None]) -> None:
         try:

@@ -10,7 +10,7 @@ from datetime import datetime
 from aiokafka.errors import MessageSizeTooLargeError
 
 from palimpsest.contracts.answers import SoFar
-from palimpsest.contracts.commands import Operation
+from palimpsest.contracts.commands import Access, Operation
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, TransientError
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.policy import Policy
@@ -91,6 +91,7 @@ class PartitionWriter:
         self.writer = Writer(log, self._append, wanted, embedder, clock, self._decided, effect)
         self.writer.tell_checks(metrics.checked)
         self.ending = False
+        self._uses: dict[str, list[Access]] = {}
         self.partition = decisions.partition
         self._topics = topics
         self._inputs = inputs
@@ -140,6 +141,23 @@ class PartitionWriter:
             self.writer.commit()
         return outcomes
 
+    @property
+    def uses_wait(self) -> bool:
+        """Whether gathered uses that came too soon wait to be recorded."""
+        return bool(self._uses)
+
+    def record_uses(self) -> None:
+        """Record the gathered uses that waited, of owners whose last are a minute old.
+
+        They wait in memory: whoever has the partition next does not have them.
+        """
+        with self.writer.undone_on_failure():
+            due = [one for one, words in self._uses.items() if self.writer.record_uses(one, words)]
+            if due:
+                self.writer.commit()
+        for owner_id in due:
+            del self._uses[owner_id]
+
     # -- what people say ---------------------------------------------------------------------------
 
     def carry_out(self, record: Record) -> None:
@@ -174,6 +192,9 @@ class PartitionWriter:
                 for finished in commit.offsets:
                     self.log.follow_input(finished, self.partition)
         self.in_doubt = False
+        for one in commit.uses:
+            assert isinstance(one.meaning, Access)
+            self._uses.setdefault(one.meaning.owner_id, []).append(one.meaning)
         return positions
 
     def _published(

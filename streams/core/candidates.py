@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from palimpsest.contracts.events import Accessed, Embedded, Erased, Restored, Retracted, Use
+from palimpsest.contracts.identity import event_id
 from palimpsest.streams.core.indexes import (
     face_changed,
     keep_forgotten,
@@ -47,10 +48,11 @@ def live(ledger: Ledger, candidate_id: str, living: bool, touched: Touched) -> N
 
 
 def accessed(ledger: Ledger, event: Accessed, touched: Touched) -> None:
-    """Count uses."""
+    """Count uses; commands whose uses were added up here are known from now on."""
     data = event.data
     if data.uses is not None:
         ledger.uses_recorded = event.time
+    ledger.events.update(event_id(command_id, "0") for command_id in data.others or ())
     for use in data.uses or (Use(candidate_id=data.candidate_id, at=event.time),):
         entry = ledger.entries[use.candidate_id]
         entry.accesses += use.count

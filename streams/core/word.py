@@ -187,7 +187,11 @@ def access(command: Access, ledger: Ledger, now: datetime) -> Result:
     if candidate_id not in ledger.entries:
         return unknown_candidate(candidate_id)
     data = AccessedData(
-        candidate_id=candidate_id, actor=command.actor, because=command.because, uses=uses or None
+        candidate_id=candidate_id,
+        actor=command.actor,
+        because=command.because,
+        uses=uses or None,
+        others=command.others,
     )
     return [Accessed(**head(command, candidate_id, now), data=data)]
 

@@ -13,6 +13,8 @@ from palimpsest.streams.write.commit import Commit
 def append(log: Log, commit: Commit) -> list[int]:
     """Append a commit's events, questions, dead letters and answers; return the events' positions.
 
+    Uses that came too soon wait in the inbox.
+
     All of it is on the disk when this returns, or none of it where it raises.
     """
     inbox, dead_letters = Inbox(log), DeadLetters(log)
@@ -22,6 +24,7 @@ def append(log: Log, commit: Commit) -> list[int]:
             log.follow_touched(event.owner_id, touched, position)
         for letter in commit.dead_letters:
             dead_letters.add(letter)
+        inbox.keep_uses(commit.uses)
         for reply in commit.answers:
             assert isinstance(reply.address, int)
             inbox.answer(reply.address, orjson.dumps(reply.to_json()))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import orjson
@@ -13,15 +13,13 @@ import orjson
 from palimpsest.contracts.answers import from_json, result
 from palimpsest.contracts.commands import Access
 from palimpsest.contracts.errors import StoreError
-from palimpsest.contracts.events import Use
 from palimpsest.streams.intake import RawRow, parse, understand
 from palimpsest.streams.log.database import Database
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.uses import APART
 
 ItemKind = Literal["candidates", "request", "uses"]
 """`uses` are accesses that were gathered: they wait until the owner's last are a minute old."""
-APART = timedelta(minutes=1)
-"""How far apart an owner's gathered uses are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +41,13 @@ class Inbox:
     def put(self, kind: ItemKind, origin: str, body: bytes) -> int:
         """Leave an item, on the disk when this returns, and return its id."""
         return self.put_each(kind, origin, [body])[0]
+
+    def keep_uses(self, inputs: Iterable[Input]) -> None:
+        """Keep words of gathered uses that came too soon, in the transaction of their window."""
+        self._database.require_transaction()
+        for one in inputs:
+            assert isinstance(one.meaning, Access)
+            self._put("uses", one.meaning.owner_id, one.row.raw)
 
     def put_each(self, kind: ItemKind, origin: str, bodies: Iterable[bytes]) -> list[int]:
         """Leave items, all on the disk when this returns, and return their ids."""
@@ -154,19 +159,10 @@ def unpack(body: bytes) -> list[Input]:
     return [Input(row, understand(row, packed["renames"])) for row in rows]
 
 
-def gathered_uses(bodies: Sequence[bytes]) -> Access:
-    """What several items say that one owner used, as one command: counts are added up."""
-    said = [parse(body, source="uses") for body in bodies]
-    words = [word for word in said if isinstance(word, Access)]
-    uses: dict[str, Use] = {}
-    for use in (use for word in words for use in word.uses or ()):
-        before = uses.get(use.candidate_id)
-        if before is not None:
-            more = {"count": before.count + use.count, "at": max(before.at, use.at)}
-            uses[use.candidate_id] = before.model_copy(update=more)
-        else:
-            uses[use.candidate_id] = use
-    return words[0].model_copy(update={"uses": tuple(uses.values())})
+def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:
+    """What items say that one owner used."""
+    said = (parse(body, source="uses") for body in bodies)
+    return (word for word in said if isinstance(word, Access))
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:

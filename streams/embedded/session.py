@@ -15,7 +15,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.appending import append
-from palimpsest.streams.embedded.inbox import APART, Inbox, Item, gathered_uses, unpack
+from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
@@ -117,10 +117,9 @@ class Session:
         for item in self._inbox.uses():
             gathered.setdefault(item.origin, []).append(item)
         for owner_id, items in gathered.items():
-            recorded = self.writer.owners.get(owner_id).ledger.uses_recorded
-            if recorded is None or self._clock() - recorded >= APART:
-                with self.writer.undone_on_failure():
-                    self.writer.run(gathered_uses([item.body for item in items]))
+            words = gathered_uses(item.body for item in items)
+            with self.writer.undone_on_failure():
+                if self.writer.record_uses(owner_id, words):
                     done = Done({"items": len(items)})
                     self.writer.pending.answers += [Reply(item.id, done) for item in items]
                     self.writer.commit()

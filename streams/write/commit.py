@@ -10,7 +10,7 @@ from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.log.dead_letters import NewDeadLetter
-from palimpsest.streams.write.inputs import Outcome
+from palimpsest.streams.write.inputs import Input, Outcome
 
 Address = int | str
 """Where an answer goes; opaque to the writer: an item of the inbox, or a request's id."""
@@ -58,7 +58,8 @@ class Commit:
     `events` come in order, each with what it touched. `offsets` are the inputs that the commit
     finishes. Undoing needs the `owners` whose ledgers have the events already, and `policy_before`,
     which was in force before the first of them, where one sets another. `rejected` are the ids of
-    the inputs that are invalid.
+    the inputs that are invalid. `uses` are words of gathered uses that came too soon: a runtime
+    keeps them until the owner's last are a minute old.
     """
 
     events: list[tuple[AnyEvent, Touched]] = field(default_factory=list)
@@ -67,6 +68,7 @@ class Commit:
     offsets: list[InputOffset] = field(default_factory=list)
     owners: set[str] = field(default_factory=set)
     rejected: set[str] = field(default_factory=set)
+    uses: list[Input] = field(default_factory=list)
     policy_before: Policy | None = None
 
     @property

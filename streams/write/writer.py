@@ -8,7 +8,7 @@ its `Append` makes all of it last, or nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Literal
 
-from palimpsest.contracts.commands import Admit, Embed, EndSession, Operation
+from palimpsest.contracts.commands import Access, Admit, Embed, EndSession, Operation
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -56,6 +56,7 @@ from palimpsest.streams.write.inputs import (
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
 from palimpsest.streams.write.recompose import execute_whole
 from palimpsest.streams.write.session_end import consolidated
+from palimpsest.streams.write.uses import added_up, comes_too_soon, is_due
 from palimpsest.streams.write.vectors import Vectors
 from palimpsest.streams.write.windows import PendingTexts, Window
 
@@ -180,7 +181,7 @@ class Writer:
             case Prepared() as prepared:
                 return self._admit(one, prepared, vectors)
             case word:
-                return self._hear(word)
+                return self._hear(one, word)
 
     def _reject(self, one: Input, error: InvalidInputError) -> Outcome:
         sha = digest(one.row.raw)
@@ -204,9 +205,23 @@ class Writer:
         """Whether these bytes are invalid already, for whatever reason: they are told of once."""
         return event_id in self.pending.rejected or self.log.find(event_id) is not None
 
-    def _hear(self, word: Word) -> Outcome:
-        self.run(word)
+    def _hear(self, one: Input, word: Word) -> Outcome:
+        ledger = self.owners.get(word.owner_id).ledger
+        if comes_too_soon(word, ledger, ledger.at(self.clock())):
+            self.pending.uses.append(one)
+        else:
+            self.run(word)
         return Outcome("heard")
+
+    def record_uses(self, owner_id: str, words: Iterable[Access]) -> bool:
+        """Record an owner's gathered uses as one event; False where they are to wait longer."""
+        ledger = self.owners.get(owner_id).ledger
+        if not is_due(ledger, ledger.at(self.clock())):
+            return False
+        whole = added_up(words, ledger)
+        if whole is not None:
+            self.run(whole)
+        return True
 
     def _admit(self, one: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
         begun = perf_counter()

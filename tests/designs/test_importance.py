@@ -14,7 +14,7 @@ import pytest
 
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Composed, Decided, Joined, Ran
-from palimpsest.contracts.policy import PairsDedupe
+from palimpsest.contracts.policy import Absent, PairsDedupe
 from palimpsest.contracts.requests import (
     MergeRequest,
     ReinstateRequest,
@@ -551,3 +551,4 @@ def test_every_number_is_in_the_file() -> None:
         "hours": 24.0,
     }
     assert (RULES.checks, RULES.search, RULES.judge.enabled) == ((), "memories", False)
+    assert RULES.absent == Absent(importance=0.5)

@@ -111,6 +111,19 @@ def test_base_time_each_recall_resets_the_clock(owner: Owner) -> None:
     assert [entry.accesses for entry in memory.members] == [3]
 
 
+def test_base_time_an_owner_has_one_record_a_minute_however_many_recall(owner: Owner) -> None:
+    """Each of two readers tells what it recalled: the second waits until the minute is over."""
+    [one] = owner.say(TEXT, confidence=0.9)
+    [memory] = memories(owner)
+    uses = {one["candidate_id"]: (1, begun(memory) + timedelta(microseconds=1))}
+    readers = [accessed(owner.name, uses) for _ in range(2)]
+    owner.runtime.submit(readers[:1])
+    owner.runtime.submit([*readers, *readers])
+    [told] = [event for event in owner.events() if isinstance(event, Accessed)]
+    assert told.data.uses is not None
+    assert [use.count for use in told.data.uses] == [1]
+
+
 def test_base_time_an_access_that_is_said_counts_from_then(owner: Owner) -> None:
     [one] = owner.say(TEXT, confidence=0.9)
     owner.ask(AccessRequest(request_id=fresh(), candidate_id=one["candidate_id"]))

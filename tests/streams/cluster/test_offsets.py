@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import orjson
@@ -59,9 +60,12 @@ def brokers() -> Brokers:
     return Brokers()
 
 
-@pytest.fixture
-def writer(tmp_path: Path, brokers: Brokers) -> Iterator[PartitionWriter]:
-    with PartitionReplica.create(tmp_path / "replica.sqlite") as log:
+@contextmanager
+def opened_writer(
+    folder: Path, brokers: Brokers, clock: Callable[[], datetime]
+) -> Iterator[PartitionWriter]:
+    """A partition's writer on a replica of its own."""
+    with PartitionReplica.create(folder / "replica.sqlite") as log:
         decisions = Followed(DECISIONS, 0, "decisions-id", 0)
         embedder, policy = Embedder(StubEngine()), load_policy("standard")
         yield PartitionWriter(
@@ -72,10 +76,16 @@ def writer(tmp_path: Path, brokers: Brokers) -> Iterator[PartitionWriter]:
             INPUTS,
             policy,
             lambda: embedder,
-            lambda: AT,
+            clock,
             Metrics(),
         )
         embedder.close()
+
+
+@pytest.fixture
+def writer(tmp_path: Path, brokers: Brokers) -> Iterator[PartitionWriter]:
+    with opened_writer(tmp_path, brokers, lambda: AT) as writing:
+        yield writing
 
 
 def test_a_batch_is_done_with_its_last_record(writer: PartitionWriter, brokers: Brokers) -> None:

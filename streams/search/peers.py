@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from palimpsest.streams.search.exact import cosines
 from palimpsest.streams.search.hits import DECIMALS, Hit
+from palimpsest.streams.search.kernels import products
 from palimpsest.streams.search.pairs import HALF_STEP
 from palimpsest.streams.search.queries import Queries
 
@@ -43,7 +44,7 @@ def _near(queries: Queries, floor: float) -> tuple[NDArray[np.intp], NDArray[np.
     """Pairs of a later and an earlier one that may reach the floor, by a float32 product."""
     # d products and sums, each off by at most 2**-24 of |a||b| = 1; twice that, to be safe.
     error = (queries.unit.shape[1] + 8) * 2.0**-23
-    rough = queries.unit @ queries.unit.T
+    rough = products(queries.unit, queries.unit)
     later, earlier = np.nonzero(rough >= floor - HALF_STEP - error)
     before = earlier < later
     return later[before], earlier[before]

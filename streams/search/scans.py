@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from palimpsest.streams.search.coarse import near_by_codes
 from palimpsest.streams.search.exact import cosines
+from palimpsest.streams.search.kernels import products
 from palimpsest.streams.search.pairs import Pairs, within
 from palimpsest.streams.search.queries import Queries
 from palimpsest.streams.search.rows import Rows
@@ -59,7 +60,7 @@ def _found(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -
 
 
 def _directly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
-    dots = queries.wide @ rows.span(start, end).astype(np.float64).T
+    dots = products(queries.wide, rows.span(start, end).astype(np.float64))
     exact = cosines(dots, queries.squared[:, None] * rows.squared[start:end])
     query, row = np.nonzero(exact >= floors[:, None])
     found = exact[query, row]
@@ -69,7 +70,7 @@ def _directly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors
 def _plainly(queries: Queries, rows: Rows, start: int, end: int, floors: Floors) -> Pairs:
     firsts = range(start, end, rows.segment)
     units = (rows.unit(first, min(first + rows.segment, end)) for first in firsts)
-    scores = np.concatenate([queries.unit @ unit.T for unit in units], axis=1)
+    scores = np.concatenate([products(queries.unit, unit) for unit in units], axis=1)
     # d products and sums, each off by at most 2**-24 of |a||b| = 1; twice that, to be safe.
     error = (queries.unit.shape[1] + 8) * 2.0**-23
     ones = np.ones(len(queries))

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import Hit, cosine, peers
+from palimpsest.streams.search import Hit, cosine, kernels, peers
 from palimpsest.streams.search.peers import CROWD
 
 DIMENSION = 6
 numbers = st.lists(
     st.lists(st.integers(-2, 2), min_size=DIMENSION, max_size=DIMENSION), min_size=1, max_size=9
 )
+
+
+@pytest.fixture(autouse=True, scope="module", params=[kernels.BLAS_SHARES_FROM, 0])
+def _product(request: pytest.FixtureRequest) -> Iterator[None]:
+    """By numpy's product, as for few newcomers, and by the one of a single thread."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "BLAS_SHARES_FROM", request.param)
+        yield
 
 
 def batch(rows: list[list[int]]) -> NDArray[np.float16]:

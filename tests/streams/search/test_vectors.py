@@ -38,6 +38,7 @@ def _method(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(vectors, "TOGETHER", 5)
         patch.setattr(vectors, "WAITING", 3)
         patch.setattr(kernels, "NUMPY_WIDENS_FASTER_UP_TO", 100)
+        patch.setattr(kernels, "BLAS_SHARES_FROM", 100)
         yield
 
 

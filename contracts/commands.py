@@ -124,7 +124,7 @@ class Unmerge(OwnerCommand):
 
 
 class Withdraw(OwnerCommand):
-    """A person takes back what was said of a pair: that it is not the same."""
+    """A person takes back what people said of a pair: that it is not the same, or a merge."""
 
     command: Literal["withdraw"] = "withdraw"
     a: str

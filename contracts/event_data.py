@@ -200,7 +200,9 @@ class ReversedData(Model):
 
     `verdicts` are a model's, where a review says so. A `consequence_of` another reversal separates
     nothing: nobody said that the two differ, they would only not have been compared. `cause` is the
-    request that it belongs to: reversals of one cause take one memory apart.
+    request that it belongs to: reversals of one cause take one memory apart. One that `withdraws`
+    takes a person's merge back as if it had never been said: what was said of the pair before it
+    holds again.
     """
 
     decision_id: str
@@ -213,6 +215,7 @@ class ReversedData(Model):
     verdicts: tuple[Verdict, ...] | None = None
     consequence_of: str | None = None
     cause: str | None = None
+    withdraws: bool | None = None
 
 
 class OnDecisionData(Model):

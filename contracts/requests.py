@@ -100,7 +100,7 @@ class ReinstateRequest(Request):
 
 
 class WithdrawRequest(Request):
-    """`palimpsest withdraw A B`: what a person said of two, that they are not the same."""
+    """`palimpsest withdraw A B`: what people said of two, that they are not the same, or are."""
 
     request: Literal["withdraw"] = "withdraw"
     a: str

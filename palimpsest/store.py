@@ -512,9 +512,9 @@ class Palimpsest:
         return cast("Apart", self._gateway.ask(request))
 
     def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> Apart:
-        """Take back the latest word that two candidates are not the same.
+        """Take back the latest word of a pair, that they are not the same or that they are.
 
-        RefusedError where nobody has said so.
+        What was said of it before holds again. RefusedError where nobody has said anything.
         """
         request = WithdrawRequest(request_id=fresh(), a=a, b=b, **said)
         return cast("Apart", self._gateway.ask(request))

@@ -30,7 +30,8 @@ HAVING count(DISTINCT c.memory_id) = 1 AND bool_and(r.review_status IS DISTINCT 
 
 _STATEMENTS = f"""
 SELECT s.*, w.event_id IS NULL AND (s.text IS NULL OR x.event_id IS NOT NULL) AS holds
-FROM s LEFT JOIN w ON w.event = 'reversed' AND s.event = 'separated' AND w.decision_id = s.event_id
+FROM s LEFT JOIN w ON w.event = 'reversed' AND w.decision_id = s.event_id
+                   AND (s.event = 'separated' OR w.withdraws)
        LEFT JOIN ({_STANDING_TEXTS}) x ON x.event_id = s.text
 """
 """What was said of pairs, that they are two or (not `separates`) one, and whether it holds.

@@ -55,6 +55,8 @@ def did(event: AnyEvent, *, withdraws: bool = False) -> str:
             return f"decided on anew without a join that was taken out: {_became(event.data.join)}"
         case Reversed() if withdraws:
             return "the word that the two are not the same was taken back"
+        case Reversed(data=cut) if cut.withdraws:
+            return "the merge was taken back, as if nobody had said it"
         case Reversed():
             still = "" if event.data.separates else "; other joins still hold the two together"
             again = " as a consequence of another reversal" if event.data.consequence_of else ""

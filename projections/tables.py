@@ -93,6 +93,7 @@ WORDS = Table(
         _column("decision_id", TEXT),
         _column("session_id", TEXT),
         _column("separates", YES_NO),
+        _column("withdraws", YES_NO),
         _column("rank", TEXT),
         _column("actor", TEXT),
         _column("because", TEXT),

@@ -40,6 +40,7 @@ class WordRow(NamedTuple):
     decision_id: str | None
     session_id: str | None
     separates: bool | None
+    withdraws: bool | None
     rank: str | None
     actor: str | None
     because: str | None
@@ -82,6 +83,7 @@ def word_row(fact: Fact) -> WordRow | None:
         decision_id=said("decision_id"),
         session_id=said("session_id"),
         separates=said("separates"),
+        withdraws=said("withdraws"),
         rank=said("rank"),
         actor=said("actor"),
         because=said("because"),

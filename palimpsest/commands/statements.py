@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from palimpsest.commands import rendering
 from palimpsest.commands.invocation import Because, invocation
-
-if TYPE_CHECKING:
-    pass
-
 
 app = typer.Typer()
 
@@ -68,7 +64,7 @@ def separate(context: typer.Context, a: A, b: B, because: Because = None) -> Non
 
 @app.command(epilog="Example: palimpsest withdraw A B --because 'it is one flat after all'")
 def withdraw(context: typer.Context, a: A, b: B, because: Because = None) -> None:
-    """Take back that two candidates are not the same: they can be joined again."""
+    """Take back what was said of two: that they are not the same, or that they are."""
     from palimpsest.naming import named
 
     call = invocation(context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 from palimpsest.contracts.errors import RefusedError
@@ -43,16 +43,12 @@ TakeBack = Callable[[Palimpsest], object]
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer that was given, with why, and what takes exactly it back.
-
-    `again` is what can be answered once it is taken back.
-    """
+    """An answer that was given, with why, and what takes exactly it back."""
 
     pair: Pair
     word: Word
     because: str | None
     take_back: TakeBack
-    again: Pair
 
 
 def sides(store: Palimpsest, pair: Pair) -> Sides | None:
@@ -69,10 +65,6 @@ def sides(store: Palimpsest, pair: Pair) -> Sides | None:
 def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
     if pair.waits_as == "forgotten":
         return not newer.living and pair.decision_id not in ledger.reviews
-    if pair.waits_as == "undone":
-        undone = ledger.edges[pair.decision_id].reversed_by
-        apart = separation(ledger, newer, older)
-        return undone is not None and apart is not None and apart.event_id == undone.event_id
     if not (newer.living and older.living) or separation(ledger, newer, older) is not None:
         return False
     if pair.waits_as == "pending":
@@ -92,9 +84,9 @@ def give(
         raise RefusedError(MOVED_ON, "its memories have changed since it was shown: look again")
     who: Said = {"actor": actor, "because": because}
     if pair.waits_as == "forgotten":
-        return Answer(pair, word, because, _let_in_or_not(store, pair, word, who), pair)
+        return Answer(pair, word, because, _let_in_or_not(store, pair, word, who))
     if word == "different":
-        return Answer(pair, word, because, _part(store, pair, who), pair)
+        return Answer(pair, word, because, _part(store, pair, who))
     return _unite(store, found, pair, word, who)
 
 
@@ -130,27 +122,20 @@ def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Word, who: Said) -
     """Join them, or agree with their join; of two values one speaks, and the other is former."""
     first, last = sorted((found.newer, found.older), key=lambda one: one.place)
     face = {"newer": last.id, "former": first.id}.get(word)
-    stands = pair.waits_as not in ("pending", "undone")
-    joined: str | None = None
-    if pair.waits_as == "undone" and face is None:
-        store.reinstate(pair.decision_id, **who)
-        joined = pair.decision_id
-    elif face is not None or not stands:
-        joined = str(store.merge(first.id, last.id, face=face, **who)["decision_id"])
+    stands = pair.waits_as != "pending"
+    merged = face is not None or not stands
+    if merged:
+        store.merge(first.id, last.id, face=face, **who)
     if stands:
         store.confirm(pair.decision_id, **who)
 
     def take_back(again: Palimpsest) -> None:
-        """A reinstated join waits for a review again; a merge that is undone leaves two memories.
-
-        These stay apart until somebody says otherwise: that is what a reversal says.
-        """
+        """A merge is withdrawn; a join that was agreed with is reinstated, and waits again."""
         actor = who["actor"]
-        if joined is not None:
-            again.unmerge(decision_id=joined, actor=actor)
+        if merged:
+            again.withdraw(first.id, last.id, actor=actor)
         if stands:
             again.unmerge(decision_id=pair.decision_id, actor=actor)
             again.reinstate(pair.decision_id, actor=actor)
 
-    undone = replace(pair, waits_as="undone", decision_id=joined) if joined else pair
-    return Answer(pair, word, who["because"], take_back, pair if stands else undone)
+    return Answer(pair, word, who["because"], take_back)

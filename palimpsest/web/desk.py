@@ -214,10 +214,6 @@ class Desk:
         person = self.person(session)
         try:
             pair = self._known(session, key)
-            if pair.waits_as == "undone" and word == "different":
-                self._settle(pair, session)
-                person.notice = "They stay apart, as taking the merge back has said."
-                return
             given = give(store, pair, word, version, session.caller.name, because)
         except RefusedError as refused:
             person.notice = f"Not recorded: {refused.detail}."
@@ -255,7 +251,7 @@ class Desk:
         if found is None:
             person.notice = "There is nothing to take back."
             return
-        pair = found[1].again
+        pair = found[1].pair
         try:
             found[1].take_back(store)
         except RefusedError as refused:
@@ -263,8 +259,6 @@ class Desk:
             return
         person.answers.remove(found)
         person.notice = f"Taken back: {SAID[found[1].word]}."
-        if pair.waits_as == "undone":
-            person.notice += " They are two memories again, apart until you say otherwise."
         if sides(store, pair) is None:
             return
         self._waiting.wait_again(pair)

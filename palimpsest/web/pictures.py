@@ -59,7 +59,7 @@ def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
     A pair that is not joined yet has nothing that rests on it.
     """
     nothing: dict[str, Any] = {"refused": None, "memories": [], "consequences": []}
-    if pair.waits_as in ("pending", "undone", "forgotten"):
+    if pair.waits_as in ("pending", "forgotten"):
         return nothing
     try:
         told = store.unmerge(decision_id=pair.decision_id, dry_run=True)

@@ -388,6 +388,9 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
         if data.cause is not None:
             apart = take_apart(ledger, edge, data.cause, data.rank)
             touched.stirred += (edge.newer, edge.older)
+    if data.withdraws:
+        withdraw(ledger, edge.newer.id, edge.older.id, edge.id)
+        touched.asking += (edge.newer, edge.older)
     undone = edge.over is not None and not data.separates and data.consequence_of is None
     edge.reversed_by = Reversal(
         event.id, ledger.seen, data.rank, data.cause, data.consequence_of, apart, undone

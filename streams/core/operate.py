@@ -242,14 +242,19 @@ def _texts(members: list[Entry], joins: list[Edge]) -> set[str]:
 
 
 def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
-    """`reversed`: a word that two are not the same is taken back, the latest that holds."""
+    """`reversed`: what people said of a pair is taken back, the latest that holds."""
     pair = pair_of(ledger, command.a, command.b)
     if isinstance(pair, Refusal):
         return pair
     older, newer = pair
+    merged = next((e for e in newer.edges if _merged_by_person(e, older)), None)
+    if merged is not None:
+        return _withdraw_merge(command, ledger, merged, now)
     said = separation(ledger, older, newer)
     if said is None:
-        return Refusal("not_separated", "nobody said of these two that they are not the same")
+        return Refusal(
+            "not_separated", "nobody said of these two that they are the same, or that they are not"
+        )
     if said is not said_of(ledger, older.id, newer.id):
         return Refusal(
             "not_a_statement",
@@ -272,6 +277,42 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
         because=command.because,
     )
     return [Reversed(**head(command, said.event_id, now), data=data)]
+
+
+def _merged_by_person(edge: Edge, older: Entry) -> bool:
+    return edge.standing and edge.decision == "manual_join" and edge.older is older
+
+
+def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime) -> Result:
+    """A merge is taken back as if nobody had said it: its pair is not separated."""
+    said = said_of(ledger, edge.newer.id, edge.older.id)
+    if said is None or said.event_id != edge.id:
+        return Refusal(
+            "not_a_statement",
+            f"more was said of the two since they were merged: un-merge {edge.id}",
+        )
+    side = smaller_side(edge)
+    if side is not None and same_text_on_both_sides(edge, side):
+        return TWO_HOMES
+    before = separation(ledger, edge.older, edge.newer, without=edge.id)
+    if side is None and before is not None:
+        rest = ", ".join(e.id for e in path(edge.newer, edge.older, without=edge) or ())
+        return Refusal(
+            "supported",
+            f"event {before.event_id} keeps the two apart, and {rest} would hold them together:"
+            " un-merge that first",
+        )
+    data = ReversedData(
+        decision_id=edge.id,
+        candidate_id=edge.newer.id,
+        joined_to=edge.older.id,
+        separates=False,
+        rank="person",
+        actor=command.actor,
+        because=command.because,
+        withdraws=True,
+    )
+    return [Reversed(**head(command, edge.id, now), data=data)]
 
 
 def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:

@@ -25,20 +25,27 @@ def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
             statement.withdrawn = True
 
 
-def said_of(ledger: Ledger, a: str, b: str) -> Statement | None:
-    """What holds of what was said of a pair, in so many words; None where nobody said anything."""
+def said_of(ledger: Ledger, a: str, b: str, *, without: str | None = None) -> Statement | None:
+    """What holds of what was said of a pair, in so many words; None where nobody said anything.
+
+    `without` the words of one event.
+    """
     holds: Statement | None = None
     for one in ledger.statements.get(a, {}).get(b, ()):
-        if one.withdrawn or (one.text is not None and not text_stands(ledger, one.text)):
+        if one.withdrawn or one.event_id == without:
+            continue
+        if one.text is not None and not text_stands(ledger, one.text):
             continue
         if holds is None or RANKS[one.rank] >= RANKS[holds.rank]:
             holds = one
     return holds
 
 
-def separation(ledger: Ledger, a: Entry, b: Entry) -> Statement | None:
+def separation(
+    ledger: Ledger, a: Entry, b: Entry, *, without: str | None = None
+) -> Statement | None:
     """The standing separation of two candidates, by a word or by a memory taken apart."""
-    said = said_of(ledger, a.id, b.id)
+    said = said_of(ledger, a.id, b.id, without=without)
     if said is not None and said.separated:
         return said
     if a.apart and b.apart and a.distinct is not b.distinct:

@@ -78,6 +78,9 @@ def said_again(
             edge = ledger.edges.get(decision_id)
             if edge is None or edge.older.id != cut.joined_to:
                 return None
+            if cut.withdraws:
+                a, b = edge.older.id, edge.newer.id
+                return Withdraw(command_id=own, owner_id=owner, a=a, b=b)
             if edge.over is not None and not cut.separates and cut.consequence_of is None:
                 rank: Speaker = "agent" if cut.rank == "agent" else "person"
                 return Undo(

@@ -322,11 +322,33 @@ def test_a_separation_is_withdrawn(shared: Runtime, name: str) -> None:
     shared.restart()
     assert plain(shared.ask(withdrawn)) == plain(answer)
     assert shared.log() == before
-    shared.ask(MergeRequest(request_id=fresh(), a=a, b=b))
-    assert [memory["members"] for memory in shared.memories(name)] == [3]
     with pytest.raises(RefusedError) as refused:
         shared.ask(WithdrawRequest(request_id=fresh(), a=a, b=b))
     assert refused.value.reason == "not_separated"
+    shared.ask(MergeRequest(request_id=fresh(), a=a, b=b))
+    assert [memory["members"] for memory in shared.memories(name)] == [3]
+
+
+def test_a_merge_is_withdrawn_as_if_nobody_had_said_it(shared: Runtime, name: str) -> None:
+    """Nothing is separated: what a person had said of the pair before holds again."""
+    rows = [row("a red boat", 1, name), row("tea at five", 2, name)]
+    a, b = (str(one["candidate_id"]) for one in shared.submit(rows))
+    merged = shared.ask(MergeRequest(request_id=fresh(), a=a, b=b, face=b))
+    withdrawn = WithdrawRequest(request_id=fresh(), a=a, b=b, actor="ada", because="a slip")
+    answer = shared.ask(withdrawn)
+    assert sorted(len(memory["members"]) for memory in answer["memories"]) == [1, 1]
+    before = shared.log()
+    shared.restart()
+    assert plain(shared.ask(withdrawn)) == plain(answer)
+    assert shared.log() == before
+    with pytest.raises(RefusedError) as refused:
+        shared.ask(WithdrawRequest(request_id=fresh(), a=a, b=b))
+    assert refused.value.reason == "not_separated"
+    shared.ask(ReinstateRequest(request_id=fresh(), decision_id=merged["decision_id"]))
+    assert [memory["members"] for memory in shared.memories(name)] == [2]
+    with pytest.raises(RefusedError) as refused:
+        shared.ask(WithdrawRequest(request_id=fresh(), a=a, b=b))
+    assert refused.value.reason == "not_a_statement"
 
 
 def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:

@@ -247,6 +247,8 @@ def told(history: History, event: AnyEvent) -> str:
             return f"{subject} {name(later.join.to)}" if later.join else subject
         case Reversed(data=cut):
             word = "reversed" if cut.separates else "reversed (still together)"
+            if cut.withdraws:
+                word = "withdrawn"
             return f"{word} {name(cut.candidate_id)} {name(cut.joined_to)}"
         case Separated(data=pair):
             return f"separated {name(pair.candidate_id)} {name(pair.other_id)}"

@@ -29,6 +29,7 @@ from tests.core.spec import (
     separate,
     separated,
     unmerge,
+    withdraw,
 )
 
 JOINED: tuple[Step, ...] = (say("a", "Tea"), say("b", "Chai", {"a": KEEP}))
@@ -95,6 +96,34 @@ def test_a_second_join_by_a_person_is_support() -> None:
 def test_taking_support_back_separates_nobody() -> None:
     history = given(*JOINED, merge("a", "b"), unmerge("b", "a")).shows({"Tea": "a b"})
     assert not separated(history, "a", "b")
+
+
+def test_a_withdrawn_merge_separates_nobody_and_can_be_said_again() -> None:
+    history = given(*APART, merge("a", "b", face="b")).shows({"Chai": "a b"})
+    history.when(withdraw("b", "a")).then("withdrawn b a").shows({"Tea": "a", "Chai": "b"})
+    assert not separated(history, "a", "b")
+    history.when(withdraw("a", "b")).then("refused not_separated")
+    history.when(merge("a", "b")).then("b manual_join a").shows({"Tea": "a b"})
+
+
+def test_what_was_said_before_a_withdrawn_merge_holds_again() -> None:
+    history = given(*APART, separate("a", "b"), merge("a", "b"), withdraw("a", "b"))
+    assert separated(history.shows({"Tea": "a", "Chai": "b"}), "a", "b")
+
+
+def test_a_withdrawn_merge_is_reinstated_and_then_it_is_a_reinstatement_that_holds() -> None:
+    history = given(*APART, merge("a", "b"), withdraw("a", "b"), reinstate("b"))
+    history.shows({"Tea": "a b"}).when(withdraw("a", "b")).then("refused not_a_statement")
+    history.when(unmerge("b")).then("reversed b a")
+    assert separated(history, "a", "b")
+
+
+def test_a_merge_is_not_withdrawn_where_other_joins_hold_a_separated_pair_together() -> None:
+    history = given(*APART, separate("a", "b"), merge("a", "b"), say("c", "Mate", {"b": KEEP}))
+    history.when(merge("a", "c")).when(withdraw("a", "b")).then("refused supported")
+    assert history.join("c", "a").id in history.detail()
+    history = given(*JOINED, merge("a", "b"))
+    history.when(withdraw("a", "b")).then("withdrawn b a").shows({"Tea": "a b"})
 
 
 def test_a_person_cannot_say_the_same_twice() -> None:

@@ -238,6 +238,13 @@ def test_a_withdrawn_separation_asks_about_the_pair_again() -> None:
     assert asked(history.do(withdraw("a", "c")), "c") == [("b", "Milk"), ("a", "Tea")]
 
 
+def test_a_withdrawn_merge_leaves_its_question_open() -> None:
+    history = given(*TWO_ASKED)
+    before = asked(history, "c")
+    assert asked(history.do(merge("a", "c")), "c") != before
+    assert asked(history.do(withdraw("a", "c")), "c") == before == [("b", "Milk"), ("a", "Tea")]
+
+
 def test_a_pair_is_asked_about_again_when_a_source_of_the_text_that_was_compared_leaves() -> None:
     history = given(*COMPOSED, say("c", "Green tea", {"a": ASK}), policy=policy(search="memories"))
     assert asked(history, "c") == [("a", "Likes green tea")]

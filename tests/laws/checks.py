@@ -25,6 +25,7 @@ from palimpsest.contracts.commands import (
     Undo,
     Unmerge,
     Update,
+    Withdraw,
 )
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -206,17 +207,52 @@ def _compare_suffixes(policy: Policy, story: list[Act], which: int, *, without: 
     assume(joins)
     number, join = joins[which % len(joins)]
     commands = [command for command, _ in told.steps]
-    late, other = _run_both(policy, commands, number, join, without=without)
+
+    def begin(world: World, start: list[Command]) -> None:
+        if without:
+            _start_without(world, start, join)
+            return
+        for command in start:
+            world.run(command)
+        assume(accepted(unmerged(world, join.id)))
+
+    late, other = _run_both(policy, commands, number, begin)
     assume(accepted(unmerged(late, join.id)))
     if without and join.id != told.steps[number][1][0].id:
         return
     _same(late.ledger, other.ledger)
 
 
+def l2_withdrawing_equals_never(policy: Policy, story: list[Act], which: int) -> None:
+    """A merge that is withdrawn, however late, leaves what would be there had nobody said it."""
+    told = tell(policy, story)
+    merges = [
+        (number, command)
+        for number, (command, events) in enumerate(told.steps)
+        if isinstance(command, Merge) and events and accepted(events)
+    ]
+    assume(merges)
+    number, merge = merges[which % len(merges)]
+
+    def begin(world: World, start: list[Command]) -> None:
+        for command in start[:-1]:
+            world.run(command)
+        world.now = told.steps[number][1][0].time
+
+    commands = [command for command, _ in told.steps]
+    late, other = _run_both(policy, commands, number, begin)
+    taken_back = Withdraw(command_id=probe("back", "merge"), owner_id="ada", a=merge.a, b=merge.b)
+    assume(accepted(late.run(taken_back)))
+    _same(late.ledger, other.ledger)
+
+
 def _run_both(
-    policy: Policy, commands: list[Command], number: int, join: Decided | Settled, *, without: bool
+    policy: Policy,
+    commands: list[Command],
+    number: int,
+    begin: Callable[[World, list[Command]], None],
 ) -> tuple[World, World]:
-    """The history with the join, and the one where it was taken out at once (or never made).
+    """The history with a join, and the one that `begin`s without it, or with it taken out at once.
 
     An operator's command that is refused in one history alone is left out of both, as is one that
     separates other pairs in it: it was said of other memories. So is a verdict that only the merge
@@ -228,12 +264,7 @@ def _run_both(
         late, other = World(policy), World(policy)
         for command in start:
             late.run(command)
-        if without:
-            _start_without(other, start, join)
-        else:
-            for command in start:
-                other.run(command)
-            assume(accepted(unmerged(other, join.id)))
+        begin(other, start)
         kept = [command for command in rest if _runs_alike(late, other, command)]
         if len(kept) == len(rest):
             return late, other

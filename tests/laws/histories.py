@@ -189,7 +189,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class TakeBack:
-    """A person's word that two are not the same, taken back."""
+    """A person's word that two are not the same, or that they are, taken back."""
 
     which: int
 
@@ -505,10 +505,15 @@ class Told:
         return Undo(**self._head(), decision_id=chosen.id, rank=act.rank)
 
     def _take_back(self, act: TakeBack) -> Withdraw | None:
-        pairs = [*self.world.ledger.separations.values()]
+        merges = [edge for edge in self.edges(standing=True) if edge.decision == "manual_join"]
+        kinds = (
+            [*self.world.ledger.separations.values()],
+            [(edge.older.id, edge.newer.id) for edge in merges],
+        )
+        pairs = kinds[act.which % 2] or kinds[0] or kinds[1]
         if not pairs:
             return None
-        a, b = pairs[act.which % len(pairs)]
+        a, b = pairs[act.which // 2 % len(pairs)]
         return Withdraw(**self._head(), a=a, b=b)
 
     def _head(self) -> Head:

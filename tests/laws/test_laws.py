@@ -75,6 +75,15 @@ def test_L2_unmerging_late_equals_unmerging_at_once(
 
 @patient
 @given(candidates_policy, stories, numbers)
+def test_L2_withdrawing_a_merge_equals_the_history_in_which_nobody_said_it(
+    policy: Policy, story: list[Act], which: int
+) -> None:
+    """As above, of a person's merge: what people said of the pair before holds again."""
+    checks.l2_withdrawing_equals_never(policy, story, which)
+
+
+@patient
+@given(candidates_policy, stories, numbers)
 def test_L2_unmerging_equals_the_history_without_that_join(
     policy: Policy, story: list[Act], which: int
 ) -> None:

@@ -75,7 +75,7 @@ def note(event: Event, owner: Owner) -> None:
             _say(event, owner, data["candidate_id"], data["other_id"], separates=True)
         case "joined":
             _say(event, owner, data["candidate_id"], data["join"]["to"], separates=False)
-        case "reversed" if data["decision_id"] not in owner.joins:
+        case "reversed" if data["decision_id"] not in owner.joins or data.get("withdraws"):
             for word in owner.words:
                 word.taken_back = word.taken_back or word.event.id == data["decision_id"]
         case "reversed" if data["separates"]:

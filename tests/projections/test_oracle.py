@@ -39,6 +39,11 @@ from tests.laws.histories import (
     RECOMPOSES,
     REMEMBERINGS,
     Act,
+    Judge,
+    OnJoin,
+    Pair,
+    Say,
+    TakeBack,
     policies,
     tell,
 )
@@ -51,6 +56,15 @@ Drawn = TypeVar("Drawn")
 ALL = [
     *KINDS, *[ON_CANDIDATES] * 3, *[RECOMPOSES] * 12, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3,
 ]  # fmt: skip
+
+
+TAKEN_BACK: list[Act] = [
+    *(Say(0), Say(3), Say(6)),
+    *(Pair(same=False, a=0, b=0), TakeBack(0)),
+    *(Pair(same=False, a=0, b=1), Pair(same=True, a=0, b=1), TakeBack(3)),
+    *(Judge(0, ("same",)), OnJoin(0), OnJoin(1, standing=False)),
+]
+"""A separation is withdrawn, a merge that overruled one, and the reversal of an answered join."""
 
 
 def lines(log: MemoryLog) -> list[tuple[int, bytes]]:
@@ -197,6 +211,7 @@ def of_owners(count: int, length: int) -> MemoryLog:
         told(policy, [*(COMPOSED if n % 2 else []), *acts(n, length)], f"owner {n}")
         for n, policy in enumerate(examples)
     ]
+    histories.append(tell(ASKING, TAKEN_BACK, "withdrawing").world.log)
     for event in shuffled(histories):
         log.append(event)
     return log

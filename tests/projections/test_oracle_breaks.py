@@ -167,6 +167,10 @@ def words_that_were_taken_back_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "SEPARATIONS", "w.event_id IS NULL AND", "")
 
 
+def withdrawn_merges_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "SEPARATIONS", " OR w.withdraws", "")
+
+
 def answered_questions_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a candidate was ever asked about is said to be open."""
 
@@ -210,6 +214,7 @@ BREAKS: list[tuple[Patch, str]] = [
     (remembered_answers_are_paid_for, "judge_cost cost_usd"),
     (the_last_word_holds_whoever_said_it, "separations standing"),
     (words_that_were_taken_back_hold, "separations standing"),
+    (withdrawn_merges_hold, "separations standing"),
     (answered_questions_wait, "candidates waits_for"),
     (reviewed_joins_wait_again, "review_queue extra"),
     (reinstated_joins_do_not_wait, "review_queue missing"),

@@ -81,6 +81,7 @@ def test_from_the_first_load_to_an_undone_merge(site: Site) -> None:
     press(page, "Backspace")
     expect(page.locator("#notice")).to_contain_text("Taken back: the same.")
     assert site.store.status()["memories"] == 4
+    assert shown(page) == first
     page.keyboard.press("?")
     expect(page.locator("#help table")).to_be_visible()
 

@@ -46,97 +46,96 @@ FIGURES = (
         "palimpsest_candidates",
         "counter",
         "Candidates that this worker decided on.",
-        "Its rate is what the worker gets done; compare the sum over all workers with what"
-        " producers publish.",
+        "Its rate is the worker's throughput; compare the sum over all workers with what producers"
+        " publish.",
     ),
     Figure(
         "palimpsest_decisions",
         "counter",
-        "What was decided, by kind and namespace: later joins, reversals, composed texts too.",
+        "Decisions by kind and namespace, with later joins, reversals and composed texts.",
         "A jump in the share of `pending` or joins: a producer or the policy changed. From the"
-        " hundred-and-first on, namespaces are `other`.",
+        " 101st on, namespaces count as `other`.",
         ("decision", "namespace"),
     ),
     Figure(
         "palimpsest_verdicts",
         "counter",
-        "Verdicts of the judge that came back, by answer.",
-        "Alarm on the share of `unavailable`: the service is away, or a budget is spent.",
+        "Verdicts of the judge, by answer.",
+        "Alert on the share of `unavailable`: the service is down, or a budget is spent.",
         ("answer",),
     ),
     Figure(
         "palimpsest_judge_usd",
         "counter",
-        "What these verdicts have cost, in USD, as far as prices are known.",
+        "The cost of these verdicts in USD, as far as prices are known.",
         "Compare its rate with the verifiers' daily budgets.",
     ),
     Figure(
         "palimpsest_dead_letters",
         "counter",
-        "Inputs that could not be read, by reason.",
-        "Alarm on its rate: look at `palimpsest dead-letters list`, and mend the producer.",
+        "Unreadable inputs, by reason.",
+        "Alert on its rate: look at `palimpsest dead-letters list` and fix the producer.",
         ("reason",),
     ),
     Figure(
         "palimpsest_dead_letters_flood",
         "gauge",
-        "1 while more inputs a minute of this worker's partitions than `--letters-per-minute`"
-        " cannot be read, else 0.",
-        "Alarm on 1 of any worker: a producer is broken. What can be read is decided on all the"
-        " same.",
+        "1 while this worker meets more unreadable inputs a minute than `--letters-per-minute`,"
+        " else 0.",
+        "Alert on 1 from any worker: a producer is broken. Readable input is decided all the same.",
     ),
     Figure(
         "palimpsest_stage_seconds",
         "histogram",
-        "Seconds of a stage: filling replicas, reading a batch, embedding its new texts, deciding"
-        " on it or on a request (`publish` included), publishing a transaction.",
-        "Long `embed` or `decide`: start more workers. Long `publish`: look at the brokers. Long"
-        " `catch_up`: keep the folder of the replicas.",
+        "Seconds per stage: filling replicas, reading a batch, embedding its new texts, deciding a"
+        " batch or a request (`publish` included), publishing a transaction.",
+        "Long `embed` or `decide`: start more workers. Long `publish`: check the brokers. Long"
+        " `catch_up`: keep the replicas' folder between starts.",
         ("stage",),
     ),
     Figure(
         "palimpsest_event_loop_lag_seconds",
         "histogram",
-        "How late the event loop, which also sends the heartbeats, comes to what is due.",
-        "Above .1 s for long: the machine has too few cores for what runs on it.",
+        "How late the event loop runs, which also sends the heartbeats.",
+        "Above .1 s for long: the machine has too few cores.",
     ),
     Figure(
         "palimpsest_lag",
         "gauge",
-        "Records of a partition that wait to be acknowledged, of all partitions whoever has them,"
-        " as the brokers told within the last ten seconds.",
-        "All workers tell the same: take the highest. Alarm when it grows for minutes: start more"
-        " workers, up to the number of partitions.",
+        "Unacknowledged records of every partition, whichever worker has it, as the brokers"
+        " reported within the last ten seconds.",
+        "All workers report the same, so take the maximum. Alert when it grows for minutes: start"
+        " more workers, up to one per partition.",
         ("topic", "partition"),
     ),
     Figure(
         "palimpsest_records_held",
         "gauge",
-        "Records that came from the brokers and are not acknowledged yet.",
-        "Bounded, whatever the lag. High and steady: the worker is at its limit, start more.",
+        "Records received from the brokers and not acknowledged yet.",
+        "Bounded, whatever the lag. High and steady: the worker is at its limit; start more.",
     ),
     Figure(
         "palimpsest_owners_in_memory",
         "gauge",
         "Owners whose ledgers are loaded.",
-        "Memory follows it; the bound is on their candidates, so a few large ones may fill it.",
+        "Memory follows it. The bound counts candidates, so a few large owners may fill it.",
     ),
     Figure(
         "palimpsest_partitions",
         "gauge",
         "Partitions that this worker decides for.",
-        "Zero for minutes says that there are more workers than partitions, or no group.",
+        "Zero for minutes: there are more workers than partitions, or the group does not form.",
     ),
     Figure(
         "palimpsest_embedder_queue",
         "gauge",
-        "Texts that wait for the embedder, or are with it.",
-        "Always high while there is lag: the embedder is what limits; start more workers.",
+        "Texts queued for the embedder or being embedded.",
+        "High while there is lag: the embedder is the bottleneck; start more workers.",
     ),
     Figure(
         "palimpsest_progress_timestamp_seconds",
         "gauge",
-        "When a stage was last done with, or a record, in seconds since 1970.",
+        "When the worker last finished a stage or a record, in seconds since 1970.",
         "Old while there is lag: the worker is stuck, and /healthz says so.",
     ),
 )
@@ -145,23 +144,23 @@ DEDUP_FIGURES = (
     Figure(
         "palimpsest_dedup_checks",
         "counter",
-        "New candidates that were compared on arrival, by result: `duplicate` or `unique`.",
-        "Watch the share of `duplicate` after a threshold changed. Namespaces that the policy does"
-        " not name are `other`.",
+        "New candidates compared on arrival, by result: `duplicate` or `unique`.",
+        "Watch the share of `duplicate` after changing a threshold. Namespaces that the policy does"
+        " not name count as `other`.",
         ("namespace", "result"),
     ),
     Figure(
         "palimpsest_dedup_skipped",
         "counter",
         "Duplicates on arrival, by reason: `exact`, `semantic` or `recent`.",
-        "Many `recent` ones: a producer says the same again and again.",
+        "Many `recent` ones: a producer repeats itself.",
         ("namespace", "reason"),
     ),
     Figure(
         "palimpsest_dedup_check_duration_ms",
         "histogram",
-        "Milliseconds of a check, embedding apart: `exact` (`recent` is a part of it), `semantic`,"
-        " or `total`, all that becomes of one candidate.",
+        "Milliseconds per check, without embedding: `exact` (includes `recent`), `semantic`, or"
+        " `total` for the whole candidate.",
         "Long `semantic`: a scope is large.",
         ("check_type",),
         MILLISECONDS,
@@ -170,7 +169,7 @@ DEDUP_FIGURES = (
         "palimpsest_dedup_similarity_score",
         "histogram",
         "The scores of `semantic` duplicates.",
-        "Many just above a threshold: review them before you lower it.",
+        "Many just above a threshold: review them before lowering it.",
         ("namespace",),
         SCORES,
     ),

@@ -82,20 +82,20 @@ FOLLOWED = (
     Figure(
         "palimpsest_followed",
         "counter",
-        "Records that the store took over.",
-        "Its rate is what the projector gets done; compare it with what the workers decide.",
+        "Records that the store has taken over.",
+        "Its rate is the projector's throughput; compare it with what the workers decide.",
     ),
     Figure(
         "palimpsest_lag",
         "gauge",
-        "Records of a partition that the store has not yet.",
-        "Alarm when it grows for minutes: what is recalled is that old. Look at its disk.",
+        "Records of a partition that the store does not have yet.",
+        "Alert when it grows for minutes: recall is that far behind. Check the disk.",
         ("topic", "partition"),
     ),
     Figure(
         "palimpsest_progress_timestamp_seconds",
         "gauge",
-        "When the store last took something over, in seconds since 1970.",
+        "When the store last took over a record, in seconds since 1970.",
         "Old while there is lag: the projector is stuck, and /healthz says so; restart it.",
     ),
 )

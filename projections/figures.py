@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from palimpsest.projections.analysts import Query, queries
 from palimpsest.projections.views import Place, place_of
+from palimpsest.streams.core.expand import EXACT
 
 WHOLE = 10_000
 """A similarity of 1: scores have four decimals, and are counted as whole numbers of these."""
@@ -126,7 +127,10 @@ def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[
 def said_on(
     folder: Path, day: date, limit: int, owners: Owners = None
 ) -> tuple[list[Merge], list[Word]]:
-    """The last joins of a day, and its last events that are no decisions, the latest first."""
+    """The last joins of a day, and its last events that are no decisions, the latest first.
+
+    Exact repeats are left out: there are many of them, and both texts are the same.
+    """
     place = place_of(folder)
     asked = (
         _query(text, place, owners, since=day, until=day, limit=limit) for text in (_MERGES, _SAID)
@@ -198,7 +202,8 @@ _COUNTED = (_KINDS, _WORDS, _JUDGED)
 _MERGES = f"""
 SELECT DISTINCT position, decided_at, owner_id, decision, decision_id, candidate_id, joined_to,
        similarity
-FROM {{decisions}} WHERE joined_to IS NOT NULL AND {_DECIDED}
+FROM {{decisions}}
+WHERE joined_to IS NOT NULL AND decision NOT IN {tuple(sorted(EXACT))} AND {_DECIDED}
 ORDER BY position DESC LIMIT $limit
 """
 _SAID = f"""

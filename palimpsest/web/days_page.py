@@ -156,7 +156,8 @@ async def _day(visit: Visit) -> Response:
         "day.html",
         view=view,
         family_of=FAMILY_OF,
-        beside=[day - timedelta(days=1), day + timedelta(days=1)],
+        earlier=day - timedelta(days=1),
+        later=day + timedelta(days=1) if day < datetime.now(UTC).date() else None,
         limit=LISTED,
         paths=paths,
     )

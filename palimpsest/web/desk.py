@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.errors import RefusedError
@@ -18,6 +18,7 @@ from palimpsest.serve.problems import not_found
 from palimpsest.store import Palimpsest
 from palimpsest.web.answers import SAID, Answer, Word, give, sides
 from palimpsest.web.pictures import hangs, picture
+from palimpsest.web.rendering import excerpt
 from palimpsest.web.sessions import MOST_SESSIONS, Session
 from palimpsest.web.waiting import Key, Leases, Pair, Waiting, Wanted, read_pairs
 
@@ -33,6 +34,17 @@ MOST_ANSWERS = 10
 """Answers of one person that can be taken back from the desk; older ones from a memory's page."""
 
 
+class Given(NamedTuple):
+    """An answer of somebody, by a number of its own; `texts` are the older one and the newer one.
+
+    Only the beginning of a long text is kept.
+    """
+
+    number: int
+    answer: Answer
+    texts: tuple[str, str]
+
+
 @dataclass
 class Person:
     """What the server knows of one session: nothing of it waits in the browser.
@@ -41,20 +53,20 @@ class Person:
     """
 
     skipped: set[Key] = field(default_factory=set)
-    answers: deque[tuple[int, Answer]] = field(default_factory=lambda: deque(maxlen=MOST_ANSWERS))
+    answers: deque[Given] = field(default_factory=lambda: deque(maxlen=MOST_ANSWERS))
     given: int = 0
     shown: dict[Wanted, Pair] = field(default_factory=dict)
     notice: str = ""
     nothing_since: int | None = None
 
-    def note(self, answer: Answer) -> None:
+    def note(self, answer: Answer, texts: tuple[str, str]) -> None:
         """Keep an answer, by a number of its own."""
         self.given += 1
-        self.answers.append((self.given, answer))
+        self.answers.append(Given(self.given, answer, texts))
 
-    def take(self, number: int | None) -> tuple[int, Answer] | None:
+    def take(self, number: int | None) -> Given | None:
         """The answer of a number, or the latest; None where there is no such one."""
-        found = (one for one in reversed(self.answers) if number in (None, one[0]))
+        found = (one for one in reversed(self.answers) if number in (None, one.number))
         return next(found, None)
 
 
@@ -170,7 +182,7 @@ class Desk:
             "left": max(self._waiting.queue(caller.owners, wanted).left, int(bool(told["pair"]))),
             "skipped": len(person.skipped),
             "answers": [
-                (number, one.pair, SAID[one.word]) for number, one in reversed(person.answers)
+                (one.number, SAID[one.answer.word], one.texts) for one in reversed(person.answers)
             ],
             "kinds": self._waiting.kinds(caller.owners),
         }
@@ -214,11 +226,12 @@ class Desk:
         person = self.person(session)
         try:
             pair = self._known(session, key)
+            texts = _texts(store, pair)
             given = give(store, pair, word, version, session.caller.name, because)
         except RefusedError as refused:
             person.notice = f"Not recorded: {refused.detail}."
             return
-        person.note(given)
+        person.note(given, texts)
         person.skipped.discard(key)
         self._settle(pair, session)
         person.notice = f"Recorded: {SAID[word]}."
@@ -251,14 +264,14 @@ class Desk:
         if found is None:
             person.notice = "There is nothing to take back."
             return
-        pair = found[1].pair
+        pair = found.answer.pair
         try:
-            found[1].take_back(store)
+            found.answer.take_back(store)
         except RefusedError as refused:
             person.notice = f"Not taken back: {refused.detail}."
             return
         person.answers.remove(found)
-        person.notice = f"Taken back: {SAID[found[1].word]}."
+        person.notice = f"Taken back: {SAID[found.answer.word]}."
         if sides(store, pair) is None:
             return
         self._waiting.wait_again(pair)
@@ -267,3 +280,11 @@ class Desk:
     async def hangs(self, session: Session, key: Key) -> dict[str, Any]:
         """What hangs on a pair's join."""
         return await self._store.call(hangs, self._known(session, key))
+
+
+def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
+    """The beginnings of both texts, the older one first."""
+    ledger = store.gateway.ledger(pair.owner_id, however_large=True)
+    assert ledger is not None, "of any size"
+    older, newer = (ledger.entries[one].text for one in (pair.existing_id, pair.candidate_id))
+    return excerpt(older), excerpt(newer)

@@ -18,6 +18,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.viewing import shown_member
 from palimpsest.web import paths
 from palimpsest.web.door import Door, Visit
+from palimpsest.web.rendering import excerpt
 from palimpsest.web.taking_back import Step, carry_out, cut_of, foresee, step_of, way_back
 
 MEMBERS = 200
@@ -30,8 +31,6 @@ MANY_EVENTS = 1_000
 """Of an owner: to read so many again takes about a tenth of a second."""
 DEEPEST = 8
 """Levels that a tree is indented by; deeper ones are read by what they name."""
-EXCERPT = 240
-"""Characters of a text beside an event; the tree has all of it."""
 
 PATH = "/owners/{owner}/memories/{memory}"
 
@@ -194,7 +193,7 @@ def _walk(memory: Memory) -> Iterator[tuple[Entry, int]]:
 def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Join | None:
     if to is None:
         return None
-    return Join(to, _excerpt(ledger.entries[to].text), decision, cut_of(ledger.edges[decision_id]))
+    return Join(to, excerpt(ledger.entries[to].text), decision, cut_of(ledger.edges[decision_id]))
 
 
 # -- the timeline --------------------------------------------------------------------------------
@@ -208,8 +207,8 @@ def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]
     return [
         Line(
             event,
-            [_excerpt(entry.text) for entry in _about(ledger, event)],
-            _excerpt(face) if face is not None and face != before else None,
+            [excerpt(entry.text) for entry in _about(ledger, event)],
+            excerpt(face) if face is not None and face != before else None,
             part.since is not None and event["position"] > part.since,
             way_back(ledger, event),
         )
@@ -223,15 +222,11 @@ def _about(ledger: Ledger, event: Happened) -> list[Entry]:
     return [ledger.entries[one] for one in names if one in ledger.entries]
 
 
-def _excerpt(text: str) -> str:
-    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
-
-
 def _elsewhere(ledger: Ledger, memory: Memory, lines: Sequence[Line]) -> dict[str, str]:
     """The memories, other than this one, that fresh events are about."""
     entries = (one for line in lines if line.fresh for one in _about(ledger, line.event))
     homes = (entry.memory for entry in entries)
-    return {one.id: _excerpt(one.face.text) for one in homes if one is not memory}
+    return {one.id: excerpt(one.face.text) for one in homes if one is not memory}
 
 
 # -- pages ---------------------------------------------------------------------------------------

@@ -127,9 +127,12 @@ def _steps(evidence: dict[str, Any] | None, sides: Sides) -> list[Step]:
     if evidence is None:
         return steps
     seen = _looked_at(evidence, sides.older.id)
+    session = sides.newer.fields.session_id
+    of_one = session is not None and session == sides.older.fields.session_id
+    cosine = ("session", "cosine") if of_one else ("cosine",)
     steps += [
         _measured("Jaccard", seen.get("jaccard"), evidence["thresholds"], ("tokens",)),
-        _measured("Cosine", seen.get("cosine"), evidence["thresholds"], ("cosine", "session")),
+        _measured("Cosine", seen.get("cosine"), evidence["thresholds"], cosine),
         _guard(seen),
         *_verdicts(evidence, sides.older.id),
     ]

@@ -16,6 +16,8 @@ from palimpsest.output import is_invisible
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 TEMPLATES = FOLDER / "templates"
+EXCERPT = 240
+"""Characters of a text that stands beside something else; its own page has all of it."""
 BREAKS = "\n\t"
 """Control characters that a text is laid out by."""
 HTMX_CONFIG = {
@@ -69,6 +71,11 @@ def _shown(character: str) -> Markup | str:
         return escape(character)
     name = unicodedata.name(character, "control character").lower()
     return Markup('<span class="control" title="{}">U+{:04X}</span>').format(name, ord(character))
+
+
+def excerpt(text: str) -> str:
+    """A text, or the beginning of a long one."""
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}…"
 
 
 def words(name: object) -> str:

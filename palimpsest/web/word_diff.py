@@ -25,6 +25,8 @@ def cue_kind(cue: str) -> str:
     return "meaning" if cue in (Cue.NEGATION, Cue.ANTONYM) else "order"
 
 
+Run = tuple[str, bool]
+"""Words, and whether only one text has them."""
 KINDS = ("value", "meaning", "order", "blind")
 """Of cues in one place the first kind is shown."""
 
@@ -58,15 +60,30 @@ class Piece:
 def word_diff(
     old: str, new: str, places: tuple[Iterable[Place], Iterable[Place]] = ((), ())
 ) -> tuple[list[Piece], list[Piece]]:
-    """Both texts in pieces, those that only one of them has marked, each with its cues."""
+    """Both texts in pieces, those that only one of them has marked, each with its cues.
+
+    Spaces between two words that only one text has are of that text, too.
+    """
     a, b = _WORDS.findall(old), _WORDS.findall(new)
-    left: list[tuple[str, bool]] = []
-    right: list[tuple[str, bool]] = []
+    left: list[Run] = []
+    right: list[Run] = []
     for step in Indel.opcodes(a, b):
         only = step.tag != "equal"
         left.append(("".join(a[step.src_start : step.src_end]), only))
         right.append(("".join(b[step.dest_start : step.dest_end]), only))
-    return [*_pieces(old, left, places[0])], [*_pieces(new, right, places[1])]
+    return [*_pieces(old, _joined(left), places[0])], [*_pieces(new, _joined(right), places[1])]
+
+
+def _joined(runs: Sequence[Run]) -> Iterator[Run]:
+    """Runs that differ from their neighbours, none of them empty."""
+    runs = [run for run in runs if run[0]]
+    around = zip([("", False), *runs], runs, [*runs[1:], ("", False)], strict=False)
+    told = [
+        (text, only or (before and after and text.isspace()))
+        for (_, before), (text, only), (_, after) in around
+    ]
+    for only, same in groupby(told, lambda run: run[1]):
+        yield "".join(text for text, _ in same), only
 
 
 def _pieces(
@@ -77,8 +94,7 @@ def _pieces(
         cues[one.start : one.end] = [str(one.cue)] * (one.end - one.start)
     at = 0
     for run, only in runs:
-        if run:
-            yield Piece([*_parts(run, cues[at : at + len(run)])], only)
+        yield Piece([*_parts(run, cues[at : at + len(run)])], only)
         at += len(run)
 
 

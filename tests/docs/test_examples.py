@@ -76,6 +76,7 @@ def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     summary = said[said.index("Done in") :]
     assert f"{ROWS:,} candidates came and are" in summary
     assert re.search(r"\b0 differences, \d+ checked", said)
+    assert re.search(r"palimpsest --store \S+ review open\n*\Z", summary), "it ends with the page"
     reinstate = re.search(r"palimpsest (--store .* reinstate .*)$", summary, flags=re.MULTILINE)
     assert reinstate is not None
     palimpsest = str(Path(sys.executable).with_name("palimpsest"))

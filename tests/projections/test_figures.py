@@ -136,10 +136,13 @@ def test_the_merges_of_a_day_come_with_whom_they_joined(
         for n in range((last - first).days + 1)
         for one in said_on(folder, first + timedelta(days=n), 100, owners)[0]
     ]
-    rows = query(folder, "FROM joins ORDER BY position")
+    repeats = ("hash_exact", "recent_capture")
+    joins = query(folder, "FROM joins ORDER BY position")
+    rows = [row for row in joins if row["decision"] not in repeats]
+    assert len(rows) < len(joins), "of repeats both texts are the same: they are left out"
     wanted = {row["decision_id"]: row for row in rows if owners is None or row["owner_id"] == "bob"}
     assert {one.decision_id for one in found} == wanted.keys()
-    assert len(found) == len(wanted) == (6 if owners is None else 3)
+    assert len(found) == len(wanted) == (4 if owners is None else 2)
     for one in found:
         row = wanted[one.decision_id]
         assert (one.candidate_id, one.joined_to) == (row["candidate_id"], row["joined_to"])

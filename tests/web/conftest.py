@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import unescape
 
 import httpx2
 import pytest
@@ -108,6 +109,11 @@ class Browser:
         response = await self.get(path)
         assert response.status_code == 200, response.text
         return response
+
+
+def plain(html: str) -> str:
+    """What a page says, without tags and layout."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
 def pair_texts(number: int) -> tuple[str, str]:

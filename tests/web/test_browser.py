@@ -196,7 +196,7 @@ def test_hostile_texts_are_shown_as_what_they_are(site: Site) -> None:
             f"{letters(number, 11)} {text} upstairs",
             f"{letters(number, 11)} {text} downstairs",
         ]
-        site.store.submit([{"owner_id": "<i>eve</i>", "text": one} for one in rows])
+        site.store.submit([{"owner_id": f"<i>eve</i>{'_' * 90}", "text": one} for one in rows])
     asked: list[str] = []
     page = site.entered(viewport=PHONE)
     page.on("request", lambda request: asked.append(request.url))

@@ -11,11 +11,12 @@ import pytest
 
 from palimpsest.contracts.evidence import Cue
 from palimpsest.streams.guard.places import Place
+from palimpsest.streams.policies import load_policy
 from palimpsest.web import desk as desks
 from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted, read_pairs
 from palimpsest.web.word_diff import word_diff
 from tests.serve.conftest import Server, Use
-from tests.web.conftest import Browser, letters, pair_texts, person, waiting_pairs
+from tests.web.conftest import Browser, letters, pair_texts, person, plain, waiting_pairs
 
 TEA, CELLO = "Ada drinks tea", "the cello belongs to her sister"
 
@@ -102,6 +103,11 @@ def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> 
         first = browser.texts
         for word in ("different", "same", "different"):
             await browser.say(word)
+        page = (await browser.get("/review")).text
+        assert re.findall(r"<p><strong>([^<]+)</strong>: <bdi[^>]*>([^<]+)</bdi>", page)[-1] == (
+            "different",
+            first[0],
+        )
         await browser.send("/review/undo", queue="work", number="1")
         await browser.get("/review")
         assert browser.notice == "Taken back: different."
@@ -399,6 +405,7 @@ def test_what_cannot_be_seen_in_a_text_is_named(served: Use[None]) -> None:
         browser = Browser(server)
         await browser.enter()
         page = (await browser.get("/review")).text
+        assert page.count('<bdi class="text" hx-disable>') == page.count("<bdi") >= 3
         assert "\u202e" not in page
         assert 'title="right-to-left override">U+202E</span>' in page
         assert "U+200B" in page
@@ -412,9 +419,13 @@ def test_words_that_show_a_cue_have_its_colour(served: Use[None]) -> None:
         said = letters(0, 11)
         for text in (f"{said} is happy with 9 boats", f"{said} is unhappy with 10 boats"):
             await server.add(text)
+        await waiting_pairs(server, 1, "bob")
         browser = Browser(server)
         await browser.enter()
-        page = (await browser.get("/review")).text
+        for cue, left in (("negation", 1), ("number", 1), ("unit", 0)):
+            await browser.get(f"/review?in_cue={cue}")
+            assert browser.left == left, cue
+        page = (await browser.get("/review?in_owner=ada")).text
         marks = re.findall(r'<mark class="cue (\w+)" title="(\w+)">([^<]*)</mark>', page)
         assert marks == [
             ("value", "number", "9"),
@@ -438,6 +449,103 @@ def test_a_diff_has_every_character_once_and_the_first_kind_of_cue() -> None:
     parts = [(part.text, part.cue) for piece in left for part in piece.parts]
     assert parts == [("on ", ""), ("Monday", "date"), (" at ", ""), ("9", "")]
     assert [part.text for piece in right for part in piece.parts if part.cue] == ["10 pm"]
+
+
+def test_spaces_between_words_of_one_text_are_of_that_text() -> None:
+    left, right = word_diff("Ada has a boat", "Ada sold her boat")
+    assert [(one.text, one.only) for one in left] == [
+        ("Ada ", False),
+        ("has a", True),
+        (" boat", False),
+    ]
+    assert [(one.text, one.only) for one in right][1] == ("sold her", True)
+
+
+def test_what_hangs_on_a_join_is_told_before_a_key_is_pressed(served: Use[None]) -> None:
+    """The third text met the face alone, which the second had taken: without it, the first."""
+
+    async def used(server: Server) -> None:
+        await server.twin.set_policy(load_policy("replace-or-merge"))
+        words = [chr(ord("a") + n) for n in range(20)]
+        texts = [words, [*words[:19], "u"], [*words[:18], "v", "t"]]
+        for text in texts:
+            await server.add(" ".join(text))
+        browser = Browser(server)
+        await browser.enter()
+        page = (await browser.get("/review")).text
+        told = plain(page[page.index('id="h-hangs"') : page.index('id="h-memory"')])
+        assert "Without it there would be 2 memories:" in told
+        assert "1 later decision would have been another" in told
+        assert f"{' '.join(texts[2])} : pending would have been superseded" in told
+        assert [one for one in await events(server) if one[1] == "grace"] == []
+        about = "&".join(f"{name}={browser.field(name)}" for name in ("decision", "existing"))
+        later = (await browser.get(f"/review/hangs?{about}")).text
+        assert "pending</strong> would have been <strong>superseded" in later
+
+    served(used)
+
+
+def test_a_pair_is_shown_with_when_where_and_what_it_would_join(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        upstairs, downstairs = pair_texts(0)
+        said = {"owner_id": "ada", "namespace": "house"}
+        at = ("2026-03-01T09:30:00Z", "2026-03-02T18:45:00Z")
+        rows = [
+            {**said, "text": upstairs, "occurred_at": at[0], "session_id": "monday"},
+            {**said, "text": upstairs, "occurred_at": at[0], "id": "again"},
+            {**said, "text": downstairs, "occurred_at": at[1], "session_id": "tuesday"},
+        ]
+        await server.twin.submit(rows[:2], source="chat")
+        await server.twin.submit(rows[2:], source="mail")
+        browser = Browser(server)
+        await browser.enter()
+        page = plain((await browser.get("/review")).text)
+        for said_of_both in (
+            "Owner ada Namespace house",
+            "Happened 2026-03-01 09:30 Source chat Session monday Candidate",
+            "Happened 2026-03-02 18:45 Source mail Session tuesday Candidate",
+            f"The memory that it would join {upstairs} 2 members",
+        ):
+            assert said_of_both in page
+
+    served(used)
+
+
+def waterfall(page: str) -> dict[str, list[str]]:
+    """The steps of the evidence: what was found, the thresholds, and what it means."""
+    table = page[page.index('id="h-evidence"') : page.index("</table>")]
+    steps = [re.split(r"</t[hd]>", row) for row in table.split("<tr>")[2:]]
+    told = [[plain(cell) for cell in row] for row in steps]
+    return {row[0]: row[1:4] for row in told}
+
+
+def test_each_step_of_the_evidence_has_its_thresholds(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = letters(0, 12)
+        await server.twin.submit({"owner_id": "ada", "text": f"{said} up", "session_id": "monday"})
+        await server.twin.submit({"owner_id": "ada", "text": f"{said} 7", "session_id": "monday"})
+        await server.twin.submit({"owner_id": "bob", "text": f"{said} up", "session_id": "monday"})
+        await server.twin.submit({"owner_id": "bob", "text": f"{said} 7", "session_id": "friday"})
+        browser = Browser(server)
+        await browser.enter()
+        steps = waterfall((await browser.get("/review?in_owner=ada")).text)
+        assert [*steps] == ["Exact", "Jaccard", "Cosine", "Guard", "Verdict"]
+        assert steps["Exact"] == ["another text", "the same text", ""]
+        assert steps["Jaccard"][1:] == ["0.85 and more: token reject", "token reject"]
+        assert steps["Cosine"][1:] == [
+            "0.8 and more: session reject 0.85 and more: auto reject 0.84 and more: pending",
+            "session reject",
+        ]
+        assert steps["Guard"][1:] == ["near-identical, and no cue", "stops it"]
+        assert "number" in steps["Guard"][0]
+        assert steps["Verdict"][0] == "none yet"
+        steps = waterfall((await browser.get("/review?in_owner=bob")).text)
+        assert steps["Cosine"][1:] == [
+            "0.85 and more: auto reject 0.84 and more: pending",
+            "auto reject",
+        ], "the session's threshold is for texts of one session"
+
+    served(used)
 
 
 def pair(number: int, *, memory: str = "m", decision: str = "pending", hangs: int = 0) -> Pair:

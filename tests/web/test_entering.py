@@ -17,9 +17,11 @@ from palimpsest.serve.run import serve
 from palimpsest.serve_settings import ServeSettings
 from palimpsest.web.desk import Desk
 from palimpsest.web.entering import link_path
+from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import SESSION_SECONDS, Sessions, set_cookie
 from tests.serve.conftest import Server, Use, secret, serving, token
 from tests.web.conftest import Browser, person
+from tests.web.site import browser_program
 
 
 def test_a_link_lets_one_browser_in_once(served: Use[None]) -> None:
@@ -229,3 +231,30 @@ def test_a_server_reads_the_queue_once_it_is_ready(
 
     asyncio.run(run())
     assert len(begun) == (idle is None)
+
+
+def test_the_one_script_of_others_is_credited() -> None:
+    script = (STATIC / "htmx.min.js").read_text(encoding="utf-8")
+    version = re.search(r'version:"([^"]+)"', script)
+    assert version is not None
+    credited = (Path(__file__).parents[2] / "NOTICE").read_text(encoding="utf-8")
+    assert f"htmx {version[1]} " in credited
+    assert "Zero-Clause" in (STATIC / "htmx.LICENSE.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome", "why"),
+    [
+        ("0", pytest.skip.Exception, "no browser is wanted"),
+        ("", pytest.skip.Exception, "no browser: install chromium"),
+        ("1", pytest.fail.Exception, "have to be tried in a browser"),
+    ],
+)
+def test_where_no_browser_is_the_tests_say_so(
+    monkeypatch: pytest.MonkeyPatch, required: str, outcome: type[BaseException], why: str
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_REQUIRE_BROWSER", required)
+    monkeypatch.delenv("PALIMPSEST_BROWSER", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(outcome, match=why):
+        browser_program()

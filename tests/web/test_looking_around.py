@@ -13,8 +13,11 @@ from urllib.parse import quote
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.calls import request_id
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decision
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.figures import Scored, refused_since
 from palimpsest.streams.policies import load_policy
 from palimpsest.web import policy_page
@@ -22,12 +25,7 @@ from palimpsest.web.banner import FRESH_SECONDS, LAG, RECENT, UNREADABLE, Banner
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
 from palimpsest.web.zones import zones_of
 from tests.serve.conftest import Server, Use
-from tests.web.conftest import Browser, person
-
-
-def plain(html: str) -> str:
-    """What a page says, without tags and layout."""
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+from tests.web.conftest import Browser, person, plain, waiting_pairs
 
 
 async def entered(server: Server, owners: str = "ada|bob") -> Browser:
@@ -125,12 +123,43 @@ def test_days_tell_what_the_views_do(served: Use[None]) -> None:
         assert "manual join joined 1" in day
         assert "stored kept 3" in day
         assert "Because: two hobbies" in day
-        assert "Ada paints walls" in day
+        assert "manual join , with" in day or "manual join, with" in day
+        assert "hash exact," not in day, "repeats are counted, and not listed"
+        assert "the day after" not in day, "there is none yet"
         before = await browser.get(f"/review/days/{today - timedelta(days=1)}")
         assert "Nothing was decided" in before.text
+        assert f'href="/review/days/{today}">{today}, the day after' in before.text
         assert (await browser.get("/review/days/never")).status_code == 422
         assert (await browser.get("/review/days/0001-01-01")).status_code == 422
         assert (await browser.get("/review/days?until=9999-12-31")).status_code == 422
+
+    served(used)
+
+
+def test_a_day_tells_what_the_judge_cost(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        [asked] = await server.twin.sql("FROM review_queue")
+        verdict = Verdict(
+            neighbour_id=asked["existing_id"],
+            answer="different",
+            model="claude",
+            calls=1.0,
+            cost_usd=0.0125,
+        )
+        settle = SettleRequest(
+            request_id=request_id(), candidate_id=asked["candidate_id"], verdicts=(verdict,)
+        )
+        await server.twin.settle([settle])
+        browser = await entered(server)
+        today = datetime.now(UTC).date()
+        day = plain((await browser.get(f"/review/days/{today}")).text)
+        assert "Model Verdicts No answer Calls Cost claude 1 0 1.0 $0.0125" in day
+        assert "llm keep kept 1" in day
+        days = (await browser.get("/review/days")).text
+        assert days.count('role="img"') == 2
+        assert "$0.0125 claude" in days, "in the chart"
+        assert plain(days).endswith("1 $0.0125 Days without anything are left out.")
 
     served(used)
 

@@ -176,6 +176,14 @@ def test_hostile_texts_do_nothing(site: Site, memory: str) -> None:
     assert memory
 
 
+def test_on_a_phone_the_latest_day_of_a_chart_is_in_view(site: Site, memory: str) -> None:
+    assert memory
+    page = site.entered(**DARK_PHONE)
+    go(page, site, paths.days())
+    bar = page.locator(".bar[x]").first
+    expect(bar).to_be_in_viewport()
+
+
 def test_charts_are_read_out_and_have_their_numbers_in_a_table(site: Site, memory: str) -> None:
     assert memory
     page = site.entered()

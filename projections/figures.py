@@ -1,6 +1,6 @@
 # Texts of queries are put together of names in this package and of quoted paths, never of input.
 # ruff: noqa: S608
-"""What days and policies amount to, for the review page: of all owners, or of some.
+"""What days and policies amount to, and who said what last: for the review page.
 
 Counted in the tables of facts alone: these rows never change and have their position for a key, so
 a row that two segments hold is counted once without the window over whole rows that the views need.
@@ -90,6 +90,23 @@ class Word(NamedTuple):
     detail: str | None
 
 
+class Spoken(NamedTuple):
+    """What a person said of a pair: a merge (`joined`), a reversal, a separation, a confirmation.
+
+    Of a merge `decision_id` is its own; of a separation the two are named, `other_id` the other.
+    """
+
+    position: int
+    owner_id: str
+    event: str
+    event_id: str
+    decision_id: str | None
+    candidate_id: str
+    other_id: str | None
+    actor: str
+    because: str | None
+
+
 class Outcome(NamedTuple):
     """What became of a policy's decisions of one kind."""
 
@@ -145,6 +162,12 @@ def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
     [[row]] = queries(folder, _query(_REFUSED, place_of(folder), None, since=moment))
     latest = row["latest"]
     return row["n"], latest and latest.replace(tzinfo=UTC)
+
+
+def last_said(folder: Path, limit: int) -> list[Spoken]:
+    """The last words of each person on pairs, at most `limit` of each, in their order."""
+    [rows] = queries(folder, _query(_SPOKEN, place_of(folder), None, limit=limit))
+    return [Spoken(**row) for row in rows]
 
 
 def outcomes(
@@ -217,6 +240,20 @@ SELECT count(DISTINCT position) AS n, max(decided_at) AS latest
 FROM {{words}}
 WHERE event = 'refused' AND decided_at >= $since
       AND command NOT IN ({", ".join(repr(one) for one in ANSWERS)})
+"""
+_BY_PERSON = "rank = 'person' AND actor IS NOT NULL"
+_SPOKEN = f"""
+FROM (SELECT DISTINCT position, owner_id, event, event_id, decision_id, candidate_id, other_id,
+             actor, because
+      FROM {{words}}
+      WHERE event IN ('reversed', 'separated', 'confirmed') AND consequence_of IS NULL
+            AND {_BY_PERSON}
+      UNION ALL
+      SELECT DISTINCT position, owner_id, event, decision_id, decision_id, candidate_id, joined_to,
+             actor, because
+      FROM {{decisions}} WHERE event = 'joined' AND {_BY_PERSON})
+QUALIFY row_number() OVER (PARTITION BY actor ORDER BY position DESC) <= $limit
+ORDER BY position
 """
 _OUTCOMES = """
 SELECT d.decision, count(*) AS n, count(*) FILTER (r.review_status = 'reversed') AS reversed,

@@ -110,11 +110,17 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Word, who: Said) -> Take
 
 def _part(store: Palimpsest, pair: Pair, who: Said) -> TakeBack:
     """Nothing automatic unites them again."""
-    actor, ends = who["actor"], (pair.existing_id, pair.candidate_id)
     if pair.waits_as == "pending":
-        store.separate(*ends, **who)
-        return lambda again: again.withdraw(*ends, actor=actor)
-    store.unmerge(decision_id=pair.decision_id, **who)
+        store.separate(pair.existing_id, pair.candidate_id, **who)
+    else:
+        store.unmerge(decision_id=pair.decision_id, **who)
+    return together_again(pair, who["actor"])
+
+
+def together_again(pair: Pair, actor: str | None) -> TakeBack:
+    """What takes *different* back: the word is withdrawn, or the join put back."""
+    if pair.waits_as == "pending":
+        return lambda again: again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
     return lambda again: again.reinstate(pair.decision_id, actor=actor)
 
 
@@ -128,14 +134,20 @@ def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Word, who: Said) -
         store.merge(first.id, last.id, face=face, **who)
     if stands:
         store.confirm(pair.decision_id, **who)
+    return Answer(pair, word, who["because"], undone(pair, who["actor"], merged=merged))
+
+
+def undone(pair: Pair, actor: str | None, *, merged: bool) -> TakeBack:
+    """What takes an answer back that the two are one memory.
+
+    A merge is withdrawn; a join that was agreed with is reinstated, and waits again.
+    """
 
     def take_back(again: Palimpsest) -> None:
-        """A merge is withdrawn; a join that was agreed with is reinstated, and waits again."""
-        actor = who["actor"]
         if merged:
-            again.withdraw(first.id, last.id, actor=actor)
-        if stands:
+            again.withdraw(pair.existing_id, pair.candidate_id, actor=actor)
+        if pair.waits_as != "pending":
             again.unmerge(decision_id=pair.decision_id, actor=actor)
             again.reinstate(pair.decision_id, actor=actor)
 
-    return Answer(pair, word, who["because"], take_back)
+    return take_back

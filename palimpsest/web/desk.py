@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.logs import loggable
+from palimpsest.projections.figures import Spoken, last_said
+from palimpsest.serve.callers import Caller
 from palimpsest.serve.problems import not_found
 from palimpsest.store import Palimpsest
 from palimpsest.web.answers import SAID, Answer, Word, give, sides
 from palimpsest.web.pictures import hangs, picture
+from palimpsest.web.remembering import answers, by_name
 from palimpsest.web.rendering import excerpt
 from palimpsest.web.sessions import MOST_SESSIONS, Session
 from palimpsest.web.waiting import Key, Leases, Pair, Waiting, Wanted, read_pairs
@@ -30,6 +33,8 @@ REFRESH_SHARE = 0.02
 """Of the time, for reading it again: in a large store that takes seconds."""
 PATIENCE_SECONDS = 0.25
 """For the queue to be read: a page is shown without it after that, and asks again."""
+MOST_WORDS = 40
+"""Words of one person that are read for their last answers: some were taken back since."""
 MOST_ANSWERS = 10
 """Answers of one person that can be taken back from the desk; older ones from a memory's page."""
 
@@ -50,6 +55,7 @@ class Person:
     """What the server knows of one session: nothing of it waits in the browser.
 
     `nothing_since`: how often the queue had been read, or begun to be, when nothing was left.
+    `remembers`: whether their answers of before have been looked up.
     """
 
     skipped: set[Key] = field(default_factory=set)
@@ -58,6 +64,7 @@ class Person:
     shown: dict[Wanted, Pair] = field(default_factory=dict)
     notice: str = ""
     nothing_since: int | None = None
+    remembers: bool = False
 
     def note(self, answer: Answer, texts: tuple[str, str]) -> None:
         """Keep an answer, by a number of its own."""
@@ -82,6 +89,7 @@ class Desk:
         self._aside: asyncio.Task[None] | None = None
         self.leases = Leases(now)
         self._people: OrderedDict[str, Person] = OrderedDict()
+        self._said: Mapping[str, list[Spoken]] = {}
 
     def person(self, session: Session) -> Person:
         """What is known of a session."""
@@ -121,7 +129,9 @@ class Desk:
         self._read_again_at = begun + REFRESH_SECONDS
         if position != self._waiting.position:
             await self._store.call(lambda store: store.gateway.refresh())
-            pairs = await asyncio.to_thread(read_pairs, self._store.store.gateway.projections)
+            projections = self._store.store.gateway.projections
+            self._said = by_name(await asyncio.to_thread(last_said, projections, MOST_WORDS))
+            pairs = await asyncio.to_thread(read_pairs, projections)
             self._waiting = await asyncio.to_thread(Waiting, pairs, position)
             took = self._now() - begun
             self._read_again_at = begun + max(REFRESH_SECONDS, took / REFRESH_SHARE)
@@ -162,6 +172,7 @@ class Desk:
 
     def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
         person, caller = self.person(session), session.caller
+        self._remember(store, person, caller)
         told: dict[str, Any] = {"pair": None, "hangs": None}
         # A page may be loaded again, and what was taken back need not be in the queue.
         held = [person.shown[wanted]] if wanted in person.shown else []
@@ -186,6 +197,16 @@ class Desk:
             ],
             "kinds": self._waiting.kinds(caller.owners),
         }
+
+    def _remember(self, store: Palimpsest, person: Person, caller: Caller) -> None:
+        """Have a person's last answers of before the server's start, once these were read."""
+        if person.remembers or not self._read_through:
+            return
+        person.remembers = True
+        said = self._said.get(caller.name, [])
+        mine = [one for one in said if caller.owners.fullmatch(one.owner_id)]
+        for answer in answers(store, mine)[-MOST_ANSWERS:]:
+            person.note(answer, _texts(store, answer.pair))
 
     def _settle(self, pair: Pair, session: Session) -> None:
         self._waiting.settle(pair.key)

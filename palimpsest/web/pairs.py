@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from palimpsest.serve.gate import PAGES
 from palimpsest.serve.problems import ProblemError
+from palimpsest.web import paths
 from palimpsest.web.answers import WORDS
 from palimpsest.web.desk import Desk
 from palimpsest.web.door import Door, Visit
@@ -73,7 +74,7 @@ class Pairs:
     async def _shown(self, visit: Visit, wanted: Wanted) -> Response:
         told = await self._desk.next(_session(visit), wanted)
         template = "desk.html" if visit.is_partial else "review.html"
-        return visit.page(template, wanted=wanted, here=_path(wanted), **told)
+        return visit.page(template, wanted=wanted, here=_path(wanted), paths=paths, **told)
 
 
 def add(door: Door, desk: Desk) -> None:

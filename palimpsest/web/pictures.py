@@ -101,8 +101,8 @@ def _memory(memory: Memory) -> dict[str, Any]:
 
 def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | None:
     """The evidence of the decision, with the neighbours that the arrival had looked at."""
-    found = _of_event(store, pair.decision_id)
-    arrival = _of_event(store, sides.newer.decision_id)
+    found = evidence_of(store, pair.decision_id)
+    arrival = evidence_of(store, sides.newer.decision_id)
     if found is None:
         found = arrival
     if found is None:
@@ -112,7 +112,8 @@ def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | N
     return explained(found, sides.newer, sides.ledger, store.gateway.log.policies())
 
 
-def _of_event(store: Palimpsest, event_id: str) -> Evidence | None:
+def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
+    """What a decision rested on; None where it recorded nothing."""
     recorded = store.gateway.log.find(event_id)
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):

@@ -59,13 +59,16 @@ class Foreseen:
     """What a step would do: the memories that would change, as they are and as they would be.
 
     `consequences` are later decisions that rest on it, `overtaken` later words of people that do;
-    `refused` is what cannot be. Without `with_consequences`, these are not carried out.
+    `refused` is what cannot be. Without `with_consequences`, these are not carried out. `changes`
+    says whether there is anything to do: a word on a pair, or a join beside others that hold the
+    memory together, changes none.
     """
 
     step: Step
     with_consequences: bool
     before: Sequence[MemoryPicture]
     after: Sequence[MemoryPicture]
+    changes: bool
     consequences: Sequence[JsonObject] = ()
     overtaken: Sequence[str] = ()
     refused: Sequence[Mapping[str, str]] = ()
@@ -74,11 +77,6 @@ class Foreseen:
     def token(self) -> str:
         """What stands for all of this: of anything else it is another one."""
         return token_of(asdict(self))
-
-    @property
-    def changes(self) -> bool:
-        """Whether there is anything to do: a word on a pair changes no memory."""
-        return self.step.verb in ("separate", "withdraw") or self.before != self.after
 
 
 def step_of(given: Mapping[str, str]) -> Step:
@@ -169,17 +167,18 @@ def foresee(
     """
     _require_own(store, owner_id, step)
     trial = store.gateway.trial()
-    before = _pictures(trial.ledger(owner_id))
+    seen, before = trial.ledger(owner_id).seen, _pictures(trial.ledger(owner_id))
     request = _request(owner_id, step, with_consequences, dry_run=True)
     answer = execute(trial, request)
     ledger = trial.ledger(owner_id)
     after = _pictures(ledger)
-    named = {ledger.entries[one].memory.id for one in _candidates(step)}
+    named = {ledger.entries[one].memory.id for one in _about(ledger, step)}
     return Foreseen(
         step,
         with_consequences,
         [one for name, one in before.items() if name in named or after.get(name) != one],
         [one for name, one in after.items() if name in named or before.get(name) != one],
+        ledger.seen > seen,
         answer.get("consequences", ()),
         answer.get("overtaken", ()),
         answer.get("refused", ()),
@@ -208,8 +207,14 @@ def _pictures(ledger: Ledger) -> dict[str, MemoryPicture]:
     return {memory.id: picture(memory) for memory in ledger.memories()}
 
 
+def _about(ledger: Ledger, step: Step) -> tuple[str, ...]:
+    """The candidates whose memories are shown, whatever becomes of them."""
+    edge = ledger.edges.get(step.about)
+    return _candidates(step) if edge is None else (edge.newer.id, edge.older.id)
+
+
 def _candidates(step: Step) -> tuple[str, ...]:
-    """The candidates that a step names: their memories are shown, whatever becomes of them."""
+    """The candidates that a step names."""
     match step.verb:
         case "separate" | "withdraw":
             return (step.about, step.other)

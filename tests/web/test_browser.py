@@ -83,7 +83,9 @@ def test_from_the_first_load_to_an_undone_merge(site: Site) -> None:
     assert site.store.status()["memories"] == 4
     assert shown(page) == first
     page.keyboard.press("?")
-    expect(page.locator("#help table")).to_be_visible()
+    expect(page.locator("#help table")).to_be_in_viewport()
+    page.get_by_role("link", name="upstairs").click()
+    expect(page.get_by_role("heading", name="What it is made of")).to_be_visible()
 
 
 def test_a_page_that_came_before_the_queue_was_read_shows_the_pair_by_itself(

@@ -511,6 +511,104 @@ def test_a_pair_is_shown_with_when_where_and_what_it_would_join(served: Use[None
     served(used)
 
 
+async def restarted(server: Server, browser: Browser) -> None:
+    """The desk as a new process has it."""
+    desk = server.app.desk
+    fresh = vars(desks.Desk(server.twin))
+    vars(desk).update(fresh)
+    await browser.get("/review")
+
+
+def test_a_restart_forgets_no_answer(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 4)
+        said = letters(9, 30)
+        for text in (said, f"{said} also"):
+            await server.add(text)
+        browser = Browser(server)
+        await browser.enter()
+        before = await _list(server)
+        for path in ("/review?in_decision=pending", "/review?in_decision=token_reject"):
+            for word in ("same", "different", "newer", "former"):
+                await browser.get(path)
+                if "Nothing waits" in (browser.last.text if browser.last else ""):
+                    continue
+                await browser.say(word, because=f"{word} it is")
+                assert browser.notice.startswith("Recorded")
+                if "token" in path:
+                    break
+        page = plain(browser.last.text if browser.last else "")
+        listed = page[page.index("Your last answers") : page.index("Filters")]
+        await restarted(server, browser)
+        page = plain(browser.last.text if browser.last else "")
+        assert page[page.index("Your last answers") : page.index("Filters")] == listed
+        assert listed.count("Take back") == 5
+        for left in range(1, 6):
+            await browser.send("/review/undo", queue="work")
+            await browser.get("/review")
+            assert browser.notice.startswith("Taken back"), browser.notice
+            assert "Nothing waits" not in (browser.last.text if browser.last else "")
+            if left == 3:
+                await restarted(server, browser)
+        assert await _list(server) == before
+        await restarted(server, browser)
+        assert browser.left == 5
+        await browser.send("/review/undo", queue="work")
+        await browser.get("/review")
+        assert browser.notice == "There is nothing to take back."
+
+    served(used)
+
+
+def test_of_a_restart_a_person_sees_their_own_answers(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 2, "ada")
+        await waiting_pairs(server, 1, "eve")
+        grace, lin = Browser(server), Browser(server)
+        await grace.enter()
+        await grace.get("/review")
+        await grace.say("different")
+        merged = await server.twin.sql("FROM review_queue WHERE owner_id = 'eve'")
+        ends = merged[0]["candidate_id"], merged[0]["existing_id"]
+        await server.twin.separate(*ends, actor="grace")
+        await restarted(server, grace)
+        assert grace.last is not None
+        assert grace.last.text.count('aria-label="Take back answer') == 1, "eve is not hers"
+        await lin.enter(person("lin"))
+        page = await lin.get("/review")
+        assert "Your last answers" not in page.text
+        root = Browser(server)
+        await root.enter(person("grace", ".*", "operator"))
+        page = await root.get("/review")
+        assert page.text.count('aria-label="Take back answer') == 2
+
+    served(used)
+
+
+@pytest.mark.parametrize("word", ["same", "different", "newer"])
+def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) -> None:
+    async def used(server: Server) -> None:
+        said = letters(0, 30)
+        for text in (said, f"{said} also"):
+            await server.add(text)
+        before = await _list(server)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        await browser.say(word)
+        await restarted(server, browser)
+        page = browser.last.text if browser.last else ""
+        assert page.count('aria-label="Take back answer') == 1, "one answer, however many words"
+        assert "Nothing waits" in page
+        await browser.send("/review/undo", queue="work")
+        await browser.get("/review")
+        assert browser.notice.startswith("Taken back"), browser.notice
+        assert browser.left == 1
+        assert await _list(server) == before
+
+    served(used)
+
+
 def waterfall(page: str) -> dict[str, list[str]]:
     """The steps of the evidence: what was found, the thresholds, and what it means."""
     table = page[page.index('id="h-evidence"') : page.index("</table>")]

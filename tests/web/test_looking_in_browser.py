@@ -15,7 +15,7 @@ from palimpsest.web import memory_page, paths
 from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \u202egnp.exe {{ 7*7 }} hx-get="/"'
-OWNER = "ada/home <b>"
+OWNER = f"ada/home <b>{'_' * 60}"
 WORDS = [f"word{n}" for n in range(20)]
 LIGHT: dict[str, Any] = {}
 DARK_PHONE: dict[str, Any] = {"viewport": PHONE, "color_scheme": "dark"}

@@ -136,6 +136,23 @@ def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
         assert {one["candidate_id"] for one in store.show(first)["members"]} == {first, second}
 
 
+def test_a_join_beside_others_is_cut_and_the_memory_stays(store: Palimpsest) -> None:
+    a, b, first = pair(store)
+    c = say(store, "She takes it to work")
+    store.merge(b, c)
+    beside = Step("unmerge", str(store.merge(a, c)["decision_id"]))
+    shown = foresee(store, "ada", beside)
+    assert shown.changes
+    assert shown.before == shown.after != []
+    do(store, beside)
+    assert len(store.show(a)["members"]) == 3
+    shown = foresee(store, "ada", Step("unmerge", first))
+    assert len(shown.after) == 2, "nothing beside it holds them together any more"
+    do(store, Step("reinstate", beside.about))
+    [standing] = [one["supports"] for one in store.show(a)["members"] if one["supports"]]
+    assert [one["decision_id"] for one in standing] == [beside.about]
+
+
 def test_words_on_a_pair_are_taken_back_and_said_again(store: Palimpsest) -> None:
     a, b = say(store, FERRY), say(store, "Something else altogether")
     store.separate(a, b)

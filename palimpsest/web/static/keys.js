@@ -51,5 +51,6 @@
     if (named.disabled || sending > 0) return;
     if (writes(named)) named.focus();
     else named.click();
+    if (named.matches("summary")) named.parentElement.scrollIntoView({ block: "nearest" });
   });
 })();

@@ -1,0 +1,135 @@
+"""What people answered before the server started, from the log, so that it can be taken back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from palimpsest.projections.figures import Spoken
+from palimpsest.store import Palimpsest
+from palimpsest.streams.core.ledger import Edge, Entry, Ledger
+from palimpsest.streams.core.separations import separation
+from palimpsest.web.answers import Answer, Word, together_again, undone
+from palimpsest.web.pictures import evidence_of
+from palimpsest.web.waiting import Pair
+
+
+def by_name(said: Iterable[Spoken]) -> dict[str, list[Spoken]]:
+    """What each person said, by the name that the log has for them."""
+    found: dict[str, list[Spoken]] = defaultdict(list)
+    for one in said:
+        found[one.actor].append(one)
+    return dict(found)
+
+
+def answers(store: Palimpsest, said: Iterable[Spoken]) -> list[Answer]:
+    """What of a person's words on pairs still holds, each as the answer that it was, in order.
+
+    An answer about a join that also chose the face was two words, and is one answer again.
+    """
+    found: list[Answer] = []
+    for one in said:
+        ledger = store.gateway.ledger(one.owner_id, however_large=True)
+        assert ledger is not None, "of any size"
+        for answer in _answer(store, ledger, one):
+            before = found[-1] if found else None
+            if before is not None and one.event == "confirmed" and _ends(before) == _ends(answer):
+                found[-1] = replace(
+                    answer, word=before.word, take_back=undone(answer.pair, one.actor, merged=True)
+                )
+            else:
+                found.append(answer)
+    return found
+
+
+def _ends(answer: Answer) -> set[str]:
+    return {answer.pair.candidate_id, answer.pair.existing_id}
+
+
+def _answer(store: Palimpsest, ledger: Ledger, one: Spoken) -> Iterator[Answer]:
+    """The answer that a word was, if nobody has taken it back."""
+    edge = ledger.edges.get(one.decision_id or "")
+    match one.event:
+        case "separated":
+            pair = _pending(ledger, one.candidate_id, one.other_id or "")
+            a, b = (ledger.entries[name] for name in (pair.candidate_id, pair.existing_id))
+            holds = separation(ledger, a, b)
+            if holds is not None and holds.event_id == one.event_id:
+                yield Answer(pair, "different", one.because, together_again(pair, one.actor))
+        case "reversed" if edge is not None and not edge.by_person:
+            if edge.reversed_by is not None and edge.reversed_by.event_id == one.event_id:
+                pair = _joined(store, edge)
+                yield Answer(pair, "different", one.because, together_again(pair, one.actor))
+        case "confirmed" if edge is not None:
+            if edge.standing and ledger.reviews.get(edge.id) == "confirmed":
+                pair = _joined(store, edge)
+                yield Answer(pair, "same", one.because, undone(pair, one.actor, merged=False))
+        case "joined" if edge is not None and edge.standing and edge.over is None:
+            pair = _pending(ledger, edge.newer.id, edge.older.id)
+            yield Answer(pair, _word(edge), one.because, undone(pair, one.actor, merged=True))
+
+
+def _word(edge: Edge) -> Word:
+    if not edge.former:
+        return "same"
+    return "newer" if edge.face == "take" else "former"
+
+
+def _pending(ledger: Ledger, a: str, b: str) -> Pair:
+    """A pair as its question was: the one that came later, and its neighbour."""
+    older, newer = sorted((ledger.entries[a], ledger.entries[b]), key=lambda one: one.place)
+    looked_at = {one.candidate_id: one for one in newer.asked}
+    near = looked_at.get(older.id)
+    return _pair(
+        newer,
+        older,
+        waits_as="pending",
+        decision_id=newer.asked_by,
+        decision="pending",
+        similarity=near.cosine if near else None,
+        cues=tuple(near.cues) if near else (),
+    )
+
+
+def _joined(store: Palimpsest, edge: Edge) -> Pair:
+    """A pair as its join is."""
+    evidence = evidence_of(store, edge.id)
+    neighbours = evidence.neighbours if evidence is not None else ()
+    seen = [one for one in neighbours if one.candidate_id == edge.older.id]
+    return _pair(
+        edge.newer,
+        edge.older,
+        waits_as="unreviewed",
+        decision_id=edge.id,
+        decision=edge.decision,
+        similarity=edge.similarity,
+        cues=tuple(cue for one in seen for cue in one.cues),
+    )
+
+
+def _pair(
+    newer: Entry,
+    older: Entry,
+    *,
+    waits_as: str,
+    decision_id: str,
+    decision: str,
+    similarity: float | None,
+    cues: tuple[str, ...],
+) -> Pair:
+    return Pair(
+        decision_id=decision_id,
+        candidate_id=newer.id,
+        existing_id=older.id,
+        owner_id=newer.fields.owner_id,
+        namespace=newer.fields.namespace,
+        waits_as=waits_as,
+        decision=decision,
+        similarity=similarity,
+        cues=cues,
+        position=0,
+        source=newer.fields.source,
+        memory_id=older.memory.id,
+        hangs=0,
+    )

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from palimpsest.contracts.candidate import MAX_TEXT_BYTES
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Composed, Decided, Joined, Ran
 from palimpsest.contracts.policy import Absent, PairsDedupe
@@ -206,6 +207,28 @@ def test_concatenate_doubles_no_full_stop(owner: Owner, stop: str) -> None:
     assert owner.faces() == [f"{A}{stop} {window(2)}."]
 
 
+def test_a_pair_whose_texts_are_too_long_for_one_is_left(owner: Owner) -> None:
+    """Each may be a memory, and both together may not; where one outweighs the other, they join."""
+    long = [" ".join([window(start)] * 180) for start in (0, 4)]
+    assert all(len(text) < MAX_TEXT_BYTES < 2 * len(text) for text in long)
+    owner.say(*long)
+    answer = run(owner)
+    assert (answer["joined"], answer["figures"]["left"]) == ([], 1)
+    weighed = Owner(owner.runtime, f"{owner.name} weighed", POLICY)
+    for text, importance in zip(long, (0.1, 0.9), strict=True):
+        weighed.say(text, importance=importance)
+    assert len(run(weighed)["joined"]) == 1
+
+
+def test_a_pair_whose_text_is_somebody_elses_words_is_left(owner: Owner) -> None:
+    whole, *parts = (one["candidate_id"] for one in owner.say(f"{A}. {B}", A, B))
+    for part in parts:
+        owner.ask(SeparateRequest(request_id=fresh(), a=whole, b=part))
+    answer = run(owner)
+    assert (answer["joined"], answer["figures"]["left"]) == ([], 1)
+    assert owner.faces() == [f"{A}. {B}", A, B]
+
+
 def test_a_repeat_of_the_concatenated_text_is_exact(owner: Owner) -> None:
     owner.say(A, B)
     run(owner)
@@ -258,6 +281,7 @@ def test_where_two_faces_that_persons_set_meet_review_decides(owner: Owner) -> N
     [memory] = owner.memories()
     assert memory["face"] == f"{A} by hand"
     *_, join = joins(owner)
+    assert join.data.decision == "superseded", "equal as they are, no text is made of both"
     [entry, *_] = ledger(owner).entries.values()
     assert entry.memory.face.contradicts == (join.id,), "it waits in the review queue"
 

@@ -66,11 +66,22 @@ class Changes:
             if memory is None and memory_id == event.subject and isinstance(event, Decided):
                 continue  # it joined at once, and never was a memory of its own
             self._memories[memory_id] = (position, memory)
-            if not isinstance(event, Decided):
+            if not self._only_grew(memory_id, event, touched):
                 self._sums.pop(memory_id, None)
         for decision_id, review in touched.reviews.items():
             said = "reinstated" if isinstance(event, Reinstated) else review
             self._reviews[decision_id] = ReviewState(position, decision_id, said)
+
+    def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
+        """Whether a memory's sum still holds of those counted: all that is new comes after them."""
+        if isinstance(event, Decided):
+            return True
+        kept = self._sums.get(memory_id)
+        return (
+            isinstance(event, Joined)
+            and kept is not None
+            and all(entry.place > kept.last_place for entry in touched.entries.values())
+        )
 
     def _note(self, fact: Fact) -> None:
         self._facts.append(fact)

@@ -13,13 +13,14 @@ from palimpsest.streams.core.moment import by_moment
 
 @dataclass(slots=True)
 class Total:
-    """What the first `counted` members of a memory add up to.
+    """What the first `counted` members of a memory, up to `last_place`, add up to.
 
     Living members count: `metadata` is that of the one that happened last, `intensity` the highest,
     `topics` are all of theirs, `occurred_at` is the latest. Accesses count of every member.
     """
 
     counted: int = 0
+    last_place: int = 0
     living: int = 0
     pending: int = 0
     accesses: int = 0
@@ -44,6 +45,7 @@ class Total:
         """Count more members, in order."""
         for entry in members:
             self.counted += 1
+            self.last_place = entry.place
             if entry.accesses:
                 self.accesses += entry.accesses
                 self.last_accessed = _later(self.last_accessed, entry.last_accessed)

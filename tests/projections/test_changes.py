@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 
 import numpy as np
+import pytest
 
-from palimpsest.contracts.commands import Retract
+from palimpsest.contracts.commands import Merge, Retract
 from palimpsest.contracts.events import Vector
 from palimpsest.projections.changes import MANY_MEMBERS, Changes
 from palimpsest.projections.folding import folded, owner_rows
@@ -96,6 +97,30 @@ def test_a_large_memory_is_summed_anew_after_a_retraction() -> None:
     assert memory.members == MANY_MEMBERS + 1
     kept = [f"topic {number}" for number in range(MANY_MEMBERS + 1) if number != 7]
     assert memory.topics == (*kept, "the last")
+
+
+@pytest.mark.parametrize("before", [3, MANY_MEMBERS + 1])
+def test_a_memory_that_a_person_joins_to_a_large_one_is_counted_in_its_place(before: int) -> None:
+    """Whoever arrived after all that were counted is added to them; else all are counted anew."""
+    history = History()
+    batches = []
+    for number in range(before):
+        history.admit("ada", "The kettle sings.", topics=[f"topic {number}"])
+    batches.append(history.take())
+    other = history.admit("ada", "The kettle hums.", topics=["the other"])
+    for number in range(before, MANY_MEMBERS + 1):
+        history.admit("ada", "The kettle sings.", topics=[f"topic {number}"])
+    batches.append(history.take())
+    [large] = (one for one in history.ledgers["ada"].memories() if len(one.members) > 1)
+    history.run(Merge(command_id=history.fresh(), owner_id="ada", a=large.id, b=other))
+    batches.append(history.take())
+    history.admit("ada", "The kettle sings.", topics=["afterwards"])
+    batches.append(history.take())
+    memory = final(batches)[large.id]
+    assert isinstance(memory, MemoryState)
+    assert memory.topics.index("the other") == before
+    assert memory.members == MANY_MEMBERS + 3
+    assert final(batches) == final(list(folded(history.log, 0, history.log.head())))
 
 
 def of_memory(history: History, memory_id: str) -> MemoryState:

@@ -59,6 +59,8 @@ def _repeated(ledger: Ledger, join: Join, text_hash: str) -> dict[str, Spoke]:
 
 
 def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[str, Spoke]:
+    if not (evidence.neighbours or evidence.verdicts or join):
+        return {}
     ids = dict.fromkeys(evidence.asked)
     ids.update(dict.fromkeys(n.candidate_id for n in evidence.neighbours[:1]))
     ids.update(dict.fromkeys(verdict.neighbour_id for verdict in evidence.verdicts))

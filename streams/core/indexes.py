@@ -118,8 +118,11 @@ def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
     text: the rule that made it makes it anew.
     """
     changed = [memory for memory in touched.memories.values() if memory is not None]
-    lacking = [memory.face.lacking for memory in changed if memory.texted]
-    lost = {one.edge.id: one.sources for one in lacking if one is not None}
+    lost: dict[str, tuple[str, ...]] = {}
+    for memory in changed:
+        lacking = memory.face.lacking if memory.texted else None
+        if lacking is not None:
+            lost[lacking.edge.id] = lacking.sources
     if not (lost or ledger.composing):
         return
     held = [edge_id for edge_id in ledger.composing if _is_in(ledger.edges[edge_id], changed)]

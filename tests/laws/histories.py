@@ -510,10 +510,10 @@ class Told:
             [*self.world.ledger.separations.values()],
             [(edge.older.id, edge.newer.id) for edge in merges],
         )
-        pairs = kinds[act.which % 2] or kinds[0] or kinds[1]
+        pairs = kinds[act.which % 3 == 0] or kinds[0] or kinds[1]
         if not pairs:
             return None
-        a, b = pairs[act.which // 2 % len(pairs)]
+        a, b = pairs[act.which // 3 % len(pairs)]
         return Withdraw(**self._head(), a=a, b=b)
 
     def _head(self) -> Head:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -31,3 +34,22 @@ def _no_less_urgent() -> Iterator[None]:
     """A priority that was given away does not come back: all tests after it would be slower."""
     with patch.object(os, "nice", lambda _: 0, create=True):
         yield
+
+
+_numbers = count()
+
+
+@pytest.fixture
+def tmp_path(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """An empty folder, in the same place for every test; it is kept under the test's name.
+
+    In a store are views that name the place where it is, and writing them costs more than all else
+    of a new store: see `tests.light`.
+    """
+    here = tmp_path_factory.getbasetemp() / "here"
+    here.mkdir()
+    yield here
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    here.rename(here.with_name(f"{name}-{next(_numbers)}"))

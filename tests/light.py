@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, lru_cache
+from pathlib import Path
 
 import duckdb
 import typer.main
@@ -10,15 +12,24 @@ import typer.main
 from palimpsest.collector import rest_collector
 from palimpsest.imports import leave_out_catalogues
 from palimpsest.projections import analysts
+from palimpsest.streams.embedder import DEFAULT_MODEL, load
+from palimpsest.streams.embedder.batch_check import Measurable
+from palimpsest.streams.embedder.contract import Progress
 
 comment_on_columns = vars(analysts)["_comment_on_columns"]
 """The real one, for the test that reads the comments."""
+write_views = vars(analysts)["_write_views"]
+_load: Callable[..., Measurable] = vars(load)["_load"]
+PLACES = 8
+"""For so many places of stores the views are kept; each test's folder is in the same place."""
 
 
 def lighten() -> None:
     """Have Python be set as the command line sets it, and the tree of commands be built once.
 
-    Columns have no comments: for each new store they cost as much as the views themselves.
+    Columns have no comments: for each new store they cost as much as the views themselves. Views
+    that were written once for a place are copied when another store is made in it, and the default
+    model is loaded once.
 
     Before anything imports LanceDB or typer's test client.
     """
@@ -26,6 +37,35 @@ def lighten() -> None:
     leave_out_catalogues()
     vars(typer.main)["get_command"] = cache(typer.main.get_command)
     vars(analysts)["_comment_on_columns"] = _say_nothing
+    vars(analysts)["_write_views"] = _write_known_views
+    vars(load)["_load"] = _load_once
+
+
+def _write_known_views(file: Path, wanted: dict[str, str]) -> None:
+    known = _views(tuple(wanted.items()), vars(analysts)["_comment_on_columns"])
+    if known:
+        file.write_bytes(known[0])
+    else:
+        write_views(file, wanted)
+        known.append(file.read_bytes())
+
+
+@lru_cache(PLACES)
+def _views(_wanted: tuple[tuple[str, str], ...], _comments: object) -> list[bytes]:
+    return []
+
+
+def _load_once(
+    model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
+) -> Measurable:
+    if (model, engine) != (DEFAULT_MODEL, "onnx"):
+        return _load(model, engine, cache_dir, threads, tell)
+    return _default_model(cache_dir, threads)
+
+
+@lru_cache(1)
+def _default_model(cache_dir: Path, threads: int) -> Measurable:
+    return _load(DEFAULT_MODEL, "onnx", cache_dir, threads, lambda *_: None)
 
 
 def _say_nothing(_: duckdb.DuckDBPyConnection) -> None: ...

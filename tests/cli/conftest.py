@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +17,10 @@ from palimpsest.cli import app
 from palimpsest.contracts.identity import digest
 from palimpsest.streams import embedder
 from tests.stub_engine import load_stub
+
+T = TypeVar("T")
+_said: dict[Path, Any] = {}
+"""What was said while each store on the shelf was filled."""
 
 
 @dataclass(frozen=True)
@@ -72,16 +76,25 @@ class CommandLine:
         return self.json("ingest", self.file(rows), status=status)
 
     def holds(self, *rows: Any) -> None:
-        """Have the store of these rows: made once, then put back in the place its views know."""
-        kept = self._shelf / digest(json.dumps(rows).encode())
+        """Have the store of these rows."""
+        self.begins(json.dumps(rows), lambda: self.ingest(*rows))
+
+    def begins(self, name: str, fill: Callable[[], T]) -> T:
+        """Have the store that `fill` fills, and what it said: filled once for all of this name.
+
+        Then it is put back in the place its views know.
+        """
+        kept = self._shelf / digest(name.encode())
         self.store, whole = kept / "store", kept / "whole"
         if whole.exists():
             shutil.rmtree(self.store)
             shutil.copytree(whole, self.store)
         else:
             kept.mkdir()
-            self.ingest(*rows)
+            _said[kept] = fill()
             shutil.copytree(self.store, whole)
+        said: T = _said[kept]
+        return said
 
     def ids(self, owner: str = "ada") -> list[str]:
         """The ids of an owner's candidates, in the order of their arrival."""

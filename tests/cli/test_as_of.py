@@ -15,12 +15,16 @@ COUNTED = ("candidates", "memories", "joins", "pending", "invalid", "decisions",
 @pytest.fixture
 def told(palimpsest: CommandLine, row: Row) -> tuple[CommandLine, list[str], str]:
     """A join by a person, taken back and reinstated: positions 4, 5 and 6 after the policy's."""
-    palimpsest.ingest(row("She keeps a kettle."), row("A violin rests here."))
-    a, b = palimpsest.ids()
-    joined = palimpsest.json("merge", a, b, "--because", "one thing")["decision_id"]
-    palimpsest.json("unmerge", "--decision", joined, "--because", "two things")
-    palimpsest.json("reinstate", joined)
-    return palimpsest, [a, b], joined
+
+    def tell() -> tuple[list[str], str]:
+        palimpsest.ingest(row("She keeps a kettle."), row("A violin rests here."))
+        a, b = palimpsest.ids()
+        joined = palimpsest.json("merge", a, b, "--because", "one thing")["decision_id"]
+        palimpsest.json("unmerge", "--decision", joined, "--because", "two things")
+        palimpsest.json("reinstate", joined)
+        return [a, b], joined
+
+    return palimpsest, *palimpsest.begins("told", tell)
 
 
 def test_status_as_of_each_position_is_what_it_said_then(palimpsest: CommandLine, row: Row) -> None:

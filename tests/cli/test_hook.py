@@ -27,7 +27,7 @@ POSTGRES = "Use PostgreSQL for primary storage in every service of ours, says th
 @pytest.fixture
 def line(palimpsest: CommandLine) -> CommandLine:
     """A store under the preset, with nothing in it."""
-    palimpsest("policy", "set", "namespaced")
+    palimpsest.begins("namespaced", lambda: palimpsest("policy", "set", "namespaced"))
     return palimpsest
 
 

@@ -18,10 +18,14 @@ class Joined:
 
     def __init__(self, line: CommandLine) -> None:
         self.line = line
-        line.holds(row(PARIS), row(TEA), row(CELLO))
-        self.a, self.b, self.c = line.ids()
-        self.ab: str = line.json("merge", self.a, self.b)["decision_id"]
-        self.ac: str = line.json("merge", self.a, self.c)["decision_id"]
+        (self.a, self.b, self.c), self.ab, self.ac = line.begins("joined", self._join)
+
+    def _join(self) -> tuple[list[str], str, str]:
+        self.line.ingest(row(PARIS), row(TEA), row(CELLO))
+        a, b, c = ids = self.line.ids()
+        ab: str = self.line.json("merge", a, b)["decision_id"]
+        ac: str = self.line.json("merge", a, c)["decision_id"]
+        return ids, ab, ac
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.requests import Selection
+from palimpsest.streams.policies import load_policy
 from tests.designs.test_namespaced import TEXT, near
 
 
@@ -30,6 +31,18 @@ def test_pairs_of_different_namespaces_nearest_first(memories: Palimpsest, ids: 
     assert memories.likeness("ada", limit=1) == found[:1]
     assert memories.likeness("ada", at_least=0.95) == found[:1]
     assert memories.likeness("nobody") == []
+
+
+def test_near_pairs_of_one_namespace_are_left_to_the_policy(memories: Palimpsest) -> None:
+    """Under one that compares nothing on arrival, both are there."""
+    memories.set_policy(load_policy("importance"))
+    rows = [("decisions", TEXT), ("decisions", near(96)), ("patterns", near(90))]
+    memories.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in rows])
+    found = memories.likeness("ada", at_least=0.8)
+    assert [(one["a_face"], one["b_face"]) for one in found] == [
+        (near(96), near(90)),
+        (TEXT, near(90)),
+    ]
 
 
 def test_what_is_retracted_is_like_nobody(memories: Palimpsest, ids: list[str]) -> None:

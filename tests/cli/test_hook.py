@@ -289,6 +289,18 @@ def test_duplicate_check_result(line: CommandLine) -> None:
     assert check(TEXT) == [True, "ExactMatch", None, first, urn(first)]
 
 
+def test_of_who_is_known_already_it_says_exact_match(line: CommandLine) -> None:
+    """The same candidate again, by its id; it was stored, and not as a duplicate."""
+    again = ("ada", TEXT, "--field", "namespace=decisions", "--field", "id=one", "--source", "s")
+    row = {"owner_id": "ada", "namespace": "decisions", "id": "one", "source": "s", "text": TEXT}
+    line.ingest(row)
+    [first] = line.ids()
+    found = line.json("check", *again, "--duplicate")
+    assert (found["reason"], found["matched_urn"]) == ("ExactMatch", urn(first))
+    found = line.json("check", *again, "--dedup-result")
+    assert (found["method"], found["existing_id"]) == ("exact", first)
+
+
 def test_hash_tag_has_sixteen_digits(line: CommandLine) -> None:
     run(line, said(TEXT))
     shown = line.json("show", "--candidate", line.ids()[0])

@@ -17,7 +17,7 @@ from palimpsest.contracts.answers import Checked
 from palimpsest.contracts.events import Decided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import CosineCheck, SessionCheck, Similar, TokenCheck
-from palimpsest.contracts.requests import CheckRequest
+from palimpsest.contracts.requests import CheckRequest, RetractRequest, Selection
 from palimpsest.duplicates import dedup_result
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.search.content import STOPWORDS, content_tokens, jaccard
@@ -235,6 +235,14 @@ def test_similar_facts_none_below_40(owner: Owner) -> None:
     assert evidence(owner).similar is None
 
 
+def test_similar_facts_are_of_memories_that_are_there(owner: Owner) -> None:
+    [first] = owner.say(TEXT)
+    selection = Selection(candidate_id=first["candidate_id"])
+    owner.ask(RetractRequest(request_id=fresh(), selection=selection))
+    owner.say(words(6, *"pump crane plate belt".split()))
+    assert evidence(owner).similar is None
+
+
 def test_similar_facts_are_for_who_is_no_duplicate(owner: Owner) -> None:
     _, second = owner.say(TEXT, words(9))
     assert second["decision"] == "token_reject"
@@ -287,6 +295,16 @@ def test_session_cosine_only_check_same_session(
     if decision is not None:
         assert (found["decision"], found["joined_to"]) == (decision, fourth["candidate_id"])
     assert (found["joined_to"] is None) == (decision is None)
+
+
+def test_session_cosine_what_the_session_took_back_is_not_of_it(owner: Owner) -> None:
+    """Another session has said the same text, and it lives."""
+    own, _ = owner.say(FOURTH, session_id="now"), owner.say(FOURTH, session_id="before")
+    owner.say(*BLIND)
+    selection = Selection(candidate_id=own[0]["candidate_id"])
+    owner.ask(RetractRequest(request_id=fresh(), selection=selection))
+    [found] = owner.say(CLEAN, session_id="now")
+    assert found["joined_to"] is None
 
 
 def test_session_cosine_no_session_is_none(owner: Owner) -> None:

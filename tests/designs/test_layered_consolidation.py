@@ -110,6 +110,18 @@ def test_1_same_session(owner: Owner) -> None:
     assert owner.faces()[:2] == [ONE, TWO]
 
 
+def test_1_the_session_and_the_category_are_those_of_the_face(owner: Owner) -> None:
+    """A repeat in this session, of a text of another, is not of this one; nor does it protect."""
+    [elsewhere] = owner.say(ONE, session_id="another")
+    [repeat] = owner.say(ONE.upper(), session_id="s")
+    assert repeat["joined_to"] == elsewhere["candidate_id"]
+    [two, *_] = said(owner, TWO, THREE, like("shaft", "rotor"))
+    [repeat] = owner.say(TWO.upper(), session_id="s", category="constraint")
+    assert repeat["joined_to"] == two["candidate_id"]
+    assert end(owner)["superseded_count"] == 2
+    assert owner.faces()[0] == ONE
+
+
 def test_1_same_collection(owner: Owner) -> None:
     said(owner, ONE, TWO)
     owner.say(THREE, session_id="s", namespace="another collection")
@@ -146,6 +158,12 @@ def test_2_skip_if_fewer_than_3_memories(owner: Owner) -> None:
     assert end(owner) == dict.fromkeys(FIGURES, 0)
     said(owner, "a boat on the lake")
     assert end(owner)["superseded_count"] == 1
+
+
+def test_2_skip_is_of_each_namespace_by_itself(owner: Owner) -> None:
+    owner.say(THREE, session_id="s", namespace="an earlier collection")
+    said(owner, ONE, TWO)
+    assert end(owner) == dict.fromkeys(FIGURES, 0)
 
 
 def test_3_group_by_category(owner: Owner) -> None:
@@ -187,7 +205,8 @@ def test_4_a_memory_is_in_one_cluster(owner: Owner, order: str, left: str) -> No
     """
     texts = {"a": "g1 g2 g3 g4 a1", "b": "g1 g2 g3 g4 c1 c2", "c": "g3 g4 c1 c2 g1 x1 x2"}
     said(owner, *(texts[name] for name in order))
-    assert end(owner)["superseded_count"] == 1
+    figures = end(owner)
+    assert (figures["merged_groups"], figures["superseded_count"]) == (1, 1)
     assert sorted(owner.faces()) == sorted(texts[name] for name in left)
 
 
@@ -230,6 +249,14 @@ def test_5_without_confidence_it_is_90(owner: Owner) -> None:
     said(owner, ONE, confidence=0.89)
     said(owner, TWO)
     said(owner, THREE, confidence=0.8)
+    assert consolidated(owner) == TWO
+
+
+def test_5_confidence_goes_before_access_count(owner: Owner) -> None:
+    [one] = said(owner, ONE, confidence=0.6)
+    said(owner, TWO, confidence=0.8)
+    said(owner, THREE, confidence=0.7)
+    owner.ask(AccessRequest(request_id=fresh(), candidate_id=one["candidate_id"]))
     assert consolidated(owner) == TWO
 
 

@@ -12,6 +12,38 @@ HEAD_SECONDS = 10.0
 """From the connection's beginning, or a request's first byte, to the end of its headers."""
 
 
+class JoiningTransport:
+    """Sends in one go what is written in one turn of the event loop: an answer's head and body.
+
+    Each of them sent alone is a call of the system, after which the thread takes its turn at the
+    interpreter again, behind those that write projections.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._written: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send it with whatever else is written in this turn, in order."""
+        if not self._written:
+            self._loop.call_soon(self._send)
+        self._written.append(data)
+
+    def close(self) -> None:
+        """Send what was written, and close the connection then."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        written, self._written = self._written, []
+        if written and not self._transport.is_closing():
+            self._transport.write(b"".join(written))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class PatientProtocol(H11Protocol):
     """uvicorn's, which waits for headers as long as somebody sends some of them."""
 
@@ -20,7 +52,7 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
-        super().connection_made(transport)
+        super().connection_made(JoiningTransport(transport, self.loop))
         self._wait()
 
     def data_received(self, data: bytes) -> None:

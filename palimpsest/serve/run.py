@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -40,6 +41,10 @@ CONNECTIONS = 1024
 HEAD_BYTES = 32 * 1024
 IDLE_LOOK_SECONDS = 1.0
 WARM = "warm"
+TURN_SECONDS = 0.0005
+"""How long a thread may keep the interpreter from those that wait for it. An answer waits several
+times while projections are written: with Python's own 5 ms, for longer than everything else here
+takes."""
 
 
 def require_safe(settings: ServeSettings) -> None:
@@ -89,6 +94,7 @@ async def serve(
     `told` is called with where it is once it is ready, and with a link that opens its pages once.
     """
     require_safe(settings)
+    sys.setswitchinterval(TURN_SECONDS)
     given = settings.all_tokens()
     tokens = given or generated_tokens()
     with listening(settings.host, settings.port) as listener:

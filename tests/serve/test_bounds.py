@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from palimpsest.serve.connections import PatientProtocol
+from palimpsest.serve.connections import JoiningTransport, PatientProtocol
 from palimpsest.serve.gate import Limits
 from palimpsest.serve.run import _config, listening
 from tests.serve.conftest import HOST, TOKENS, Server, secret, serving
@@ -138,6 +138,44 @@ def test_a_client_that_says_nothing_is_let_go(tmp_path: Path) -> None:
             await serving
 
     bounded(tmp_path, Limits(), used)
+
+
+class _Transport(asyncio.Transport):
+    """Keeps what it is to send."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        assert not self.closed
+        self.sent.append(data)
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_head_and_the_body_of_an_answer_are_sent_in_one_go() -> None:
+    async def run() -> None:
+        below = _Transport()
+        transport = JoiningTransport(below, asyncio.get_running_loop())
+        transport.write(b"head, ")
+        transport.write(b"body")
+        assert below.sent == []
+        await asyncio.sleep(0)
+        assert below.sent == [b"head, body"]
+        transport.write(b"last")
+        transport.close()
+        assert (below.sent, below.closed) == ([b"head, body", b"last"], True)
+        transport.write(b"too late")
+        await asyncio.sleep(0)
+        assert below.sent == [b"head, body", b"last"]
+
+    asyncio.run(run())
 
 
 def test_metrics_count_by_route_and_never_name_an_owner(tmp_path: Path) -> None:

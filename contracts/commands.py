@@ -173,6 +173,7 @@ class Update(OwnerCommand):
     The candidate is the text with its id; `content.vector` is None where its text is known. With
     `expect`, a version of the memory or the candidate that speaks for it, nothing happens where it
     has moved on. A text that lives in another memory makes one of the two only with `merge`.
+    `neighbours` and `forgotten` are as of an `Admit`, where an agent may reword what was forgotten.
     `cause` is the request.
     """
 
@@ -184,6 +185,8 @@ class Update(OwnerCommand):
     down: tuple[str, ...] | None = None
     expect: str | None = None
     merge: bool = False
+    neighbours: tuple[Neighbour, ...] = ()
+    forgotten: tuple[Neighbour, ...] = ()
     rank: Speaker = "person"
     cause: str | None = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -52,7 +52,8 @@ class PatientProtocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
-        super().connection_made(JoiningTransport(transport, self.loop))
+        joining = JoiningTransport(transport, self.loop)
+        super().connection_made(cast("asyncio.Transport", joining))
         self._wait()
 
     def data_received(self, data: bytes) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from palimpsest.contracts.commands import Admit
+from palimpsest.contracts.commands import Admit, Update
 from palimpsest.contracts.events import FaceRule, FirstDecision
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import (
@@ -150,7 +150,7 @@ def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
     return next((zone for zone in zones if score >= zone.at_least), None)
 
 
-def in_reach(policy: Policy, admit: Admit, neighbour: Neighbour) -> bool:
+def in_reach(policy: Policy, newcomer: Admit | Update, neighbour: Neighbour) -> bool:
     """Whether a check would join a newcomer and this one or have somebody asked, guard or not."""
     for check in policy.active:
         match check:
@@ -158,8 +158,8 @@ def in_reach(policy: Policy, admit: Admit, neighbour: Neighbour) -> bool:
                 score = neighbour.jaccard or 0.0
                 if score > check.threshold or (score == check.threshold and not check.exclusive):
                     return True
-            case CosineCheck() if len(admit.content.text) >= check.min_characters:
-                if _zone(check.zones_of(admit.candidate.namespace), neighbour.cosine or 0.0):
+            case CosineCheck() if len(newcomer.content.text) >= check.min_characters:
+                if _zone(check.zones_of(newcomer.candidate.namespace), neighbour.cosine or 0.0):
                     return True
             case _:
                 pass

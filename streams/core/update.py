@@ -26,9 +26,11 @@ from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.admit import rule_of_again
+from palimpsest.streams.core.checks import in_reach
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.graph import anchor, smaller_side, update_of
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
+from palimpsest.streams.core.looking import similarity
 from palimpsest.streams.core.moment import happened
 from palimpsest.streams.core.operate import TWO_HOMES, Result, conflict, same_text_on_both_sides
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
@@ -54,6 +56,8 @@ def update(command: Update, ledger: Ledger, policy: Policy, now: datetime) -> Re
     rule = rule_of_again(gone, command.candidate.occurred_at) if gone else "allow"
     if rule != "allow" and command.rank == "agent":
         return Refusal("forgotten", "this text was forgotten: only a person says it again")
+    if command.rank == "agent" and _rewords(command, ledger, memory, policy):
+        return Refusal("forgotten", "this rewords what was forgotten: only a person says it again")
     home = _home(ledger, memory.namespace, text_hash)
     if home is None or home.memory is memory:
         return [_admitted(command, ledger, memory, policy, now)]
@@ -81,6 +85,15 @@ def _refusal(command: Update, memory: Memory) -> Refusal | None:
     if higher is not None:
         return Refusal("outranked", f"a {higher} said that the memory does not say this any more")
     return None
+
+
+def _rewords(command: Update, ledger: Ledger, memory: Memory, policy: Policy) -> bool:
+    """Whether the text is nearer to one that was forgotten than to the memory that it changes."""
+    near = [one for one in command.neighbours if ledger.entries[one.candidate_id].memory is memory]
+    own = max(map(similarity, near), default=0.0)
+    return any(
+        similarity(gone) > own and in_reach(policy, command, gone) for gone in command.forgotten
+    )
 
 
 def _displaced_by_higher(memory: Memory, text_hash: str, rank: Rank) -> Rank | None:

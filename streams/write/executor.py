@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from palimpsest.contracts.answers import JsonObject
-from palimpsest.contracts.commands import Operation
+from palimpsest.contracts.commands import Operation, Update
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Content, Refused
 from palimpsest.contracts.identity import decision_id_of, event_id
@@ -58,6 +58,9 @@ class Executor(Protocol):
 
     def new_text(self, text: str) -> Content:
         """A newcomer's text with its hash, and with its vector unless the model is down."""
+
+    def compared(self, update: Update) -> Update:
+        """An agent's update with what is near its text, where rewordings of something wait."""
 
     def embed_late(self, owner_id: str) -> int:
         """Embed some of the texts that have no vector yet; how many."""
@@ -112,6 +115,10 @@ class WriterExecutor:
     def new_text(self, text: str) -> Content:
         """Embedded with the writer's model, if that is up."""
         return self.writer.new_text(text)
+
+    def compared(self, update: Update) -> Update:
+        """By the writer's indexes."""
+        return self.writer.compared(update)
 
     def embed_late(self, owner_id: str) -> int:
         """By the writer's model, which is tried again now if it was down."""
@@ -199,6 +206,10 @@ class DryRun:
     def new_text(self, text: str) -> Content:
         """No model is asked in a dry run."""
         return self.content(text)
+
+    def compared(self, update: Update) -> Update:
+        """No model is asked in a dry run, so rewordings are not found."""
+        return update
 
     def embed_late(self, owner_id: str) -> int:
         """No model is asked in a dry run."""

@@ -8,10 +8,11 @@ from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Undo, Update
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined
+from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined, Refused
 from palimpsest.contracts.identity import candidate_id, decision_id_of, event_id
 from palimpsest.contracts.requests import UndoRequest, UpdateRequest
 from palimpsest.contracts.wire import Recorded
+from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.graph import last_update
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
@@ -42,8 +43,15 @@ def updated(executor: Executor, request: UpdateRequest) -> JsonObject:
     command_id = event_id(request.request_id, request.memory_id)
     first = _first(executor, decision_id_of(newcomer), event_id(command_id, "0"))
     if first is not None:
+        _require_not_forgotten(first)
         executor = as_found(executor, first)
     return _changed(executor, request, owner_id)
+
+
+def _require_not_forgotten(first: Recorded) -> None:
+    """Refused as then: what was near its text is not looked for again."""
+    if isinstance(first.event, Refused) and first.event.data.reason == FORGOTTEN:
+        raise RefusedError(FORGOTTEN, first.event.data.detail)
 
 
 def _first(executor: Executor, *events: str) -> Recorded | None:
@@ -57,7 +65,9 @@ def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonO
     before, face = version_of(entry.memory), entry.memory.face
     homes = {one.memory.id for one in _with_text(ledger, entry, request.text)} - {entry.memory.id}
     try:
-        events = run_or_refuse(executor, _command(executor, ledger, request, entry))
+        events = run_or_refuse(
+            executor, executor.compared(_command(executor, ledger, request, entry))
+        )
     except RefusedError as error:
         if error.reason != "unchanged":
             raise

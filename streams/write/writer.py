@@ -16,7 +16,14 @@ from itertools import islice
 from time import perf_counter
 from typing import Literal
 
-from palimpsest.contracts.commands import Access, Admit, Embed, EndSession, Operation
+from palimpsest.contracts.commands import (
+    Access,
+    Admit,
+    Embed,
+    EndSession,
+    Operation,
+    Update,
+)
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -318,6 +325,19 @@ class Writer:
         if neighbours or forgotten:
             return replace(admit, neighbours=neighbours, forgotten=forgotten)
         return admit
+
+    def compared(self, update: Update) -> Update:
+        """An agent's update with what is near its text, where rewordings of the forgotten wait."""
+        owner = self.owners.get(update.owner_id)
+        scope = owner.ledger.scope(update.candidate.namespace)
+        distinct = scope.by_hash.get(update.content.hash)
+        said = distinct is not None and distinct.representative is not None
+        if update.rank != "agent" or said or not scope.forgotten:
+            return update
+        admit = Admit(update.candidate_id, update.candidate, update.content, digest="")
+        admit = self._with_neighbours(admit, owner)
+        near = {"neighbours": admit.neighbours, "forgotten": admit.forgotten}
+        return update.model_copy(update=near)
 
     def _follow(self, owner: Loaded, admit: Admit) -> None:
         if admit.content.vector is None:

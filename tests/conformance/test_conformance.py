@@ -674,6 +674,26 @@ def test_rewordings_of_what_was_forgotten_wait_until_it_is_back(runtime: Runtime
     assert shown == {FIRST: 2, "Ada plays chess": 1}
 
 
+def test_an_agent_does_not_update_to_a_rewording_of_what_waits(runtime: Runtime) -> None:
+    chess, boat = runtime.submit([row("Ada plays chess", 1), row(FIRST, 2)])
+    boats, game = str(boat["candidate_id"]), str(chess["candidate_id"])
+    runtime.ask(ForgetRequest(request_id=fresh(), memory_ids=(boats,), again="ask"))
+    said = UpdateRequest(request_id=fresh(), memory_id=game, text=BESIDE, rank="agent")
+    for _ in range(2):
+        with pytest.raises(RefusedError) as refused:
+            runtime.ask(said)
+        assert refused.value.reason == "forgotten"
+        runtime.restart()
+    assert runtime.memories("ann")[0]["face"] == "Ada plays chess"
+    other = UpdateRequest(request_id=fresh(), memory_id=game, text="Ada plays go", rank="agent")
+    assert runtime.ask(other)["changed"]
+    person = UpdateRequest(request_id=fresh(), memory_id=game, text=BESIDE)
+    assert runtime.ask(person)["changed"]
+    closer = UpdateRequest(request_id=fresh(), memory_id=game, text=BESIDE + " again", rank="agent")
+    runtime.ask(closer)
+    assert [memory["face"] for memory in runtime.memories("ann")] == [BESIDE + " again"]
+
+
 # -- the judge -----------------------------------------------------------------------------------
 
 BOATS = [row(f"Ada paints {n} wooden boats in the harbour", n) for n in range(2, 7)]

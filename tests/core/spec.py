@@ -323,13 +323,17 @@ def say(
             content=content(text),
             digest=digest(repr(row).encode()),
             neighbours=neighbours,
-            forgotten=tuple(
-                Neighbour(candidate_id=history.id(gone), cosine=cosine)
-                for gone, cosine in (rewords or {}).items()
-            ),
+            forgotten=_at(history, rewords),
         )
 
     return step
+
+
+def _at(history: History, cosines: Mapping[str, float] | None) -> tuple[Neighbour, ...]:
+    return tuple(
+        Neighbour(candidate_id=history.id(other), cosine=cosine)
+        for other, cosine in (cosines or {}).items()
+    )
 
 
 def composition(history: History, text: str, sources: str) -> Composition:
@@ -544,8 +548,13 @@ def update(
     expect: str | None = None,
     merges: bool = False,
     rank: Speaker = "person",
+    sees: Mapping[str, float] | None = None,
+    rewords: Mapping[str, float] | None = None,
 ) -> Step:
-    """The memory of a candidate says another text, which comes as a candidate of this name."""
+    """The memory of a candidate says another text, which comes as a candidate of this name.
+
+    `sees` and `rewords` as in `say`.
+    """
 
     def step(history: History) -> Update:
         said = Candidate(owner_id=history.owner_id, source="spec", id=name, text=text)
@@ -559,6 +568,8 @@ def update(
             expect=expect,
             merge=merges,
             rank=rank,
+            neighbours=_at(history, sees),
+            forgotten=_at(history, rewords),
         )
 
     return step

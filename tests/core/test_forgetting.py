@@ -91,6 +91,28 @@ def test_a_rewording_waits_whatever_the_guard_or_its_category_says() -> None:
     history.then("again pending").shows({})
 
 
+def test_an_agent_does_not_update_to_a_rewording_that_a_person_does() -> None:
+    history = given(say("tea", "Tea"), *JOB, forget("google", again="ask"))
+    history.when(update("tea", "again", "At Google", rank="agent", rewords={"google": ASK}))
+    history.then("refused forgotten").shows({"Tea": "tea"})
+    history.when(update("tea", "again", "At Google", rewords={"google": ASK}))
+    history.then("again superseded tea")
+
+
+def test_an_agents_update_that_is_as_near_to_its_memory_rewords_nothing() -> None:
+    near = (say("tea", "Tea"), say("car", "Car"), *JOB, forget("google", again="ask"))
+    rewords = {"google": 0.93}
+    for sees in ({"tea": 0.92, "car": 0.99}, {}):
+        history = given(*near)
+        said = update("tea", "x", "Teas", rank="agent", sees=sees, rewords=rewords)
+        history.when(said).then("refused forgotten")
+    history = given(*near)
+    said = update("tea", "x", "Teas", rank="agent", sees={"tea": 0.93}, rewords=rewords)
+    history.when(said).then("x superseded tea")
+    far = update("tea", "y", "Mate", rank="agent", rewords={"google": 0.69})
+    history.when(far).then("y superseded tea")
+
+
 def test_what_is_under_the_zones_is_no_rewording() -> None:
     history = given(*JOB, forget("google", again="ask"))
     history.when(say("tea", "Tea", rewords={"google": 0.69})).then("tea stored")

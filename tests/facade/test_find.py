@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from palimpsest import Palimpsest, UsageError
@@ -34,6 +36,24 @@ def test_another_wording_of_a_memory_is_an_alias(memories: Palimpsest) -> None:
     [hit] = memories.find("ada", "mistral", by=["words"])["hits"]
     assert (hit["text"], hit["candidate_id"]) == ("the red boat Mistral", a)
     assert sorted(hit["members"]) == sorted([a, b])
+
+
+@pytest.mark.parametrize("policy", ["standard", "replace-or-merge"])
+def test_every_wording_is_found_and_forgotten_whatever_newcomers_are_compared_with(
+    tmp_path: Path, policy: str
+) -> None:
+    boat = "the red boat Mistral lies at the long old pier of the harbour near the two tall cranes"
+    with Palimpsest.open(tmp_path / "store", policy=policy) as store:
+        a, b = said(store, boat, "tea at five")
+        store.merge(a, b, face=b)
+        assert found(store, "mistral") == [("alias", "tea at five")]
+        assert store.recall("ada", boat)[0]["face"] == "tea at five"
+        store.forget(store.find("ada", "mistral", by=["words"]), again="ask")
+        again = store.submit(
+            [{"owner_id": "ada", "text": text} for text in (boat, boat.replace("tall", "high"))]
+        )
+        assert [one.decision for one in again] == ["pending", "pending"]
+        assert store.list("ada")["memories"] == []
 
 
 def test_what_is_retracted_is_not_found_and_what_comes_later_is(memories: Palimpsest) -> None:

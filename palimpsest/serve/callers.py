@@ -17,6 +17,7 @@ ROLES: tuple[Role, ...] = ("agent", "reviewer", "operator")
 
 SCHEMES = ("bearer", "token")
 SHOW = "show a token: Authorization: Bearer …"
+UNKNOWN = "this server does not know the token"
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ class Authenticator:
         Every known token is compared, each in constant time.
         """
         scheme, _, secret = (authorization or "").partition(" ")
-        caller, _ = self.known(secret)
-        if scheme.lower() not in SCHEMES:
+        if scheme.lower() not in SCHEMES or not secret.strip():
             raise _unauthorized(SHOW)
+        caller, _ = self.known(secret)
         return caller
 
     def known(self, secret: str) -> tuple[Caller, float | None]:
@@ -71,7 +72,7 @@ class Authenticator:
         shown = _hash(secret.strip())
         found = [known for known in self._known if hmac.compare_digest(known[0], shown)]
         if not found:
-            raise _unauthorized(SHOW)
+            raise _unauthorized(UNKNOWN)
         _, expires, caller = found[0]
         left = None if expires is None else (expires - self._now()).total_seconds()
         if left is not None and left <= 0:

@@ -139,7 +139,8 @@ def _failed(error: Exception) -> types.CallToolResult:
         _log.error("a tool failed: %s", loggable(error), exc_info=error)
     words = [problem.detail]
     if isinstance(error, ValidationError):
-        words += [f"{one['field']}: {one['rule']}" for one in problem.more["errors"]]
+        errors = problem.more["errors"]
+        words += [": ".join(filter(None, (one["field"], one["rule"]))) for one in errors]
     return types.CallToolResult(
         content=[types.TextContent(type="text", text="; ".join(words))],
         structured_content=problem.document(),

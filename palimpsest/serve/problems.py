@@ -114,10 +114,14 @@ def problem_of(error: Exception) -> ProblemError:
 def _fields(error: ValidationError) -> list[dict[str, Any]]:
     """Which fields break which rules: never their values, nor the names of unknown ones."""
     found = error.errors(include_input=False, include_context=False, include_url=False)
-    return [
-        {"field": ".".join(map(str, _place(one))), "rule": one["msg"].removeprefix("Value error, ")}
-        for one in found
-    ]
+    return [{"field": ".".join(map(str, _place(one))), "rule": _rule(one)} for one in found]
+
+
+def _rule(one: Any) -> str:
+    if one["type"] == "extra_forbidden":
+        return "one of its fields is unknown here"
+    message: str = one["msg"]
+    return message.removeprefix("Value error, ")
 
 
 def _place(one: Any) -> tuple[int | str, ...]:

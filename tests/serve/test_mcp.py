@@ -233,6 +233,8 @@ def test_what_is_wrong_is_told_by_field(served: Use[None]) -> None:
             result = await made.call_tool("search_memories", {"query": "a", "k": 0})
             assert result.is_error
             assert prose(result).startswith("a field breaks a rule; k: ")
+            more = await made.call_tool("add_memory", {"text": "a", "colour": "red"})
+            assert prose(more) == "a field breaks a rule; one of its fields is unknown here"
             none = await made.call_tool("erase_everything", {})
             assert none.is_error
 

@@ -14,7 +14,7 @@ import pytest
 from palimpsest import UsageError
 from palimpsest.contracts.requests import Selection
 from palimpsest.logs import FORM, PrivateFormatter
-from palimpsest.serve.callers import Authenticator
+from palimpsest.serve.callers import SHOW, Authenticator
 from palimpsest.serve.feed import Feeds
 from palimpsest.serve.hosts import Hosts, is_loopback
 from palimpsest.serve.problems import ProblemError
@@ -148,19 +148,21 @@ def test_roles_are_for_what_they_say(served: Use[None]) -> None:
 def test_wrong_tokens_are_refused_wherever_they_are(served: Use[None], tmp_path: Path) -> None:
     async def used(server: Server) -> None:
         path = "/v1/owners/ada/decisions"
-        shown = [
-            "Bearer nobody-knows-this-one",
-            secret("ada"),
-            f"Basic {secret('ada')}",
-            f"Bearer {secret('ada')}x",
-            f"Bearer {secret('ada')[:-1]}",
-            "Bearer ",
-            "",
-        ]
-        for header in shown:
+        unknown = "this server does not know the token"
+        shown = {
+            "Bearer nobody-knows-this-one": unknown,
+            f"Bearer {secret('ada')}x": unknown,
+            f"Bearer {secret('ada')[:-1]}": unknown,
+            secret("ada"): SHOW,
+            f"Basic {secret('ada')}": SHOW,
+            "Bearer ": SHOW,
+            "": SHOW,
+        }
+        for header, detail in shown.items():
             async with server.client(None, authorization=header) as client:
                 response = await client.get(path)
             assert response.status_code == 401, header
+            assert response.json()["detail"] == detail
             assert response.headers["www-authenticate"] == "Bearer"
         for name in ("token", "access_token", "authorization", "api_key"):
             url = f"{path}?{name}={secret('ada')}"

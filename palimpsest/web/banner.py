@@ -15,6 +15,8 @@ from palimpsest.web import paths
 
 FRESH_SECONDS = 3.0
 """A page that is loaded soon after another says the same."""
+QUIET_SECONDS = 600.0
+"""How long a refusal may be told of beyond its time, where nothing else happens."""
 LAG = 1_000
 """Events that a projection may be behind when nobody has looked before."""
 
@@ -43,6 +45,8 @@ class Banner:
         self._until = float("-inf")
         self._head: int | None = None
         self._lines: Sequence[Line] = ()
+        self._refused: Sequence[Line] = ()
+        self._refused_for: tuple[int | None, float] = (None, float("-inf"))
 
     def lines(self, store: Palimpsest) -> Sequence[Line]:
         """What is to be said now; nothing where all is well. No view is queried."""
@@ -54,7 +58,7 @@ class Banner:
 
     def _projections(self, store: Palimpsest) -> list[Line]:
         try:
-            return [*self._lag(store), *_refused(store)]
+            return [*self._lag(store), *self._refusals(store)]
         except StoreError:
             return [Line(UNREADABLE)]
 
@@ -71,6 +75,14 @@ class Banner:
             if position < wanted:
                 behind = _many(head - position, "event")
                 yield Line(f"The projection {name} is {behind} behind the log.")
+
+    def _refusals(self, store: Palimpsest) -> Sequence[Line]:
+        """Looked up again where events came, or after a while: it takes some milliseconds."""
+        position, (of, until) = store.gateway.positions().get("duckdb"), self._refused_for
+        if position != of or self._now() >= until:
+            self._refused = [*_refused(store)]
+            self._refused_for = position, self._now() + QUIET_SECONDS
+        return self._refused
 
 
 def _refused(store: Palimpsest) -> Iterator[Line]:

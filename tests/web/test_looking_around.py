@@ -21,7 +21,15 @@ from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.figures import Scored, refused_since
 from palimpsest.streams.policies import load_policy
 from palimpsest.web import policy_page
-from palimpsest.web.banner import FRESH_SECONDS, LAG, RECENT, UNREADABLE, Banner, Line
+from palimpsest.web.banner import (
+    FRESH_SECONDS,
+    LAG,
+    QUIET_SECONDS,
+    RECENT,
+    UNREADABLE,
+    Banner,
+    Line,
+)
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF, by_family
 from palimpsest.web.zones import zones_of
 from tests.serve.conftest import Server, Use
@@ -294,6 +302,27 @@ def test_an_operator_is_told_of_refusals_and_finds_them(served: Use[None]) -> No
         assert "refused" not in (await grace.get("/review/owners")).text
 
     served(used)
+
+
+def test_refusals_are_looked_up_where_something_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, asked = 100.0, []
+    read = refused_since
+    monkeypatch.setattr(
+        "palimpsest.web.banner.refused_since", lambda *given: asked.append(given) or read(*given)
+    )
+    banner = Banner(lambda: now)
+    with Palimpsest.open(tmp_path / "store") as store:
+        for seconds, wanted in ((0.0, 1), (FRESH_SECONDS, 1), (QUIET_SECONDS, 2)):
+            now += seconds
+            banner.lines(store)
+            assert len(asked) == wanted
+        store.submit({"owner_id": "ada", "text": "Ada rows"})
+        store.status()
+        now += FRESH_SECONDS
+        banner.lines(store)
+        assert len(asked) == 3
 
 
 def test_no_refusal_is_told_that_nobody_asked_for(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from palimpsest.web import memory_page, paths
 from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)> \u202egnp.exe {{ 7*7 }} hx-get="/"'
-OWNER = f"ada/home <b>{'_' * 60}"
+OWNER = "ada/home <b>"
+LONG = f"robot:{'_' * 80}:arm"
 WORDS = [f"word{n}" for n in range(20)]
 LIGHT: dict[str, Any] = {}
 DARK_PHONE: dict[str, Any] = {"viewport": PHONE, "color_scheme": "dark"}
@@ -64,6 +65,8 @@ def _memory(site: Site) -> str:
         store.retract(Selection(owner_id=OWNER, candidate_id=gone), actor="kim")
         store.update(walks, "Ada sails", actor="grace", because="she said so")
         store.submit({"owner_id": OWNER})
+        ends = [store.submit({"owner_id": LONG, "text": one})[0] for one in ("lifts", "turns")]
+        store.merge(*(str(one.candidate_id) for one in ends))
     [found] = store.sql("SELECT memory_id FROM memories WHERE face = 'Ada sails'")
     return str(found["memory_id"])
 
@@ -74,7 +77,7 @@ def every_page(site: Site, memory: str) -> Iterator[str]:
     yield from (paths.owners(), paths.owner(OWNER), paths.memory(OWNER, memory))
     yield from (paths.days(), paths.day(today), paths.policies())
     yield paths.policy(site.store.policy.hash)
-    yield paths.owner("nobody")
+    yield from (paths.owner("nobody"), paths.owner(LONG))
 
 
 def go(page: Page, site: Site, path: str) -> None:

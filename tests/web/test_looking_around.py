@@ -307,11 +307,13 @@ def test_an_operator_is_told_of_refusals_and_finds_them(served: Use[None]) -> No
 def test_refusals_are_looked_up_where_something_happened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, asked = 100.0, []
-    read = refused_since
-    monkeypatch.setattr(
-        "palimpsest.web.banner.refused_since", lambda *given: asked.append(given) or read(*given)
-    )
+    now, asked = 100.0, list[datetime]()
+
+    def asking(folder: Path, since: datetime) -> tuple[int, datetime | None]:
+        asked.append(since)
+        return refused_since(folder, since)
+
+    monkeypatch.setattr("palimpsest.web.banner.refused_since", asking)
     banner = Banner(lambda: now)
     with Palimpsest.open(tmp_path / "store") as store:
         for seconds, wanted in ((0.0, 1), (FRESH_SECONDS, 1), (QUIET_SECONDS, 2)):

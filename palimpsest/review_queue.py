@@ -21,7 +21,7 @@ SELECT waits_as, decision, similarity, owner_id, namespace, decision_id, candida
 FROM review_queue
 WHERE decision_id = coalesce(?, decision_id) AND existing_id = coalesce(?, existing_id)
   AND owner_id = coalesce(?, owner_id)
-ORDER BY waits_as <> 'pending', waits_as, similarity, position
+ORDER BY waits_as <> 'pending', waits_as, similarity, position, existing_id
 """
 
 

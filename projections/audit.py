@@ -194,7 +194,7 @@ FROM d JOIN c n ON n.candidate_id = d.candidate_id
      ANTI JOIN (SELECT candidate_id FROM w WHERE event = 'restored') b
        ON b.candidate_id = d.candidate_id
 WHERE d."check" = 'forgotten' AND r.review_status IS NULL
-ORDER BY waits_as, similarity, position
+ORDER BY waits_as, similarity, position, existing_id
 """
 """What a person can answer. A join that says otherwise than a chosen face waits whatever it is.
 

@@ -62,7 +62,7 @@ def pair(row: dict[str, Any]) -> tuple[str, str]:
 
 
 @embedded_alone
-def test_a_join_that_a_person_reinstated_is_not_reviewed_again(
+def test_a_join_that_a_person_reinstated_is_reviewed_by_a_person_alone(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
     ada.under(STORE_TIME)
@@ -76,6 +76,8 @@ def test_a_join_that_a_person_reinstated_is_not_reviewed_again(
     again = review(ada, asking)
     assert (again["reversed"], again["refused"], again["confirmed"]) == ([], [], 0)
     assert (server.calls, ada.store.status()["position"]) == (calls, position)
+    assert pair(next_question(ada)) == (taken["decision_id"], older), "the model would be outranked"
+    ada.store.confirm(taken["decision_id"])
     assert ada.store.next_review(owner_id=ada.name) is None
 
 

@@ -65,9 +65,3 @@ def silent() -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(PATIENCE)
         yield listening
-
-
-@pytest.fixture
-def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in a place where no other test was: a process that is killed may end late."""
-    return tmp_path_factory.mktemp("alone")

@@ -42,9 +42,3 @@ def resting(forge: Forge, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(undisturbed: Path, tmp_path: Path) -> Path:
     """A copy of it, at another place."""
     return Path(shutil.copytree(undisturbed, tmp_path / "copied"))
-
-
-@pytest.fixture
-def tmp_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in a place where no other test was: a process that is killed may end late."""
-    return tmp_path_factory.mktemp("alone")

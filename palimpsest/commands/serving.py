@@ -103,15 +103,7 @@ def require_serve() -> None:
 
 
 async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) -> None:
-    from palimpsest.serve.run import serve as run
-    from palimpsest.store import Palimpsest
-
-    opened = partial(
-        Palimpsest.open,
-        call.settings.store,
-        cluster=call.settings.kafka,
-        **call.settings.opening(),
-    )
+    from palimpsest.serve.endpoint import OnlyServer
 
     def told(endpoint: Endpoint, link: str) -> None:
         document = {
@@ -123,4 +115,14 @@ async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) 
         call.output.answer(document, lambda: rendering.fields(document))
         sys.stdout.flush()
 
-    await run(opened, settings, stop_event(), idle=idle, told=told)
+    with OnlyServer(call.settings.store) as only:
+        from palimpsest.serve.run import serve as run
+        from palimpsest.store import Palimpsest
+
+        opened = partial(
+            Palimpsest.open,
+            call.settings.store,
+            cluster=call.settings.kafka,
+            **call.settings.opening(),
+        )
+        await run(opened, only, settings, stop_event(), idle=idle, told=told)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 from uuid import uuid4
 
 from pydantic import SecretStr, ValidationError
 
+from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.model import Model
 from palimpsest.serve_settings import Role, Token
+from palimpsest.streams.embedded.lock import WriterLock
 
 ENDPOINT_FILE = "serve.json"
 SERVER_LOCK = "serve.lock"
@@ -66,3 +70,39 @@ def read_endpoint(folder: Path) -> Endpoint | None:
 def remove_endpoint(folder: Path) -> None:
     """Say that there is no server any more."""
     (folder / ENDPOINT_FILE).unlink(missing_ok=True)
+
+
+class OnlyServer:
+    """Being the one server of a store, from `claim` until `end`, or the end of the block.
+
+    A server claims the store before it loads anything, so that a second one is told at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = WriterLock(folder, SERVER_LOCK)
+
+    def claim(self) -> None:
+        """Be the one server, where the store's folder is there; TransientError if another is."""
+        if self._folder.is_dir() and not self._lock.try_acquire():
+            other = read_endpoint(self._folder)
+            at = f" at {other.url}" if other else ""
+            raise TransientError(f"another process serves this store{at}")
+
+    def end(self) -> None:
+        """Say that there is no server any more: another may start while this one closes."""
+        if self._lock.held:
+            remove_endpoint(self._folder)
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        self.claim()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.end()

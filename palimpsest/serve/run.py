@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from pathlib import Path
 
 import uvicorn
 
@@ -19,17 +18,14 @@ from palimpsest.contracts.errors import ModelError, TransientError, UsageError
 from palimpsest.serve.app import App
 from palimpsest.serve.connections import PatientProtocol
 from palimpsest.serve.endpoint import (
-    SERVER_LOCK,
     Endpoint,
+    OnlyServer,
     generated_tokens,
-    read_endpoint,
-    remove_endpoint,
     write_endpoint,
 )
 from palimpsest.serve.hosts import LOOPBACK, is_loopback
 from palimpsest.serve_settings import ServeSettings, Token
 from palimpsest.store import Palimpsest
-from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.web.entering import link_path
 from palimpsest.web.sessions import LOCAL_OPERATOR
 
@@ -57,21 +53,6 @@ def require_safe(settings: ServeSettings) -> None:
         raise UsageError("name the hosts by which it is called (--allowed-host NAME)")
 
 
-@contextmanager
-def only_server(folder: Path) -> Iterator[None]:
-    """Be the one server of a store meanwhile; TransientError where there is another."""
-    lock = WriterLock(folder, SERVER_LOCK)
-    if not lock.try_acquire():
-        other = read_endpoint(folder)
-        at = f" at {other.url}" if other else ""
-        raise TransientError(f"another process serves this store{at}")
-    try:
-        yield
-    finally:
-        remove_endpoint(folder)
-        lock.release()
-
-
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens; TransientError where the port is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -83,6 +64,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 async def serve(
     opened: Callable[[], Palimpsest],
+    only: OnlyServer,
     settings: ServeSettings,
     stop: asyncio.Event,
     *,
@@ -91,7 +73,9 @@ async def serve(
 ) -> None:
     """Serve a store until `stop` is set, or nobody has asked anything for `idle` seconds.
 
-    `told` is called with where it is once it is ready, and with a link that opens its pages once.
+    `only` claims the store, if not before then once it was opened; another may start as soon as
+    this one serves no more. `told` is called with where it is once it is ready, and with a link
+    that opens its pages once.
     """
     require_safe(settings)
     sys.setswitchinterval(TURN_SECONDS)
@@ -100,7 +84,7 @@ async def serve(
     with listening(settings.host, settings.port) as listener:
         store = await asyncio.to_thread(opened)
         async with AsyncPalimpsest(store) as twin:
-            with only_server(store.folder):
+            with only:
                 app = App(twin, tokens, _hosts(settings))
                 async with _plainly(), _answering(app, listener) as answering:
                     await twin.call(_warm)

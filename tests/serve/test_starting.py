@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from palimpsest import Palimpsest, store
+from palimpsest.cli import app
 from palimpsest.contracts.errors import ModelError
+from palimpsest.serve.endpoint import (
+    SERVER_LOCK,
+    Endpoint,
+    OnlyServer,
+    read_endpoint,
+    write_endpoint,
+)
 from palimpsest.serve.run import serve
 from palimpsest.serve.starting import _not_started
 from palimpsest.serve_settings import ServeSettings
+from palimpsest.streams.embedded.lock import WriterLock
 
 
 def test_without_a_model_it_names_what_is_missing(
@@ -24,9 +35,9 @@ def test_without_a_model_it_names_what_is_missing(
 
     monkeypatch.setattr(store, "load_engine", missing)
     opened = partial(Palimpsest.open, tmp_path / "store")
-    settings = ServeSettings(port=0)
+    only, settings = OnlyServer(tmp_path / "store"), ServeSettings(port=0)
     with pytest.raises(ModelError, match="install one"):
-        asyncio.run(serve(opened, settings, asyncio.Event(), told=lambda *_: None))
+        asyncio.run(serve(opened, only, settings, asyncio.Event(), told=lambda *_: None))
 
 
 @pytest.mark.parametrize(
@@ -41,3 +52,17 @@ def test_who_started_it_is_told_why(tmp_path: Path, log: str | None, told: str) 
     if log is not None:
         (tmp_path / "serve.log").write_text(log)
     assert told in str(_not_started(tmp_path))
+
+
+def test_a_second_server_is_told_before_it_loads_or_binds_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "palimpsest.serve.run", None)  # whoever imports it fails
+    held = WriterLock(tmp_path, SERVER_LOCK)
+    assert held.try_acquire()
+    write_endpoint(tmp_path, Endpoint(url="http://127.0.0.1:7077", pid=1))
+    ran = CliRunner().invoke(app, ["--store", str(tmp_path), "serve", "--port", "7077"])
+    assert ran.exit_code == 1
+    assert "another process serves this store at http://127.0.0.1:7077" in ran.stderr
+    assert read_endpoint(tmp_path) is not None, "it is the first one's"
+    held.release()

@@ -20,7 +20,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from palimpsest import Palimpsest
-from palimpsest.serve.endpoint import Endpoint
+from palimpsest.serve.endpoint import Endpoint, OnlyServer
 from palimpsest.serve.run import serve
 from palimpsest.serve_settings import ServeSettings
 from palimpsest.web.linking import ask_for_link
@@ -123,7 +123,7 @@ def a_site(folder: Path, browser: Browser) -> Iterator[Site]:
     async def run() -> None:
         stop = asyncio.Event()
         loops.append((asyncio.get_running_loop(), stop))
-        await serve(opened, ServeSettings(port=0), stop, told=told)
+        await serve(opened, OnlyServer(folder), ServeSettings(port=0), stop, told=told)
 
     thread = Thread(target=lambda: asyncio.run(run()), name="server")
     thread.start()

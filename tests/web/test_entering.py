@@ -12,6 +12,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from palimpsest import Palimpsest
+from palimpsest.serve.endpoint import OnlyServer
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve.run import serve
 from palimpsest.serve_settings import ServeSettings
@@ -227,7 +228,8 @@ def test_a_server_reads_the_queue_once_it_is_ready(
         stop = asyncio.Event()
         settings = ServeSettings(port=0)
         ready = lambda *_: stop.set()  # noqa: E731 - a line is enough
-        await serve(lambda: Palimpsest.open(tmp_path), settings, stop, idle=idle, told=ready)
+        only = OnlyServer(tmp_path)
+        await serve(lambda: Palimpsest.open(tmp_path), only, settings, stop, idle=idle, told=ready)
 
     asyncio.run(run())
     assert len(begun) == (idle is None)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import distribution, packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +17,12 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.serve.starting import find_or_start
-from tests.docs.pages import NAMES, ROOT, Block, blocks
+from tests.docs.pages import NAMES, ROOT, Block, blocks, text_of
 
 WITH_PYTHON = [name for name in NAMES if blocks(name, "python")]
 PROMISE = re.compile(r"# → (.+)$")
+INSTALL = re.compile(r"pip install ([^`\n]+)")
+NAMED = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def run(block: Block, page: str, names: dict[str, Any]) -> None:
@@ -65,3 +73,56 @@ def test_python_of(page: str) -> None:
 def test_a_broken_promise_is_noticed() -> None:
     with pytest.raises(AssertionError, match="page:1 gives 2"):
         run(Block("python", "1 + 1  # → 3\n", 1), "page", {})
+
+
+def imported(page: str) -> Iterator[str]:
+    """The modules that a page's Python imports, beside ours and Python's own."""
+    for block in blocks(page, "python"):
+        for node in ast.walk(ast.parse(block.text)):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                if name.partition(".")[0] not in {
+                    "palimpsest",
+                    "examples",
+                    *sys.stdlib_module_names,
+                }:
+                    yield name
+
+
+def distribution_of(module: str) -> str:
+    """What has to be installed for a module; several share a package like `langgraph`."""
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None, f"{module} is a file"
+    return next(
+        name
+        for name in packages_distributions()[module.partition(".")[0]]
+        if Path(spec.origin) in [Path(str(one.locate())) for one in distribution(name).files or ()]
+    )
+
+
+@cache
+def ours() -> dict[str, list[str]]:
+    """What our distribution needs, and under the name of each extra what that brings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {"": project["dependencies"], **project["optional-dependencies"]}
+
+
+def installed(page: str) -> set[str]:
+    """The distributions that ours needs, and those that a page tells to install beside it."""
+    needed = list(ours()[""])
+    found = set()
+    for words in INSTALL.findall(text_of(page)):
+        for word in words.replace("'", "").split():
+            name, _, extras = word.partition("[")
+            found.add(name)
+            needed += [one for extra in NAMED.findall(extras) for one in ours()[extra]]
+    found |= {NAMED.findall(one)[0] for one in needed}
+    return found
+
+
+@pytest.mark.parametrize("page", WITH_PYTHON)
+def test_a_page_tells_how_to_install_what_it_imports(page: str) -> None:
+    missing = {distribution_of(module) for module in imported(page)} - installed(page)
+    assert not missing

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.commands import rendering
 from palimpsest.commands.invocation import Invocation, invocation
+from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import UsageError
 from palimpsest.interrupts import stop_event
 
@@ -69,10 +71,22 @@ def serve(
     asyncio.run(_serve(call, call.settings.serve.model_copy(update=update), idle))
 
 
+def _named(owner: str) -> str:
+    """An owner whom a candidate may have; told before a server is started for anybody else."""
+    try:
+        return TypeAdapter(Name).validate_python(owner)
+    except ValidationError as error:
+        [wrong] = error.errors()
+        raise typer.BadParameter(wrong["msg"].removeprefix("Value error, ")) from None
+
+
 @app.command(epilog="Example: palimpsest --store memories mcp --owner ada")
 def mcp(
     context: typer.Context,
-    owner: Annotated[str, typer.Option(metavar="OWNER", help="Whose memories the client has.")],
+    owner: Annotated[
+        str,
+        typer.Option(metavar="OWNER", help="Whose memories the client has.", callback=_named),
+    ],
 ) -> None:
     """Speak MCP on standard input and output, for one owner, and forward it to the store's server.
 

@@ -59,7 +59,8 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        raise TransientError(f"cannot listen at {host} port {port}: {error.strerror}") from None
+        why = str(error.strerror).partition(" (while ")[0]  # Python repeats the address there
+        raise TransientError(f"cannot listen at {host} port {port}: {why}") from None
 
 
 async def serve(

@@ -29,6 +29,7 @@ ANSWER_SECONDS = 120.0
 AGAIN_SECONDS = 60.0
 """For how long a request is tried again while the server is away, or full."""
 PAUSE_SECONDS = 0.1
+NO_MESSAGE = -32700
 NOT_FOUND = -32601
 INTERNAL = -32603
 BUSY = frozenset({429, 503})
@@ -76,6 +77,8 @@ class Shim:
     def _answer(self, line: bytes) -> JsonObject | None:
         """What the client is told; nothing about a notification."""
         message = _parsed(line)
+        if not message:
+            return _error(None, NO_MESSAGE, "a line is one object of JSON")
         if message.get("method") == DISCOVER:  # it is followed by the handshake, which is forwarded
             return _error(message.get("id"), NOT_FOUND, "there is a handshake instead")
         status, body = self._asked(line)

@@ -9,15 +9,18 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from palimpsest import Palimpsest
-from palimpsest.serve.endpoint import read_endpoint
+from palimpsest.serve.endpoint import Endpoint, read_endpoint
+from palimpsest.serve.shim import Shim
 from palimpsest.serve.starting import ready_server
 from tests.serve.child import PROGRAM
 from tests.serve.test_mcp import call
@@ -114,3 +117,12 @@ def test_owners_are_apart_and_a_name_may_have_a_slash(folder: Path) -> None:
             assert wrong.is_error
 
     asyncio.run(used())
+
+
+@pytest.mark.parametrize("line", [b"nonsense\n", b"[1]\n", b'"initialize"\n'])
+def test_a_line_that_is_no_message_is_answered_and_asked_of_nobody(line: bytes) -> None:
+    out = BytesIO()
+    endpoint = Endpoint(url="http://127.0.0.1:9", pid=1)
+    Shim("ada", lambda: endpoint, None, out).run(BytesIO(line))
+    answer = orjson.loads(out.getvalue())
+    assert (answer["id"], answer["error"]["code"]) == (None, -32700)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
+from errno import EADDRINUSE
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from typer.testing import CliRunner
 
 from palimpsest import Palimpsest, store
 from palimpsest.cli import app
-from palimpsest.contracts.errors import ModelError
+from palimpsest.contracts.errors import ModelError, TransientError
 from palimpsest.serve.endpoint import (
     SERVER_LOCK,
     Endpoint,
@@ -21,7 +23,7 @@ from palimpsest.serve.endpoint import (
     read_endpoint,
     write_endpoint,
 )
-from palimpsest.serve.run import serve
+from palimpsest.serve.run import listening, serve
 from palimpsest.serve.starting import _not_started
 from palimpsest.serve_settings import ServeSettings
 from palimpsest.streams.embedded.lock import WriterLock
@@ -66,3 +68,22 @@ def test_a_second_server_is_told_before_it_loads_or_binds_anything(
     assert "another process serves this store at http://127.0.0.1:7077" in ran.stderr
     assert read_endpoint(tmp_path) is not None, "it is the first one's"
     held.release()
+
+
+@pytest.mark.parametrize("owner", ["", " ", "a" * 513])
+def test_who_names_no_owner_is_told_before_a_server_is_started(tmp_path: Path, owner: str) -> None:
+    folder = tmp_path / "store"
+    ran = CliRunner().invoke(app, ["--store", str(folder), "mcp", "--owner", owner], input=b"")
+    assert ran.exit_code == 2
+    assert "--owner" in ran.stderr
+    assert not folder.exists()
+
+
+def test_a_port_that_is_taken_is_named_in_a_sentence() -> None:
+    with listening("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(TransientError) as told:
+            listening("127.0.0.1", port)
+    assert str(told.value) == f"cannot listen at 127.0.0.1 port {port}: {os.strerror(EADDRINUSE)}"
+    with pytest.raises(TransientError, match=r"no\.such\.host\.invalid port 1: [^(]+$"):
+        listening("no.such.host.invalid", 1)

@@ -14,12 +14,12 @@ import typer
 from palimpsest.commands.invocation import invocation
 from palimpsest.commands.rendering import shown
 from palimpsest.contracts.errors import UsageError
-from palimpsest.contracts.events import BatchStep
 from palimpsest.interrupts import SIGNALS
 from palimpsest.streams.ending import end_in_time
 
 if TYPE_CHECKING:
     from palimpsest.commands.invocation import Invocation
+    from palimpsest.contracts.events import BatchStep
     from palimpsest.scheduling import StepDone
 
 app = typer.Typer()

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.commands import rendering
 from palimpsest.commands.invocation import Invocation, invocation
-from palimpsest.contracts.candidate import Name
 from palimpsest.contracts.errors import UsageError
 from palimpsest.interrupts import stop_event
 
@@ -73,6 +71,10 @@ def serve(
 
 def _named(owner: str) -> str:
     """An owner whom a candidate may have; told before a server is started for anybody else."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from palimpsest.contracts.candidate import Name
+
     try:
         return TypeAdapter(Name).validate_python(owner)
     except ValidationError as error:

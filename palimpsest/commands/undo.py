@@ -18,10 +18,10 @@ from palimpsest.commands.invocation import (
     moment,
 )
 from palimpsest.commands.shell import FAILED
-from palimpsest.contracts.answers import Reinstatements, Restorations, Retractions, Reversals
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
+    from palimpsest.contracts.answers import Reinstatements, Restorations, Retractions, Reversals
     from palimpsest.contracts.requests import JoinSelection, Selection
     from palimpsest.naming import Kind
     from palimpsest.store import Palimpsest

@@ -124,7 +124,7 @@ COSTLY = (
     "onnxruntime",
     "pyarrow",
     "numpy",
-    "pydantic_settings",
+    "pydantic",
     "aiokafka",
     "faust",
     "anthropic",

@@ -98,8 +98,11 @@ class _Cleaned:
         if member.id != kept.id:
             return told | {"change": "removed", "keep_id": kept.row_id} | self._joined(member, kept)
         if member.text != member.face:
-            take_back = f"palimpsest history {member.memory_id}"
-            return told | {"change": "text", "keep_id": member.row_id, "take_back": take_back}
+            return told | {
+                "change": "text",
+                "keep_id": member.row_id,
+                "take_back": _keeping(member.row_id),
+            }
         return None
 
     def _joined(self, member: _Member, kept: _Member) -> dict[str, Any]:
@@ -114,12 +117,19 @@ class _Cleaned:
                     came[other] = came.get(at, (decision, kind))
                     waiting.append(other)
         decision, kind = came[kept.id]
-        keeps = f"palimpsest export … --keep {shlex.quote(member.row_id)}"
         return {
             "decision": kind,
             "decision_id": decision,
-            "take_back": keeps if kind == EXACT else f"palimpsest unmerge --decision {decision}",
+            "take_back": (
+                _keeping(member.row_id)
+                if kind == EXACT
+                else f"palimpsest unmerge --decision {decision}"
+            ),
         }
+
+
+def _keeping(row_id: str) -> str:
+    return f"palimpsest export … --keep {shlex.quote(row_id)}"
 
 
 def noted(gateway: LocalGateway, path: Path, source: str | None) -> Note:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from bisect import insort
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -149,7 +150,7 @@ class Waiting:
     position: int = -1
 
     def __post_init__(self) -> None:
-        self.by_key: Mapping[Key, Pair] = {one.key: one for one in self.pairs}
+        self.by_key = {one.key: one for one in self.pairs}
         self._open = set(self.by_key)
         self._ordered = {queue: in_order(self.pairs, queue) for queue in QUEUES}
         self._queues: dict[tuple[str, Wanted], Queue] = {}
@@ -181,12 +182,27 @@ class Waiting:
             self._count(key, -1)
 
     def wait_again(self, pair: Pair) -> None:
-        """An answer was taken back."""
-        if pair.key in self.by_key and pair.key not in self._open:
+        """An answer was taken back; it may have been given before the queue was read."""
+        if pair.key not in self.by_key:
+            self._add(pair)
+        elif pair.key not in self._open:
             self._open.add(pair.key)
             self._count(pair.key, 1)
             for queue in self._queues.values():
                 queue.rewind()
+
+    def _add(self, pair: Pair) -> None:
+        """Put a pair beside those of its memory, or first; in the audit, where it was drawn."""
+        self.by_key[pair.key] = pair
+        self._open.add(pair.key)
+        self.pairs.append(pair)
+        work = self._ordered["work"]
+        beside = (n for n, one in enumerate(work) if one.memory_id == pair.memory_id)
+        work.insert(next(beside, 0), pair)
+        if pair.waits_as != "pending":
+            insort(self._ordered["audit"], pair, key=_drawn)
+        self._queues.clear()
+        self._kinds.clear()
 
     def _count(self, key: Key, by: int) -> None:
         pair = self.by_key[key]

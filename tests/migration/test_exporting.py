@@ -122,8 +122,13 @@ def test_a_row_says_what_its_memory_says(
     to = path.with_name(f"cleaned{''.join(path.suffixes)}")
     [change] = palimpsest.json("export", str(path), "--to", str(to))["changed_rows"]
     assert (change["old_id"], change["change"]) == ("m3", "text")
+    as_it_was = read(path)
     rows[3]["content"] = 'Ada said "so", twice.'
     assert read(to) == rows
+    assert change["take_back"] == "palimpsest export … --keep m3"
+    again = path.with_name(f"again{''.join(path.suffixes)}")
+    palimpsest.json("export", str(path), "--to", str(again), "--keep", "m3")
+    assert read(again) == as_it_was
 
 
 @pytest.mark.parametrize(("form", "read"), [(sqlite, read_sqlite), (lance, read_lance)])

@@ -122,6 +122,42 @@ def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> 
     served(used)
 
 
+def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> None:
+    """Also where the queue was read between: once nothing was left, it had none of them."""
+
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 3)
+        said = letters(9, 30)
+        for text in (said, f"{said} also"):
+            await server.add(text)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        first = browser.texts
+        for _ in range(4):
+            await browser.say("different")
+        assert "Nothing waits here" in (browser.last.text if browser.last else "")
+        assert not server.app.desk._waiting.pairs
+        for left in range(1, 5):
+            await browser.send("/review/undo", queue="work")
+            await browser.get("/review")
+            assert (browser.notice, browser.left) == ("Taken back: different.", left)
+        assert browser.texts == first
+        await browser.get("/review/audit")
+        assert browser.left == 1, "a join alone is audited"
+        await browser.get("/review?in_owner=ada&in_decision=pending")
+        assert browser.left == 3
+        await browser.get("/review")
+        seen = set()
+        for left in (3, 2, 1, 0):
+            seen.add(browser.texts)
+            await browser.say("different")
+            assert browser.left == left
+        assert len(seen) == 4
+
+    served(used)
+
+
 def test_a_merge_that_is_taken_back_waits_as_if_nobody_had_said_it(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)

@@ -20,6 +20,7 @@ from palimpsest.local_gateway import LocalGateway
 from palimpsest.streams.dedupe import Pairing, Progress, Proposal, Run, proposals
 from palimpsest.streams.dedupe.due import living, not_due
 from palimpsest.streams.judge.judge import PairJudge
+from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.write.owners import fold_owner
 from palimpsest.streams.write.runs import figures_of, warnings
 
@@ -100,8 +101,11 @@ async def dedupe(
             )
     policy, run, outcomes = gateway.policy_in_force(), Run(progress), Outcomes()
     if policy.dedupe is None:
+        having = ", ".join(name for name in preset_names() if load_policy(name).dedupe)
         raise RefusedError(
-            "no_batch_rules", f"the policy in force, {policy.name}, has no [dedupe] section"
+            "no_batch_rules",
+            f"the policy in force, {policy.name}, has no [dedupe] section: it compares memories as"
+            f" they come in; `palimpsest policy set` takes one that has ({having})",
         )
     owners = gateway.owners(wanted.owner_id)
     runs: list[JsonObject] = []

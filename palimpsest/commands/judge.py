@@ -336,6 +336,8 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
     lines += [
         shown(f"skipped: {visible(one['owner_id'])}: {one['skipped']['detail']}") for one in skipped
     ]
+    if answer["dry_run"] and skipped:
+        lines.append(shown("to look at these, too: --force"))
     lines += [
         shown(f"warning: {visible(one['owner_id'])}: {warning}", "yellow")
         for one in answer["runs"]

@@ -18,7 +18,8 @@ from tests.migration.conftest import COUNT, OWNERS, REPEATED, brought, digests, 
 
 __all__ = ["palimpsest", "shelf"]
 
-pytestmark = pytest.mark.mem0
+pytestmark = [pytest.mark.mem0, pytest.mark.timeout(900)]
+"""mem0 writes a thousand memories one by one, which takes minutes on a busy machine."""
 
 PYTHON = ROOT / ".venv-mem0" / "bin" / "python"
 SCRIPT = Path(__file__).with_name("memory.py")

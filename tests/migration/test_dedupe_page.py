@@ -122,6 +122,22 @@ def test_the_table_says_how_to_do_just_that(full: CommandLine) -> None:
     assert len(full.json(*words, "--plan", plan)["joined"]) == 1
 
 
+def test_who_may_not_run_yet_is_told_how(palimpsest: CommandLine) -> None:
+    """The first two things that stop somebody who has just imported a store."""
+    path = palimpsest.file(ROWS)
+    palimpsest.json("import", path, "--yes")
+    refused = palimpsest("dedupe", "--dry-run")
+    assert refused.status == 3
+    has_none = refused.err.replace("\n", " ")
+    assert "`palimpsest policy set` takes one that has (importance, namespaced, " in has_none
+    assert "layered" not in has_none
+    palimpsest.json("policy", "set", "importance")
+    few = palimpsest("dedupe", "--dry-run").out
+    assert "the policy wants more than 10" in few
+    assert "to look at these, too: --force" in few
+    assert "--force" not in palimpsest("dedupe", "--dry-run", "--force").out.partition("plan")[0]
+
+
 def test_clusters_are_what_the_joins_connect() -> None:
     def pair(older: str, newer: str) -> Pairing:
         return Pairing(

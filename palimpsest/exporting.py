@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.import_notes import Note, notes_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import query
-from palimpsest.sources import Place, Source, open_source
-from palimpsest.sources.contract import Trust
+from palimpsest.sources import FieldMapping, Place, Source, open_source
+from palimpsest.sources.contract import Fields, Item, Kind, Trust
 from palimpsest.sources.copies import Edit, may_say, refuse_target, write_copy
+from palimpsest.sources.mapping import MEM0, value_of, vector_like
 from palimpsest.sources.spool import PREVIEW
-from palimpsest.streams.embedder import Progress
+from palimpsest.streams.embedder import Embedding, Engine, Progress
 from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
 
 MOST_CHANGES = 200
@@ -79,6 +81,9 @@ class _Cleaned:
         for member in self.of.values():
             self._memories[member.memory_id].members.append(member)
         self._kept = {name: memory.kept for name, memory in self._memories.items()}
+        self.says_otherwise = any(
+            one is not None and one.text != one.face for one in self._kept.values()
+        )
         self._edges: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
         for join in query(gateway.projections, _JOINS, [source]):
             decision, newer, older, kind = join.values()
@@ -170,11 +175,13 @@ def export(
     place = Place(path, note.table, note.query, history, trust)
     refuse_target(place, to)
     opened, mapping = open_source(place), note.mapping()
-    says = may_say(opened.kind, mapping)
     cleaned = _Cleaned(gateway, note.source)
+    engine = _engine(gateway, note) if cleaned.says_otherwise else None
+    says = may_say(opened.kind, mapping, embeds=engine is not None)
     counts = {"rows": 0, "changes": 0, "unknown": 0, "left_as_they_are": 0}
     edits: list[Edit] = []
     changes: list[dict[str, Any]] = []
+    left: list[dict[str, Any]] = []
     for number, item, candidate, text in _rows(opened, note):
         counts["rows"] = number
         if number % _EACH == 0:
@@ -183,12 +190,15 @@ def export(
         change = cleaned.change(candidate) if candidate else None
         if change is None or change["old_id"] in keep:
             continue
-        if change["change"] == "text" and not (says and isinstance(item, dict)):
+        face = cleaned.of[candidate].face if change["change"] == "text" else None
+        if face is not None and not (says and isinstance(item, dict) and not item.keys() >= MEM0):
             counts["left_as_they_are"] += 1
+            told = {name: change[name] for name in ("old_id", "memory_id")}
+            left.append({"row": number, **told, "memory_says": face[:PREVIEW]})
             continue
         counts["changes"] += 1
         if len(edits) < max_changes:
-            said = cleaned.of[candidate].face if change["change"] == "text" else None
+            said = None if face is None else {mapping.fields["text"][0]: face}
             edits.append(Edit(number, item, said))
             preview = text[:PREVIEW]
             changes.append({"row": number, **change, "assertion_preview": preview})
@@ -201,6 +211,7 @@ def export(
         "changed": len(changes),
         "left": counts["changes"] - len(changes),
         "changed_rows": changes,
+        "rows_left_as_they_are": left[:max_changes],
         "take_back": (
             f"{path} is as it was. Carry out the `take_back` of a row and export to another place,"
             " or name the row with --keep: then it is there again."
@@ -208,9 +219,44 @@ def export(
     }
     if not dry_run:
         progress(f"writing {to.name}", None)
+        if engine is not None:
+            edits = _embedded(engine, edits, opened.kind, mapping)
         write_copy(opened.kind, place, to, edits, mapping)
         to.with_name(to.name + REPORT).write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
     return report
+
+
+def _engine(gateway: LocalGateway, note: Note) -> Engine | None:
+    """What made the vectors of a source, if that is known and is what embeds here."""
+    if note.model is None or note.model != gateway.policy_in_force().model:
+        return None
+    engine = gateway.embedder().engine
+    return engine if engine.model == note.model else None
+
+
+def _embedded(
+    engine: Engine, edits: Sequence[Edit], kind: Kind, mapping: FieldMapping
+) -> list[Edit]:
+    """The edits, with vectors of the texts that are new."""
+    text, vector = mapping.fields["text"][0], mapping.fields["vector"][0]
+    new = [edit.said[text] for edit in edits if edit.said is not None]
+    made = iter(engine.embed(new) if new else ())
+    return [
+        edit._replace(said=edit.said | _vector(kind, edit.item, vector, next(made)))
+        if edit.said is not None
+        else edit
+        for edit in edits
+    ]
+
+
+def _vector(kind: Kind, item: Item, field: str, made: Embedding) -> Fields:
+    """A new vector for a row, in the way its own is kept; none for a row that has none."""
+    assert isinstance(item, dict), "no other row says another text"
+    vector = made.vector.astype(np.float32)
+    before = value_of(item, field)
+    if before is None and kind == "chroma":  # it is in the index alone
+        before = vector.tobytes()
+    return {} if before is None else {field: vector_like(before, vector)}
 
 
 def _rows(source: Source, note: Note) -> Iterator[tuple[int, Any, str, str]]:

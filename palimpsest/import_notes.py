@@ -21,7 +21,10 @@ FILE = "imports.json"
 
 
 class Note(Model):
-    """One imported source; `fields` are their names by ours, as `FieldMapping` has them."""
+    """One imported source; `fields` are their names by ours, as `FieldMapping` has them.
+
+    `model` made its vectors: it was named, and a few embedded anew were the same.
+    """
 
     source: str
     path: str
@@ -33,6 +36,7 @@ class Note(Model):
     renames: dict[str, str] = {}
     fields: dict[str, tuple[str, ...]]
     left_out: tuple[str, ...] = ()
+    model: str | None = None
 
     @classmethod
     def of(cls, brought: Brought) -> Self:

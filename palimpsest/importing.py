@@ -108,9 +108,11 @@ def bring_in(
     A row that is known already changes nothing, so an import that was cut short is run again.
     `model` is the one that made the vectors of the source, if that is known.
     """
-    remember(gateway.folder, Note.of(brought))
+    remember(gateway.folder, note := Note.of(brought))
     total = spool.counts().rows
     known, told = _known_vectors(gateway, spool, model)
+    if known is not None:
+        remember(gateway.folder, note.model_copy(update={"model": model}))
 
     def report(summary: Summary) -> None:
         kinds = summary.decisions

@@ -150,7 +150,7 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
             (what, report[name])
             for name, what in (
                 ("left", "not changed yet: --max-changes allows more"),
-                ("left_as_they_are", "would say another text, which their vectors do not"),
+                ("left_as_they_are", "stay, though their memory says another text"),
                 ("unknown", "not in the store, and left as they are"),
             )
             if report[name]
@@ -164,7 +164,15 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
         *([shown(f"and {more:,} more: the report and --json have them all")] if more > 0 else []),
         shown(where, "bold"),
         *([shown(report["take_back"])] if rows else []),
+        *([shown(_WHY_LEFT)] if report["left_as_they_are"] else []),
     )
+
+
+_WHY_LEFT = (
+    "A row with a vector says another text only where the model of its vector is known, by"
+    " --model-of-vectors at the import, and is the policy's; rows of mem0 and Qdrant never do."
+    " The report names these rows, and what their memories say."
+)
 
 
 def vectors_sentence(vectors: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ from palimpsest.sources.read_only import opened
 
 FILE = "chroma.sqlite3"
 DOCUMENT = "chroma:document"
+VECTOR = "vector"
+"""What a row's vector is called; float32 as bytes."""
 ADD, UPDATE, UPSERT, DELETE = range(4)
 """What the queue says is to be done."""
 _ROWS = """
@@ -70,7 +72,7 @@ class ChromaSource:
                 self._done += 1
                 document = row.pop(DOCUMENT, None)
                 told = {"document": document} if document is not None else {}
-                vector = {"vector": vectors[entry]} if entry in vectors else {}
+                vector = {VECTOR: vectors[entry]} if entry in vectors else {}
                 yield row | told | vector | {"id": entry}
 
     def _entries(self, connection: sqlite3.Connection) -> Iterator[tuple[str, Fields]]:

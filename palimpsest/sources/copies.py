@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import orjson
+
 from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.sources import chroma, lance, mem0, qdrant
 from palimpsest.sources.contract import Fields, Item, Kind, Place, one_of
@@ -25,28 +27,33 @@ from palimpsest.sources.read_only import opened
 from palimpsest.sources.sqlite import quoted
 
 PART = ".part"
-SAYING: frozenset[Kind] = frozenset({"file", "sqlite", "lancedb"})
-"""Sources in which a text may change; the others keep a vector with each."""
+SAYING: frozenset[Kind] = frozenset({"file", "sqlite", "lancedb", "chroma"})
+"""Sources in which a text may change, and its vector with it; Qdrant's points are pickled."""
 _AT_ONCE = 100
 
 
 class Edit(NamedTuple):
-    """What becomes of a row: it says another text, or (None) is left out.
+    """What becomes of a row: it says something else in some of its fields, or (None) is left out.
 
     `number` counts the rows of the source, from 1.
     """
 
     number: int
     item: Item
-    text: str | None
+    said: Fields | None
 
 
 Writing = Callable[[Place, Path, Sequence[Edit], FieldMapping], None]
 
 
-def may_say(kind: Kind, mapping: FieldMapping) -> bool:
-    """Whether rows of a source can say another text: none has a vector that would be wrong then."""
-    return kind in SAYING and not mapping.fields.get("vector") and not mapping.left_out
+def may_say(kind: Kind, mapping: FieldMapping, *, embeds: bool) -> bool:
+    """Whether rows of a source can say another text: nothing else in them would be wrong then.
+
+    `embeds`: whether texts can be embedded by the model of its vectors.
+    """
+    vectors = kind == "chroma" or bool(mapping.fields.get("vector"))
+    plain = bool(mapping.fields.get("text")) and not mapping.left_out
+    return kind in SAYING and plain and (embeds or not vectors)
 
 
 def write_copy(
@@ -91,10 +98,10 @@ def _remove(part: Path) -> None:
 
 
 def _file(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
-    removed = {edit.number for edit in edits if edit.text is None}
-    texts = {edit.number: edit.text for edit in edits if edit.text is not None}
-    field = next(iter(mapping.fields.get("text", ())), "")
-    copy_file(place.path, to, removed, texts, field)
+    del mapping
+    removed = {edit.number for edit in edits if edit.said is None}
+    said = {edit.number: edit.said for edit in edits if edit.said is not None}
+    copy_file(place.path, to, removed, said)
 
 
 def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
@@ -109,13 +116,13 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
                 found = _identity(edit.item, mapping)
                 where = " AND ".join(f"{quoted(name)} = ?" for name in found)
                 values = [*found.values()]
-                if edit.text is None:
+                if edit.said is None:
                     copy.execute(f"DELETE FROM {table} WHERE {where}", values)  # noqa: S608 - quoted
                 else:
-                    text = quoted(mapping.fields["text"][0])
+                    sets = ", ".join(f"{quoted(name)} = ?" for name in edit.said)
                     copy.execute(
-                        f"UPDATE {table} SET {text} = ? WHERE {where}",  # noqa: S608 - quoted
-                        [edit.text, *values],
+                        f"UPDATE {table} SET {sets} WHERE {where}",  # noqa: S608 - quoted
+                        [*edit.said.values(), *values],
                     )
 
 
@@ -133,13 +140,12 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
     try:
         folder, name = lance.located(replace(place, path=whole))
         table = lancedb.connect(folder).open_table(name)
-        wheres = [_lance_where(edit.item, mapping) for edit in edits if edit.text is None]
+        wheres = [_lance_where(edit.item, mapping) for edit in edits if edit.said is None]
         for start in range(0, len(wheres), _AT_ONCE):
             table.delete(" OR ".join(f"({one})" for one in wheres[start : start + _AT_ONCE]))
         for edit in edits:
-            if edit.text is not None:
-                where = _lance_where(edit.item, mapping)
-                table.update(where=where, values={mapping.fields["text"][0]: edit.text})
+            if edit.said is not None:
+                table.update(where=_lance_where(edit.item, mapping), values=edit.said)
         if of_table:
             whole.replace(to)
     finally:
@@ -178,20 +184,35 @@ def _qdrant(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
 
 
 def _chroma(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
-    """Chroma itself takes them out of its index: its queue says so, as its own client would."""
-    del mapping
+    """Chroma itself changes its index: its queue says what is to be done, as its client would."""
     with _copied_vectors(place, to, edits) as inside:
         collection = chroma.ChromaSource(inside).collection
         with closing(sqlite3.connect(inside.path / chroma.FILE)) as copy, copy:
             topic, last = chroma.topic_of(copy, collection), chroma.last_queued(copy)
-            rows = [
-                (last + number, chroma.DELETE, topic, one)
-                for number, one in enumerate(sorted(_ids(edits)), 1)
-            ]
             copy.executemany(
-                "INSERT INTO embeddings_queue (seq_id, operation, topic, id) VALUES (?, ?, ?, ?)",
-                rows,
+                _QUEUE,
+                [
+                    (last + number, topic, *_queued(edit, mapping))
+                    for number, edit in enumerate(edits, 1)
+                ],
             )
+
+
+_QUEUE = """
+INSERT INTO embeddings_queue (seq_id, topic, id, operation, vector, encoding, metadata)
+VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+def _queued(edit: Edit, mapping: FieldMapping) -> tuple[Any, ...]:
+    """The id, and what is to be done with it: operation, vector, encoding and metadata."""
+    assert isinstance(edit.item, dict), "entries are objects"
+    if edit.said is None:
+        return edit.item["id"], chroma.DELETE, None, None, None
+    [name, *_] = mapping.fields["text"]
+    text = {chroma.DOCUMENT if name == "document" else name: edit.said[name]}
+    vector = edit.said[chroma.VECTOR]
+    return edit.item["id"], chroma.UPDATE, vector, "FLOAT32", orjson.dumps(text).decode()
 
 
 @contextmanager
@@ -205,7 +226,7 @@ def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[P
 
 
 def _ids(edits: Sequence[Edit]) -> set[str]:
-    return {edit.item["id"] for edit in edits if isinstance(edit.item, dict)}
+    return {str(edit.item["id"]) for edit in edits if isinstance(edit.item, dict)}
 
 
 def _tell(history: Path, edits: Sequence[Edit]) -> None:
@@ -214,7 +235,7 @@ def _tell(history: Path, edits: Sequence[Edit]) -> None:
     rows = [
         (str(uuid4()), edit.item["id"], edit.item.get("data"), now, now)
         for edit in edits
-        if isinstance(edit.item, dict)
+        if isinstance(edit.item, dict) and edit.said is None
     ]
     with closing(sqlite3.connect(history)) as copy, copy:
         copy.executemany(mem0.DELETED, rows)

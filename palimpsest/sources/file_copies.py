@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from palimpsest.sources.contract import Fields
 from palimpsest.sources.mapping import said_again
 from palimpsest.streams.intake import RowReader
 from palimpsest.streams.intake.arrays import begins_array
@@ -24,30 +25,27 @@ _PARQUET = b"PAR1"
 _BEGINNING = 64
 
 
-def copy_file(
-    path: Path, to: Path, removed: Collection[int], texts: Mapping[int, str], field: str
-) -> None:
-    """Write a file's rows without those `removed`, by number from 1, and with other `texts`.
+Said = Mapping[int, Fields]
+"""What rows say instead, by their numbers: values by the names of their fields."""
 
-    `field` is the one that has the text.
-    """
+
+def copy_file(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
+    """Write a file's rows without those `removed`, by number from 1, others as they are `said`."""
     with path.open("rb") as file:
         start = file.read(len(_PARQUET))
     if start == _PARQUET:
-        _parquet(path, to, removed, texts, field)
+        _parquet(path, to, removed, said)
     elif is_table(str(path)):
-        _table(path, to, removed, texts, field)
+        _table(path, to, removed, said)
     else:
-        _json(path, to, removed, texts, field)
+        _json(path, to, removed, said)
 
 
-def _json(
-    path: Path, to: Path, removed: Collection[int], texts: Mapping[int, str], field: str
-) -> None:
+def _json(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
     with _opened(path, "rb") as file:
         is_array = begins_array(file.read(_BEGINNING))
     rows = (
-        _said(row.raw, field, texts[number]) if number in texts else row.raw
+        _said(row.raw, said[number]) if number in said else row.raw
         for number, row in enumerate(RowReader([path]), 1)
         if number not in removed
     )
@@ -61,13 +59,14 @@ def _json(
         copy.write(b"\n]\n")
 
 
-def _said(raw: bytes, field: str, text: str) -> bytes:
-    return orjson.dumps(said_again(orjson.loads(raw), field, text))
+def _said(raw: bytes, said: Fields) -> bytes:
+    row = orjson.loads(raw)
+    for name, value in said.items():
+        row = said_again(row, name, value)
+    return orjson.dumps(row)
 
 
-def _table(
-    path: Path, to: Path, removed: Collection[int], texts: Mapping[int, str], field: str
-) -> None:
+def _table(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
     with (
         _opened(path, "rb") as file,
         _opened(to, "wb", packed=_is_packed(path)) as copy,
@@ -81,19 +80,17 @@ def _table(
         writer = csv.writer(write, delimiter=delimiter, lineterminator=end)
         names = next(rows)
         writer.writerow(names)
-        column = [name.strip().removeprefix("\ufeff") for name in names].index(field)
+        columns = [name.strip().removeprefix("\ufeff") for name in names]
         numbers = count(1)
         for cells in rows:
             number = next(numbers) if cells else 0
-            if number in texts:
-                cells[column] = texts[number]
+            for name, value in said.get(number, {}).items():
+                cells[columns.index(name)] = value
             if number and number not in removed:
                 writer.writerow(cells)
 
 
-def _parquet(
-    path: Path, to: Path, removed: Collection[int], texts: Mapping[int, str], field: str
-) -> None:
+def _parquet(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
@@ -103,18 +100,17 @@ def _parquet(
             table = pa.Table.from_batches([batch], file.schema_arrow)
             numbers = range(before + 1, before + 1 + table.num_rows)
             before += table.num_rows
-            if not texts.keys().isdisjoint(numbers):
-                table = _with_texts(
-                    table, {n - numbers[0]: texts[n] for n in texts if n in numbers}, field
-                )
+            here = {n - numbers[0]: said[n] for n in said if n in numbers}
+            for name in dict.fromkeys(name for values in here.values() for name in values):
+                table = _with_values(table, {n: one[name] for n, one in here.items()}, name)
             writer.write_table(table.filter(pa.array([n not in removed for n in numbers])))
 
 
-def _with_texts(table: Any, texts: Mapping[int, str], field: str) -> Any:
+def _with_values(table: Any, said: Mapping[int, Any], name: str) -> Any:
     import pyarrow as pa
 
-    at = table.schema.get_field_index(field)
-    values = [texts.get(n, text) for n, text in enumerate(table.column(at).to_pylist())]
+    at = table.schema.get_field_index(name)
+    values = [said.get(n, value) for n, value in enumerate(table.column(at).to_pylist())]
     return table.set_column(
         at, table.schema.field(at), pa.array(values, table.schema.field(at).type)
     )

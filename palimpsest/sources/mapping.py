@@ -209,12 +209,32 @@ def _taken(left: Fields, names: Sequence[str]) -> Any:
     return None
 
 
-def said_again(row: Fields, name: str, text: str) -> Fields:
-    """A row that says another text in a field, which may be inside an object."""
+def said_again(row: Fields, name: str, value: Any) -> Fields:
+    """A row that says something else in a field, which may be inside an object."""
     if name in row or "." not in name:
-        return row | {name: text}
+        return row | {name: value}
     outer, _, inner = name.partition(".")
-    return row | {outer: {**_unpacked(row.get(outer) or {}), inner: text}}
+    return row | {outer: {**_unpacked(row.get(outer) or {}), inner: value}}
+
+
+def value_of(row: Fields, name: str) -> Any:
+    """A field's value, also one inside an object; None where there is none."""
+    return _found(row, name)
+
+
+def vector_like(value: Any, vector: Array) -> Any:
+    """A vector in the way that another one is kept, and as long as it."""
+    before = as_vector(value)
+    assert before is not None, "it was read as one"
+    length = np.linalg.norm(before) / np.linalg.norm(vector)
+    numbers = (vector.astype(np.float32) * length).astype("<f4")
+    match value:
+        case bytes():
+            return numbers.tobytes()
+        case str():
+            return json.dumps(numbers.tolist())
+        case _:
+            return numbers.tolist()
 
 
 def _unpacked(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """A store of mem0's own `Memory`, written and read where mem0 is installed.
 
-`python memory.py write|read|collect FOLDER qdrant|chroma < rows.json`: `write` adds rows, `read`
-prints what mem0 finds, `collect` writes a collection by Chroma alone. No model is asked: a text's
+`python memory.py write|read|collect|collected FOLDER qdrant|chroma < rows.json`: `write` adds rows,
+`read` prints what mem0 finds, `collect` writes a collection by Chroma alone, and `collected` prints
+what Chroma has in it, and what it finds by the vector of a text. No model is asked: a text's
 vector is a bag of its hashed words, as in tests/stub_engine.py.
 """
 
@@ -136,6 +137,21 @@ def collect(folder: Path, rows: list[dict[str, Any]]) -> None:
     collection.delete(ids=[rows[-1]["memory_id"]])
 
 
+def collected(folder: Path, texts: list[str]) -> None:
+    """Print every document by its id, and the nearest one of each text."""
+    import chromadb
+
+    collection = chromadb.PersistentClient(str(folder)).get_collection("notes")
+    found = collection.get()
+    near = collection.query(query_embeddings=[vector_of(text) for text in texts], n_results=1)
+    documents = dict(zip(found["ids"], found["documents"], strict=True))
+    metadatas = dict(zip(found["ids"], found["metadatas"], strict=True))
+    hits = [
+        (ids[0], round(far[0], 2)) for ids, far in zip(near["ids"], near["distances"], strict=True)
+    ]
+    print(json.dumps({"documents": documents, "metadatas": metadatas, "hits": hits}))
+
+
 def main(what: str, folder: str, kind: str) -> None:
     """Do one of them, with the rows or owners of standard input."""
     given = json.load(sys.stdin)
@@ -144,6 +160,8 @@ def main(what: str, folder: str, kind: str) -> None:
             write(Path(folder), kind, given)
         case "read":
             read(Path(folder), kind, given)
+        case "collected":
+            collected(Path(folder), given)
         case _:
             collect(Path(folder), given)
 

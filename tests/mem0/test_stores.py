@@ -114,6 +114,32 @@ def test_a_collection_of_chroma_comes_in_whole(palimpsest: CommandLine, tmp_path
         assert json.loads(one["metadata"]) == wanted
 
 
+def test_a_text_of_chromas_changes_with_its_vector(palimpsest: CommandLine, tmp_path: Path) -> None:
+    """Chroma works it in as if its own client had said it."""
+    rows = numbered()[:50]
+    folder, to = tmp_path / "theirs", tmp_path / "cleaned"
+    there("collect", folder, "chroma", rows)
+    before = digests(folder)
+    told = palimpsest.json("import", str(folder), "--yes", "--model-of-vectors", DEFAULT_MODEL)
+    assert told["vectors"]["taken"]
+    found = {one["producer_id"]: one["candidate_id"] for one in brought(palimpsest)}
+    palimpsest("update", found["m3"], "Ada moved to Lyon")
+    report = palimpsest.json("export", str(folder), "--to", str(to))
+    assert [one["old_id"] for one in report["changed_rows"] if one["change"] == "text"] == ["m3"]
+    assert digests(folder) == before
+    gone = {one["old_id"] for one in report["changed_rows"] if one["change"] == "removed"}
+    assert gone
+    wanted = {row["memory_id"]: row["content"] for row in rows[:-1]}
+    wanted = {name: text for name, text in wanted.items() if name not in gone}
+    wanted["m3"] = "Ada moved to Lyon"
+    # The first look has Chroma work its queue in, the second one finds what that left.
+    for _ in range(2):
+        look = json.loads(there("collected", to, "chroma", ["Ada moved to Lyon", wanted["m1"]]))
+        assert look["documents"] == wanted
+        assert look["metadatas"]["m3"]["user_id"] == rows[3]["user_id"], "the rest stays"
+        assert look["hits"] == [["m3", 0.0], ["m1", 0.0]]
+
+
 @pytest.mark.parametrize("kind", ["qdrant", "chroma"])
 def test_a_store_goes_in_is_cleaned_un_merged_in_one_place_and_comes_out_for_mem0(
     kind: str, palimpsest: CommandLine, tmp_path: Path

@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import lancedb
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from palimpsest.sources import copies
+from palimpsest.sources.mapping import as_vector
+from palimpsest.streams.embedder import DEFAULT_MODEL
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import digests, memories
 from tests.migration.test_sources import Rows, array, jsonl, lance, parquet, sqlite, table
+from tests.stub_engine import vector_of
 
 COUNT = 60
 REMOVED = [f"m{number}" for number in range(9, COUNT, 10)]
@@ -148,7 +152,83 @@ def test_a_row_with_a_vector_says_what_the_vector_is_of(
     to = path.with_name(f"cleaned{''.join(path.suffixes)}")
     report = palimpsest.json("export", str(path), "--to", str(to))
     assert (report["changed"], report["left_as_they_are"]) == (0, 1)
+    [left] = report["rows_left_as_they_are"]
+    assert (left["row"], left["old_id"], left["memory_says"]) == (4, "m3", "Ada moved.")
     assert read(to) == rows
+    shown = palimpsest("export", str(path), "--to", f"{to}.again{path.suffix}").out
+    assert "1  stay, though their memory says another text" in shown
+    assert "--model-of-vectors" in shown
+
+
+def vectored(rows: Rows) -> Rows:
+    """Rows with the vectors that the stub engine makes, three times as long."""
+    return [row | {"embedding": (vector_of(row["content"]) * 3).tolist()} for row in rows]
+
+
+def vectored_jsonl(folder: Path, rows: Rows) -> Path:
+    return jsonl(folder, vectored(rows))
+
+
+def vectored_parquet(folder: Path, rows: Rows) -> Path:
+    return parquet(folder, vectored(rows))
+
+
+def vectored_table(folder: Path, rows: Rows) -> Path:
+    texts = [row | {"embedding": json.dumps(row["embedding"])} for row in vectored(rows)]
+    return table(folder, texts)
+
+
+def whole_sqlite(path: Path) -> Rows:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute("SELECT * FROM notes")]
+
+
+def whole_lance(path: Path) -> Rows:
+    found: Rows = lancedb.connect(path.parent).open_table(path.stem).to_arrow().to_pylist()
+    return sorted(found, key=lambda row: row["memory_id"])
+
+
+@pytest.mark.parametrize(
+    ("form", "read", "field"),
+    [
+        (vectored_jsonl, READ[0][1], "embedding"),
+        (vectored_table, read_table, "embedding"),
+        (vectored_parquet, READ[4][1], "embedding"),
+        (sqlite, whole_sqlite, "embedding"),
+        (lance, whole_lance, "vector"),
+    ],
+)
+def test_a_text_and_its_vector_change_together_where_the_model_is_known(
+    form: Callable[[Path, Rows], Path],
+    read: Callable[[Path], Rows],
+    field: str,
+    palimpsest: CommandLine,
+    tmp_path: Path,
+) -> None:
+    path = form(tmp_path, memories(5))
+    before = read(path)
+    told = palimpsest.json("import", str(path), "--yes", "--model-of-vectors", DEFAULT_MODEL)
+    assert told["vectors"]["taken"] is True
+    [found] = palimpsest.json(
+        "sql", "SELECT candidate_id AS id FROM candidates WHERE producer_id = 'm3'"
+    )
+    palimpsest("update", found["id"], "Ada moved.")
+    to = path.with_name(f"cleaned{''.join(path.suffixes)}")
+    report = palimpsest.json("export", str(path), "--to", str(to))
+    assert (report["changed"], report["left_as_they_are"]) == (1, 0)
+    after = read(to)
+    assert [one["memory_id"] for one in after] == [one["memory_id"] for one in before]
+    was, became = as_vector(before[3].pop(field)), as_vector(after[3].pop(field))
+    assert was is not None
+    assert became is not None
+    np.testing.assert_allclose(np.linalg.norm(became), np.linalg.norm(was), rtol=1e-3)
+    unit = became / np.linalg.norm(became)
+    np.testing.assert_allclose(unit, vector_of("Ada moved."), atol=1e-3)
+    assert after == [
+        row | ({"content": "Ada moved."} if number == 3 else {})
+        for number, row in enumerate(before)
+    ]
 
 
 def test_what_was_forgotten_goes_and_can_come_back(palimpsest: CommandLine, tmp_path: Path) -> None:

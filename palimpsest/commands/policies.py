@@ -102,9 +102,9 @@ def check(context: typer.Context, which: Which) -> None:
 
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
 def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) -> None:
-    """Put a policy in force from here on; what was decided stays.
+    r"""Put a policy in force from here on; what was decided stays.
 
-    For namespaced, PALIMPSEST_DEDUP_... and the table [dedup] of the settings
+    For namespaced, PALIMPSEST_DEDUP_... and the table \[dedup] of the settings
     are read now, and recorded with it.
     """
     from palimpsest.dedup_settings import PRESET

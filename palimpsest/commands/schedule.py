@@ -32,7 +32,7 @@ def schedule(
         bool, typer.Option("--once", help="Carry out what is due and not done yet, and end.")
     ] = False,
 ) -> None:
-    """Carry out the batch rules and reviews at the clock times of the settings, `[schedule]`.
+    r"""Carry out the batch rules and reviews at the clock times of the settings, `\[schedule]`.
 
     Runs beside whoever is writing, until SIGTERM or Ctrl-C, and ends with 0 then. A time that was
     missed is caught up with, once. With --once, the exit status is 1 where a step failed.

@@ -70,6 +70,16 @@ def test_help_has_what_it_does_and_an_example(palimpsest: CommandLine, name: str
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_no_word_of_a_help_is_taken_for_markup(palimpsest: CommandLine, name: str) -> None:
+    """Names of settings stand in brackets, which a terminal's help may take for a style."""
+    command = COMMANDS[name]
+    said = [command.help, *(getattr(one, "help", None) or "" for one in command.params)]
+    bracketed = re.findall(r"\[[a-z_]+\]", " ".join(said))
+    helped = palimpsest(*name.split(), "--help").out
+    assert [one for one in bracketed if one not in helped] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_each_example_can_be_typed(name: str) -> None:
     """The parser takes it; nothing is run."""
     words = example(COMMANDS[name])

@@ -48,13 +48,15 @@ class Report:
     """What the hook tells the agent (`context`), and what it tells the person (`problems`)."""
 
     captured: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+    """To a cluster, which decides later which of them are duplicates."""
     skipped: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
     def context(self) -> str:
         """The text for the agent."""
-        parts = [_captured(self.captured)]
+        parts = [_sent(self.sent)] if self.sent else [_captured(self.captured)]
         if self.skipped:
             duplicates = "duplicate" if len(self.skipped) == 1 else "duplicates"
             listed = "\n".join(f"- {line}" for line in self.skipped)
@@ -113,7 +115,7 @@ def _tell(gateway: LocalGateway, owner_id: str, said: Said, now: datetime, repor
         report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")
         return
     if outcome.result == "published":
-        report.captured.append(f"**{escaped(said.namespace)}**: {shown}\n   sent to the cluster")
+        report.sent.append(f"**{escaped(said.namespace)}**: {shown}")
         return
     assert outcome.memory_id is not None
     urn = str(Urn(owner_id, said.namespace, outcome.memory_id))
@@ -134,8 +136,19 @@ def _captured(lines: Sequence[str]) -> str:
     if not lines:
         return NOTHING_CAPTURED
     memories = "memory" if len(lines) == 1 else "memories"
-    numbered = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
-    return f"Auto-captured {len(lines)} {memories} before compaction:\n\n{numbered}"
+    return f"Auto-captured {len(lines)} {memories} before compaction:\n\n{_numbered(lines)}"
+
+
+def _sent(lines: Sequence[str]) -> str:
+    candidates = "candidate" if len(lines) == 1 else "candidates"
+    begin = (
+        f"Sent {len(lines)} {candidates} to the cluster before compaction; it leaves out duplicates"
+    )
+    return f"{begin}:\n\n{_numbered(lines)}"
+
+
+def _numbered(lines: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
 
 
 def _captured_at(gateway: LocalGateway, outcome: Outcome, now: datetime) -> datetime:

@@ -262,10 +262,15 @@ def test_a_bug(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cluster_is_told_and_not_waited_for() -> None:
+    """It calls nothing captured: which of them are duplicates, workers decide later."""
     report = hook.Report()
-    sent = hook.Said("a text", "decisions", Outcome("published", "c"))
-    hook._tell(None, "ada", sent, datetime.now(UTC), report)  # type: ignore[arg-type]
-    assert report.context.endswith("1. **decisions**: a text\n   sent to the cluster")
+    for text in ("a text", "another"):
+        sent = hook.Said(text, "decisions", Outcome("published", "c"))
+        hook._tell(None, "ada", sent, datetime.now(UTC), report)  # type: ignore[arg-type]
+    assert report.context == (
+        "Sent 2 candidates to the cluster before compaction; it leaves out duplicates:\n\n"
+        "1. **decisions**: a text\n2. **decisions**: another"
+    )
 
 
 # -- the result shape -----------------------------------------------------------------------------

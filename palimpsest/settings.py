@@ -10,6 +10,7 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -100,6 +101,8 @@ def read_settings(**said: Any) -> Settings:
         raise UsageError(
             f"settings, by an option, PALIMPSEST_* or {SETTINGS_FILE}: {'; '.join(wrong)}"
         ) from None
+    except SettingsError as error:
+        raise UsageError(f"settings, by a PALIMPSEST_* that is no JSON: {error}") from None
     except ValueError as error:
         raise UsageError(f"{SETTINGS_FILE} is not TOML: {error}") from None
 

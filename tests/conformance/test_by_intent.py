@@ -155,8 +155,10 @@ def test_retracting_an_updates_candidate_undoes_it_and_restoring_does_it_again(a
     candidate = Selection(candidate_id=apple["candidate_id"])
     ada.ask(RetractRequest, selection=candidate)
     assert ada.faces() == {META: 2}
+    assert [type(event).__name__ for event in ada.events()[-2:]] == ["Retracted", "Reversed"]
     ada.ask(RestoreRequest, selection=candidate)
     assert ada.faces() == {APPLE: 3}
+    assert [type(event).__name__ for event in ada.events()[-2:]] == ["Reinstated", "Restored"]
 
 
 def test_an_agent_ranks_under_persons(ada: Agent) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from errno import EADDRINUSE
@@ -16,6 +17,7 @@ from typer.testing import CliRunner
 from palimpsest import Palimpsest, store
 from palimpsest.cli import app
 from palimpsest.contracts.errors import ModelError, TransientError
+from palimpsest.serve import starting
 from palimpsest.serve.endpoint import (
     SERVER_LOCK,
     Endpoint,
@@ -26,6 +28,7 @@ from palimpsest.serve.endpoint import (
 from palimpsest.serve.run import listening, serve
 from palimpsest.serve.starting import _not_started
 from palimpsest.serve_settings import ServeSettings
+from palimpsest.settings import Settings
 from palimpsest.streams.embedded.lock import WriterLock
 
 
@@ -87,3 +90,40 @@ def test_a_port_that_is_taken_is_named_in_a_sentence() -> None:
     assert str(told.value) == f"cannot listen at 127.0.0.1 port {port}: {os.strerror(EADDRINUSE)}"
     with pytest.raises(TransientError, match=r"192.0.2.1 port 1: [^(]+$"):
         listening("192.0.2.1", 1)
+
+
+def test_a_client_of_a_cluster_starts_a_server_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = tmp_path / "said"
+    record = f"import sys; open({str(said)!r}, 'w').write(' '.join(sys.argv[1:]))"
+    monkeypatch.setattr(starting, "PROGRAM", (sys.executable, "-c", record))
+    store = tmp_path / "store"
+    words = ["--store", str(store), "--bootstrap", "broker:9092", "--prefix", "p-"]
+    ran = CliRunner().invoke(app, [*words, "mcp", "--owner", "ada"], input=b"")
+    assert ran.exit_code == 1, "that was no server"
+    assert said.read_text().startswith(f"{' '.join(words)} serve --port 0 --idle ")
+
+
+def test_tokens_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [{"name": "env", "secret": "sixteen-or-more-characters", "owners": "ada"}]
+    monkeypatch.setenv("PALIMPSEST_SERVE_TOKENS", json.dumps(told))
+    [found] = Settings().serve.all_tokens()
+    assert (found.name, found.owners, found.role) == ("env", "ada", "agent")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "told"),
+    [
+        ('[{"name": "a", "secret": "a-secret", "owners": "a"}]', "serve.tokens.0.secret"),
+        ('[{"name": "a", "secret": "a-secret" "owners": "a"}]', "PALIMPSEST_* that is no JSON"),
+    ],
+)
+def test_wrong_tokens_of_the_environment_are_told_without_them(
+    monkeypatch: pytest.MonkeyPatch, tokens: str, told: str
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_SERVE_TOKENS", tokens)
+    ran = CliRunner().invoke(app, ["serve", "--port", "0"])
+    assert ran.exit_code == 2
+    assert told in ran.stderr
+    assert "a-secret" not in ran.stderr

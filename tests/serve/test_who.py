@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from palimpsest import UsageError
+from palimpsest.commands.serving import SILENT
 from palimpsest.contracts.requests import Selection
 from palimpsest.logs import FORM, PrivateFormatter
 from palimpsest.serve.callers import SHOW, Authenticator
 from palimpsest.serve.feed import Feeds
+from palimpsest.serve.gate import OPEN, PAGES
 from palimpsest.serve.hosts import Hosts, is_loopback
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve.run import require_safe
+from palimpsest.serve.tools import TOOLS
 from palimpsest.serve.v1 import all_operations
 from palimpsest.serve_settings import ServeSettings, read_tokens
 from tests.serve.conftest import TOKENS, Server, Use, secret, serving, token
+from tests.serve.test_mcp import client as mcp_client
 
 TEXT = "Ada keeps the rhinoceros a secret"
 OTHER = "Ada paints the garden wall"
@@ -173,6 +179,47 @@ def test_wrong_tokens_are_refused_wherever_they_are(served: Use[None], tmp_path:
     served(used)
 
 
+def test_no_door_opens_without_a_token_that_holds(tmp_path: Path) -> None:
+    """Every route of every door: HTTP, MCP and mem0's."""
+    past = datetime(2026, 1, 1, tzinfo=UTC)
+    tokens = (*TOKENS, token("old", ".*", "operator", expires=past))
+
+    async def run() -> None:
+        async with serving(tmp_path / "store", tokens) as server:
+            routes = [one for one in server.app.gate.routes if not one.path.startswith(PAGES)]
+            doors = {route.path.split("/")[1] for route in routes}
+            assert {"v1", "mcp", "mem0", "metrics", "links"} <= doors
+            for route in routes:
+                method = min(route.methods or ())
+                for shown in (None, "Bearer nobody-knows-this-one", f"Bearer {secret('old')}"):
+                    headers = {} if shown is None else {"authorization": shown}
+                    async with server.client(None, **headers) as client:
+                        response = await client.request(method, route.path, json={})
+                    wanted = 200 if route.path in OPEN else 401
+                    assert response.status_code == wanted, (route.path, shown)
+
+    asyncio.run(run())
+
+
+def fields(schema: Any) -> Iterator[str]:
+    """The names of a schema's fields, at every depth."""
+    if isinstance(schema, dict):
+        yield from schema.get("properties", {})
+        schema = [*schema.values()]
+    if isinstance(schema, list):
+        yield from (name for part in schema for name in fields(part))
+
+
+def test_no_route_and_no_tool_takes_a_path() -> None:
+    """What a server reads or writes is in its store's folder, whatever it is asked."""
+    operations = all_operations(Feeds(None))  # type: ignore[arg-type]
+    bodies = [kind for one in operations for kind in (one.query, one.body) if kind is not None]
+    schemas = [TypeAdapter(kind).json_schema() for kind in bodies]
+    taken = {*fields(schemas), *fields([tool.input_schema for tool in TOOLS])}
+    assert {"text", "dry_run", "memory_id", "occurred_at", "limit"} <= taken
+    assert not [name for name in taken if re.search("path|file|folder|director|store|url", name)]
+
+
 def test_an_expired_token_is_over() -> None:
     now = datetime(2026, 11, 1, tzinfo=UTC)
     old = token("old", "ada", expires=now)
@@ -246,6 +293,20 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
             body = requests(memory, decision).get(operation.name)
             await server.ask(operation.method, path, body, name="root")
             await server.ask(operation.method, f"{path}?q={marker}", {marker: marker}, name="root")
+        async with mcp_client(server) as agent:
+            said = {"text": TEXT, "query": marker, "memory_id": memory, "id": decision}
+            answers = ""
+            for tool in TOOLS:
+                taken = tool.input_schema["properties"]
+                some = {name: value for name, value in said.items() if name in taken}
+                answers += str(await agent.call_tool(tool.name, some))
+                await agent.call_tool(tool.name, {marker: marker})
+            assert marker in answers
+        for path in ("memories/add", "memories/search", "memories"):
+            body = {"messages": TEXT, "query": marker, "filters": {"user_id": "ada", marker: 1}}
+            body["user_id"] = "ada"
+            await server.ask("POST", f"/mem0/v3/{path}/?q={marker}", body)
+            await server.ask("POST", f"/mem0/v3/{path}/", {marker: marker})
         broken = b'{"text": "rhinoceros'
         async with server.client() as client:
             headers = {"content-type": "application/json", "x-marker": marker}
@@ -267,7 +328,11 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
     ours = [line for line in lines if " palimpsest." in line]
     assert any("POST /v1/owners/{owner}/memories 200" in line for line in ours)
     assert any("RuntimeError" in line for line in ours)
-    assert not [line for line in lines if marker in line and " httpx2" not in line]
+    theirs = (
+        " httpx2",
+        *(f" {name}." for name in SILENT),
+    )  # the client's, and what `serve` silences
+    assert not [one for one in lines if marker in one and not any(name in one for name in theirs)]
     assert not [line for line in ours if "/ada" in line or "?" in line]
 
 

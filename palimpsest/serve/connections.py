@@ -1,4 +1,4 @@
-"""Connections of HTTP/1.1 that do not wait for ever for a request to begin or to be whole."""
+"""Connections of HTTP/1.1 that wait for no client for ever: to ask, or to take its answer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 10.0
 """From the connection's beginning, or a request's first byte, to the end of its headers."""
+SEND_SECONDS = 30.0
+"""For a client to take anything of an answer that waits for it."""
 
 
 class JoiningTransport:
@@ -17,12 +19,20 @@ class JoiningTransport:
 
     Each of them sent alone is a call of the system, after which the thread takes its turn at the
     interpreter again, behind those that write projections.
+
+    A client that takes nothing of what waits for it for `patience` seconds is let go: otherwise
+    what was sent would be kept for it for ever, also where the connection was closed.
     """
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, patience: float
+    ) -> None:
         self._transport = transport
         self._loop = loop
+        self._patience = patience
         self._written: list[bytes] = []
+        self._given = self._taken = 0
+        self._watch: asyncio.TimerHandle | None = None
 
     def write(self, data: bytes) -> None:
         """Send it with whatever else is written in this turn, in order."""
@@ -38,7 +48,24 @@ class JoiningTransport:
     def _send(self) -> None:
         written, self._written = self._written, []
         if written and not self._transport.is_closing():
-            self._transport.write(b"".join(written))
+            joined = b"".join(written)
+            self._given += len(joined)
+            self._transport.write(joined)
+            if self._watch is None:
+                self._look_later()
+
+    def _look_later(self) -> None:
+        waiting = self._transport.get_write_buffer_size()
+        self._taken = self._given - waiting
+        self._watch = self._loop.call_later(self._patience, self._look) if waiting else None
+
+    def _look(self) -> None:
+        waiting = self._transport.get_write_buffer_size()
+        if waiting and self._given - waiting == self._taken:
+            self._watch = None
+            self._transport.abort()
+        else:
+            self._look_later()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -48,11 +75,12 @@ class PatientProtocol(H11Protocol):
     """uvicorn's, which waits for headers as long as somebody sends some of them."""
 
     head_seconds = HEAD_SECONDS
+    send_seconds = SEND_SECONDS
     _given_up: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
-        joining = JoiningTransport(transport, self.loop)
+        joining = JoiningTransport(transport, self.loop, self.send_seconds)
         super().connection_made(cast("asyncio.Transport", joining))
         self._wait()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.contracts.errors import RefusedError
@@ -132,7 +132,7 @@ def _steps(evidence: dict[str, Any] | None, sides: Sides) -> list[Step]:
     of_one = session is not None and session == sides.older.fields.session_id
     cosine = ("session", "cosine") if of_one else ("cosine",)
     steps += [
-        _measured("Jaccard", seen.get("jaccard"), evidence["thresholds"], ("tokens",)),
+        _words_in_common(seen, evidence["thresholds"]),
         _measured("Cosine", seen.get("cosine"), evidence["thresholds"], cosine),
         _guard(seen),
         *_verdicts(evidence, sides.older.id),
@@ -156,6 +156,14 @@ def _measured(
     reached = next((one for one in mine if score >= one["at_least"]), None)
     outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
     return Step(name, f"{score:.4f}", said, max(0.0, min(score, 1.0)), marks, outcome)
+
+
+def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
+    """Of a neighbour that was looked at it is recorded from the threshold up alone."""
+    step = _measured("Jaccard", seen.get("jaccard"), thresholds, ("tokens",))
+    if not seen or step.share is not None or not step.marks:
+        return step
+    return replace(step, found=f"less than {min(step.marks):g}", outcome="below")
 
 
 def _guard(seen: dict[str, Any]) -> Step:

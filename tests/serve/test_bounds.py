@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,19 @@ def test_a_body_over_the_bound_is_413_however_it_comes(tmp_path: Path) -> None:
     bounded(tmp_path, Limits(body_bytes=2_000), used)
 
 
+def asked() -> dict[str, Any]:
+    """What the gate is told of a memory to add."""
+    headers = {"host": HOST, "authorization": f"Bearer {secret('ada')}", **JSON}
+    return {
+        "type": "http",
+        "method": "POST",
+        "path": MEMORIES,
+        "raw_path": MEMORIES.encode(),
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+
+
 def test_a_body_that_does_not_come_is_408(tmp_path: Path) -> None:
     async def used(server: Server) -> None:
         sent: list[Any] = []
@@ -54,16 +68,7 @@ def test_a_body_that_does_not_come_is_408(tmp_path: Path) -> None:
         async def send(message: Any) -> None:
             sent.append(message)
 
-        headers = {"host": HOST, "authorization": f"Bearer {secret('ada')}", **JSON}
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": MEMORIES,
-            "raw_path": MEMORIES.encode(),
-            "query_string": b"",
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-        await server.app.gate(scope, never, send)
+        await server.app.gate(asked(), never, send)
         assert sent[0]["status"] == 408
 
     bounded(tmp_path, Limits(body_seconds=0.01), used)
@@ -140,13 +145,95 @@ def test_a_client_that_says_nothing_is_let_go(tmp_path: Path) -> None:
     bounded(tmp_path, Limits(), used)
 
 
+def test_a_client_that_does_not_read_its_answer_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the answer was given whole, and only the system cannot get rid of it."""
+    monkeypatch.setattr(PatientProtocol, "send_seconds", 0.05)
+
+    async def used(server: Server) -> None:
+        with listening("127.0.0.1", 0) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+            running = uvicorn.Server(_config(server.app))
+            serving = asyncio.ensure_future(running._serve([listener]))
+            with socket.socket() as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+                client.connect(listener.getsockname())
+                asks = f"GET /v1/openapi.json HTTP/1.1\r\nhost: {HOST}\r\n"
+                client.sendall(f"{asks}authorization: Bearer {secret('ada')}\r\n\r\n".encode())
+                connections = running.server_state.connections
+                while not connections:  # noqa: ASYNC110 - nothing tells it
+                    await asyncio.sleep(0.001)
+                async with asyncio.timeout(30):
+                    while connections:  # noqa: ASYNC110 - nothing tells it
+                        await asyncio.sleep(0.001)
+                assert server.app.gate.running == 0
+            running.should_exit = True
+            await serving
+
+    bounded(tmp_path, Limits(), used)
+
+
+def test_an_answer_that_nobody_takes_is_given_up_by_the_gate(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        async def nothing() -> Any:
+            return {"type": "http.request"}
+
+        async def never(_: Any) -> None:
+            await asyncio.sleep(60)
+
+        with pytest.raises(TimeoutError):
+            await server.app.gate(asked(), nothing, never)
+        assert server.app.gate.running == 0
+
+    bounded(tmp_path, Limits(send_seconds=0.01), used)
+
+
+def test_a_client_that_takes_its_time_is_served() -> None:
+    async def run() -> None:
+        below = _Transport()
+        transport = JoiningTransport(below, asyncio.get_running_loop(), 0.01)
+        below.left = 100
+        transport.write(b"x" * 100)
+        await asyncio.sleep(0)
+        for left in range(90, 0, -10):
+            below.left = left
+            await looked(transport)
+        below.left = 0
+        await looked(transport)
+        assert (below.aborted, transport._watch) == (False, None), "all is taken"
+        below.left = 100
+        transport.write(b"x" * 100)
+        await asyncio.sleep(0)
+        transport.write(b"x" * 100)
+        below.left = 200
+        await looked(transport)
+        assert below.aborted, "more was written, and nothing taken"
+
+    asyncio.run(run())
+
+
+async def looked(transport: JoiningTransport) -> None:
+    """Wait until it has looked once more what the client took."""
+    before = transport._watch
+    while transport._watch is before:  # noqa: ASYNC110 - nothing tells it
+        await asyncio.sleep(0.001)
+
+
 class _Transport(asyncio.Transport):
-    """Keeps what it is to send."""
+    """Keeps what it is to send; `left` is what the client has not taken."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sent: list[bytes] = []
-        self.closed = False
+        self.closed = self.aborted = False
+        self.left = 0
+
+    def get_write_buffer_size(self) -> int:
+        return self.left
+
+    def abort(self) -> None:
+        self.aborted = True
 
     def write(self, data: Any) -> None:
         assert not self.closed
@@ -162,7 +249,7 @@ class _Transport(asyncio.Transport):
 def test_the_head_and_the_body_of_an_answer_are_sent_in_one_go() -> None:
     async def run() -> None:
         below = _Transport()
-        transport = JoiningTransport(below, asyncio.get_running_loop())
+        transport = JoiningTransport(below, asyncio.get_running_loop(), 60.0)
         transport.write(b"head, ")
         transport.write(b"body")
         assert below.sent == []

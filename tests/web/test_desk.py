@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest.contracts.evidence import Cue
+from palimpsest.calls import request_id
+from palimpsest.contracts.evidence import Cue, Verdict
+from palimpsest.contracts.requests import SettleRequest
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy
 from palimpsest.web import desk as desks
@@ -678,6 +680,36 @@ def test_each_step_of_the_evidence_has_its_thresholds(served: Use[None]) -> None
             "0.85 and more: auto reject 0.84 and more: pending",
             "auto reject",
         ], "the session's threshold is for texts of one session"
+
+    served(used)
+
+
+def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_said(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        browser = Browser(server)
+        await browser.enter()
+        steps = waterfall((await browser.get("/review")).text)
+        assert steps["Jaccard"] == ["less than 0.85", "0.85 and more: token reject", "below"]
+        assert steps["Verdict"][0] == "none yet"
+        [asked] = await server.twin.sql("FROM review_queue")
+        verdict = Verdict(
+            neighbour_id=asked["existing_id"],
+            answer="same",
+            model="claude",
+            reasoning="both mean <one> house",
+        )
+        settle = SettleRequest(
+            request_id=request_id(), candidate_id=asked["candidate_id"], verdicts=(verdict,)
+        )
+        await server.twin.settle([settle])
+        restarted = desks.Desk(server.twin)
+        vars(server.app.desk).update(vars(restarted))
+        page = (await browser.get("/review")).text
+        assert "llm reject" in plain(page)
+        assert "<one>" not in page
+        steps = waterfall(page)
+        assert steps["Verdict"] == ["both mean <one> house", "claude", "same"]
 
     served(used)
 

@@ -31,7 +31,7 @@ def routes(
 ) -> list[BaseRoute]:
     """The routes of all pages."""
     door = Door(store, sessions, authenticator)
-    entering.add(door, desk.begin)
+    entering.add(door, desk.begin, desk.leave)
     pairs.add(door, desk)
     for module in (memory_page, owner_page, days_page, policy_page):
         module.add(door)

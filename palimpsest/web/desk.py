@@ -99,6 +99,11 @@ class Desk:
             self._people.popitem(last=False)
         return known
 
+    def leave(self, session: Session) -> None:
+        """Forget a session that ends: what it was shown is for others."""
+        self._people.pop(session.csrf, None)
+        self.leases.release_all(session.csrf)
+
     # -- the queue ---------------------------------------------------------------------------------
 
     def begin(self) -> None:

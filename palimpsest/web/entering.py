@@ -23,7 +23,7 @@ from palimpsest.serve.operations import json_response
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve_settings import Role, pattern
 from palimpsest.web.door import SIGN_IN, Door, Visit, require_csrf
-from palimpsest.web.sessions import SESSION_SECONDS, cookie_name, set_cookie
+from palimpsest.web.sessions import SESSION_SECONDS, Session, cookie_name, set_cookie
 
 ENTER = f"{PAGES}/enter"
 LINKS = "/links"
@@ -43,20 +43,25 @@ def link_path(code: str) -> str:
     return f"{ENTER}?code={quote(code)}"
 
 
-def add(door: Door, coming: Callable[[], None]) -> None:
+def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], None]) -> None:
     """The pages of the way in, and the route at which an operator's program asks for a link.
 
-    `coming` is called where somebody will soon be in.
+    `coming` is called where somebody will soon be in, `leaving` with the session that ends.
     """
 
     async def form(visit: Visit) -> Response:
         coming()
         return await _form(visit)
 
+    async def leave(visit: Visit) -> Response:
+        if visit.session is not None:
+            leaving(visit.session)
+        return _leave(door, visit)
+
     door.get("/enter", lambda visit: _enter(door, visit), role=None)
     door.get("/sign-in", form, role=None)
     door.post("/sign-in", lambda visit: _sign_in(door, visit), role=None)
-    door.post("/leave", lambda visit: _leave(door, visit), role=None)
+    door.post("/leave", leave, role=None)
 
     async def link(request: Request) -> Response:
         given = admitted(request)
@@ -116,7 +121,7 @@ def _begun(door: Door, visit: Visit, caller: Caller, seconds: float) -> Response
     return response
 
 
-async def _leave(door: Door, visit: Visit) -> Response:
+def _leave(door: Door, visit: Visit) -> Response:
     door.sessions.end(visit.request.headers)
     response = visit.to(SIGN_IN)
     response.headers["set-cookie"] = set_cookie(visit.request.headers, "")

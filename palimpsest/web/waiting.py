@@ -242,6 +242,10 @@ class Leases:
         if self._held.get(key, (0.0, ""))[1] == who:
             del self._held[key]
 
+    def release_all(self, who: str) -> None:
+        """Let all pairs go that somebody holds."""
+        self._held = {key: one for key, one in self._held.items() if one[1] != who}
+
     def drop_expired(self) -> None:
         """Forget what nobody holds any more."""
         now = self.now()

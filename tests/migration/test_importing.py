@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import lancedb
 import numpy as np
 import pytest
 
-from palimpsest import store
+from palimpsest import Palimpsest, store
+from palimpsest.importing import bring_in, look_at, spooled
+from palimpsest.sources import Item, Place, spool
 from palimpsest.sources.known_vectors import WAITING, KnownVectors
 from palimpsest.streams.embedder import DEFAULT_MODEL, Engine
 from tests.cli.conftest import CommandLine
@@ -137,6 +140,38 @@ def test_a_preview_is_short_and_no_markup(palimpsest: CommandLine) -> None:
     shown = palimpsest("import", path, "--dry-run").out
     assert "\x1b" not in shown
     assert "[red]" in shown
+
+
+def test_it_is_told_how_far_it_is_and_only_so_much_is_read(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "_BATCH", 10)
+    path = palimpsest.file(memories(25))
+    brought_in = look_at(Place(Path(path)))
+    read, told = [0], list[tuple[str, float | None, int]]()
+    rows = brought_in.source.rows
+
+    def counted() -> Iterator[Item]:
+        for row in rows():
+            read[0] += 1
+            yield row
+
+    def progress(text: str, share: float | None) -> None:
+        told.append((text, share, read[0]))
+
+    monkeypatch.setattr(brought_in.source, "rows", counted)
+    with Palimpsest.open(palimpsest.store) as opened, spooled(brought_in, None, progress) as down:
+        assert [(text, at) for text, _, at in told] == [
+            ("read 10 rows", 10),
+            ("read 20 rows", 20),
+            ("read 25 rows", 25),
+        ]
+        shares = [share for _, share, _ in told if share is not None]
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
+        bring_in(opened.gateway, brought_in, down, model=None, progress=progress)
+    text, share, _ = told[-1]
+    assert (text, share) == ("25 of 25 rows: 23 stored, 2 joined, 0 pending", 1.0)
 
 
 # -- vectors -------------------------------------------------------------------------------------

@@ -262,6 +262,23 @@ def test_a_pair_is_shown_to_one_person_until_the_lease_is_over(served: Use[None]
     served(used)
 
 
+def test_who_leaves_holds_no_pair(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        grace, lin = Browser(server), Browser(server)
+        await grace.enter()
+        await lin.enter(person("lin"))
+        await grace.get("/review")
+        page = await lin.get("/review")
+        assert "being looked at by somebody else" in page.text
+        held = grace.texts
+        await grace.send("/review/leave")
+        await lin.get("/review")
+        assert lin.texts == held
+
+    served(used)
+
+
 def test_pairs_that_come_later_are_found_aside_and_where_none_is_left(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         now, desk = 1000.0, server.app.desk

@@ -15,10 +15,11 @@ def fingerprint(text_hash: str) -> str:
     return text_hash[:12]
 
 
-def log_decision(event: AnyEvent) -> None:
+def log_decision(event: AnyEvent, *, judged: bool) -> None:
     """Log a decision: what was looked at (debug), what was composed (info), what failed (warning).
 
-    What failed is a call that left two texts apart, or replaced one where a text was asked for.
+    What failed is a call that left two texts apart, or replaced one where a text was asked for;
+    nothing did where the policy has no judge (not `judged`), for nobody was called.
     """
     match event:
         case Decided():
@@ -26,7 +27,7 @@ def log_decision(event: AnyEvent) -> None:
         case Settled() | Joined():
             if event.data.join is not None and event.data.composition is not None:
                 _merged(event.data.composition)
-            elif event.data.evidence is not None:
+            elif judged and event.data.evidence is not None:
                 _failed(event, event.data.evidence.verdicts)
         case _:
             pass

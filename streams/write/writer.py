@@ -498,7 +498,7 @@ class Writer:
         if positions:
             self.owners.position = positions[-1]
             for event, _ in commit.events:
-                log_decision(event)
+                log_decision(event, judged=self.policy.judge.enabled)
             done = zip(positions, commit.events, strict=True)
             self._committed([(position, *what) for position, what in done])
         self.owners.trim()

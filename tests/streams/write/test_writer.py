@@ -197,8 +197,13 @@ def test_a_repeat_inside_a_window_joins_the_first(log_path: Path) -> None:
     assert (same.result, same.candidate_id) == ("known", first.candidate_id)
 
 
-def test_what_is_settled_at_once_is_told_as_what_it_was_settled_as(log_path: Path) -> None:
-    """Nobody is asked where the judge is off: `pending` was over before anybody heard of it."""
+def test_what_is_settled_at_once_is_told_as_what_it_was_settled_as(
+    log_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody is asked where the judge is off: `pending` was over before anybody heard of it.
+
+    No call failed, and no warning says so.
+    """
     rules = load_policy("standard")
     off = rules.model_copy(update={"judge": Judge(enabled=False, unavailable="keep")})
     with Runtime(log_path, policy=off) as runtime:
@@ -211,6 +216,7 @@ def test_what_is_settled_at_once_is_told_as_what_it_was_settled_as(log_path: Pat
     summary = Summary()
     summary.add(outcomes)
     assert summary.decisions == {"stored": 1, "fallback_keep": 1}
+    assert caplog.messages == []
 
 
 # -- what is invalid -----------------------------------------------------------------------------

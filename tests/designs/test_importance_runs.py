@@ -116,7 +116,7 @@ def test_where_two_faces_that_persons_set_meet_the_review_queue_has_it(ada: Spea
 def test_importance_decays_5_percent_per_month_on_reading(ada: Speaker) -> None:
     """Its own formula; nothing is written back, and the run goes by what was recorded."""
     assert PRESET.decay == Decay(field="importance", rate=0.05, days=30, since="creation")
-    for days, share in ((0, 1.0), (30, 0.95), (60, 0.9025), (90, 0.8574)):
+    for days, share in ((0, 1.0), (0.5, 0.9991), (30, 0.95), (60, 0.9025), (90, 0.8574)):
         assert decayed(1.0, PRESET.decay, timedelta(days=days)) == pytest.approx(share, abs=1e-4)
     ada.say(A, importance=0.8)
     [found] = ada.store.recall(ada.name, A, k=1)

@@ -89,6 +89,9 @@ def test_a_worker_decides_what_is_asked_for_over_http(served: Use) -> None:
         gone = await server.ask("POST", f"{MEMORIES}/forget", found)
         assert gone.status_code == 200, gone.text
         assert await faces(server, "where does Ada work") == []
+        for name, sees in (("ada", False), ("grace", True)):
+            told = await server.ask("GET", f"{MEMORIES}/{one}/history", name=name)
+            assert ("Google" in told.text) == sees, "an agent sees no forgotten text"
         back = {"forgotten": gone.json()["forgotten"]}
         restored = await server.ask("POST", "/v1/owners/ada/restore", back, name="grace")
         assert restored.status_code == 200, restored.text

@@ -140,7 +140,8 @@ def _guarded(guard: bool) -> str:
 
 
 def _cosine(check: CosineCheck) -> str:
-    lines = [f"cosine: the {check.top} nearest by meaning, the best first."]
+    nearest = f"{check.top} nearest by meaning, the best first"
+    lines = [f"cosine: the {nearest if check.top > 1 else 'nearest by meaning'}."]
     lines += [
         f"From {_number(zone.at_least)}: {ACTIONS[zone.action]}{_guarded(zone.guard)}."
         for zone in check.zones
@@ -156,9 +157,11 @@ def _cosine(check: CosineCheck) -> str:
 def _judge(judge: Judge) -> Iterator[str]:
     nobody = FALLBACKS[judge.unavailable]
     if judge.enabled:
+        whom = f"at most {judge.neighbours} neighbours, the nearest first"
         yield (
-            f"The judge ({judge.model}) is asked {QUESTIONS[judge.ask]}, about at most"
-            f" {judge.neighbours} neighbours, the nearest first. If nobody answers, {nobody}."
+            f"The judge ({judge.model}) is asked {QUESTIONS[judge.ask]}, about"
+            f" {whom if judge.neighbours > 1 else 'the nearest neighbour alone'}."
+            f" If nobody answers, {nobody}."
         )
     else:
         yield f"The judge is switched off: where one would be asked, {nobody} at once."

@@ -131,6 +131,12 @@ def test_a_judge_that_is_switched_off_is_not_said_to_be_asked(name: str) -> None
     assert f"reviews ask {policy.judge.review_model}" in text, "`review run` asks it all the same"
 
 
+def test_one_neighbour_is_the_nearest() -> None:
+    text = "\n".join(explain(load_policy("replace-or-merge")))
+    assert "cosine: the nearest by meaning. From .95" in text
+    assert "composed of both, about the nearest neighbour alone. If nobody answers" in text
+
+
 def test_one_day_is_a_day() -> None:
     text = "\n".join(explain(load_policy("layered")))
     assert "1 % for every day since it was last used or joined, from 1 day on" in text

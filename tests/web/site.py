@@ -74,7 +74,7 @@ class Site:
         """A page of a new browser's profile; what it complains of is collected."""
         options.setdefault("viewport", DESKTOP)
         context = self._browser.new_context(**options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(30_000)
         self._contexts.append(context)
         page = context.new_page()
         page.on("console", self._heard)

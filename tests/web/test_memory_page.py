@@ -166,6 +166,16 @@ def test_hostile_texts_are_texts(served: Use[None]) -> None:
         assert "\u202e" not in page.text
         assert "U+202E" in page.text
         assert "a/b &lt;i&gt;" in page.text
+        pages = [page]
+        for path in ("", "/search"):
+            at = f"/review/owners/{quote(owner, safe='')}{path}"
+            seen = await (browser.send(at, q="alert") if path else browser.get(at))
+            pages.append(seen)
+        for seen in pages:
+            assert "alert(1)" in seen.text
+            apart = re.sub(r"<title>.*?</title>", "", seen.text, flags=re.DOTALL)
+            apart = re.sub(r'<bdi class="text" hx-disable>.*?</bdi>', "", apart, flags=re.DOTALL)
+            assert "alert(1)" not in apart, "htmx is kept away from every text"
 
     served(used)
 

@@ -52,7 +52,7 @@ def a_browser() -> Iterator[Browser]:
     """A browser without a window."""
     program = browser_program()
     with sync_playwright() as playwright:
-        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        flags = ["--disable-gpu", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
         started = playwright.chromium.launch(executable_path=program, args=flags)
         try:
             yield started

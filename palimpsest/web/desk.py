@@ -159,7 +159,7 @@ class Desk:
         self.begin()
         was_read = await self._patiently(lambda: self._waiting.position >= 0)
         shown = await self._store.call(self._next, session, wanted)
-        if was_read and shown["pair"] is None and not shown["skipped"]:
+        if was_read and shown["pair"] is None:
             was_read = await self._looked_again(self.person(session))
             shown = await self._store.call(self._next, session, wanted)
         person = self.person(session)

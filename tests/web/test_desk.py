@@ -383,6 +383,26 @@ def test_where_nothing_waits_the_queue_is_read_once_for_a_page(
     served(used)
 
 
+def test_who_skipped_a_pair_is_shown_what_came_since_the_queue_was_read(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        server.app.desk._now = lambda: 1000.0
+        await waiting_pairs(server, 1, "ada")
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        await waiting_pairs(server, 1, "bob")
+        key = {name: browser.field(name) for name in ("decision", "existing", "queue")}
+        await browser.send("/review/skip", **key)
+        page = (await browser.get("/review")).text
+        assert "Nothing waits here" not in page
+        assert "1 skipped by you" not in page
+        await browser.say("different")
+        assert browser.last is not None
+        assert "1 left, 1 skipped by you." in browser.last.text, "nobody else looks at any"
+
+    served(used)
+
+
 def test_an_answer_is_about_what_was_shown(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)

@@ -29,6 +29,8 @@ app = typer.Typer(
 
 OWNER = "global"
 TIMEOUT = 10.0
+CAPTURING = "capturing"
+"""The thread that goes on where the agent waits no longer."""
 
 
 class _FailsOpen(TyperCommand):
@@ -76,7 +78,9 @@ def pre_compact(
 
     call, until = invocation(context), time.monotonic() + timeout
     told: Queue[Report | str] = Queue()
-    captures = threading.Thread(target=_capture, args=(call, owner, file, told), daemon=True)
+    captures = threading.Thread(
+        target=_capture, args=(call, owner, file, told), name=CAPTURING, daemon=True
+    )
     captures.start()
     try:
         report = told.get(timeout=timeout)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import time
 import unicodedata
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +24,16 @@ from tests.cli.conftest import CommandLine, Ran
 from tests.designs.test_namespaced import TEXT, near
 
 POSTGRES = "Use PostgreSQL for primary storage in every service of ours, says the team"
+
+
+@pytest.fixture(autouse=True)
+def _captured() -> Iterator[None]:
+    """No capture goes on into the next test, whose store is at the same place."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == command.CAPTURING:
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 @pytest.fixture

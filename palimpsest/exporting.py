@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -177,41 +177,19 @@ def export(
     opened, mapping = open_source(place), note.mapping()
     cleaned = _Cleaned(gateway, note.source)
     engine = _engine(gateway, note) if cleaned.says_otherwise else None
+    changes = _Changes(max_changes)
     says = may_say(opened.kind, mapping, embeds=engine is not None)
-    counts = {"rows": 0, "changes": 0, "unknown": 0, "left_as_they_are": 0}
-    edits: list[Edit] = []
-    changes: list[dict[str, Any]] = []
-    left: list[dict[str, Any]] = []
-    for number, item, candidate, text in _rows(opened, note):
-        counts["rows"] = number
-        if number % _EACH == 0:
-            progress(f"compared {number:,} rows", opened.share)
-        counts["unknown"] += candidate not in cleaned.of
-        change = cleaned.change(candidate) if candidate else None
-        if change is None or change["old_id"] in keep:
-            continue
-        face = cleaned.of[candidate].face if change["change"] == "text" else None
-        if face is not None and not (says and isinstance(item, dict) and not item.keys() >= MEM0):
-            counts["left_as_they_are"] += 1
-            told = {name: change[name] for name in ("old_id", "memory_id")}
-            left.append({"row": number, **told, "memory_says": face[:PREVIEW]})
-            continue
-        counts["changes"] += 1
-        if len(edits) < max_changes:
-            said = None if face is None else {mapping.fields["text"][0]: face}
-            edits.append(Edit(number, item, said))
-            preview = text[:PREVIEW]
-            changes.append({"row": number, **change, "assertion_preview": preview})
+    speaks = mapping.fields["text"][0] if says else None
+    for row in _rows(opened, note):
+        if row.number % _EACH == 0:
+            progress(f"compared {row.number:,} rows", opened.share)
+        changes.take(row, cleaned, keep, speaks)
     report = {
         "source": note.source,
         "original": str(path),
         "to": str(to),
         "dry_run": dry_run,
-        **counts,
-        "changed": len(changes),
-        "left": counts["changes"] - len(changes),
-        "changed_rows": changes,
-        "rows_left_as_they_are": left[:max_changes],
+        **changes.report(),
         "take_back": (
             f"{path} is as it was. Carry out the `take_back` of a row and export to another place,"
             " or name the row with --keep: then it is there again."
@@ -219,11 +197,70 @@ def export(
     }
     if not dry_run:
         progress(f"writing {to.name}", None)
+        edits = changes.edits
         if engine is not None:
             edits = _embedded(engine, edits, opened.kind, mapping)
         write_copy(opened.kind, place, to, edits, mapping)
         to.with_name(to.name + REPORT).write_bytes(orjson.dumps(report, option=orjson.OPT_INDENT_2))
     return report
+
+
+class _Row(NamedTuple):
+    """A row of the source with its number, its candidate's id ("" for none) and its text."""
+
+    number: int
+    item: Item
+    candidate: str
+    text: str
+
+
+@dataclass(slots=True)
+class _Changes:
+    """What an export does to the rows: the first `most` changes are made, all are counted."""
+
+    most: int
+    rows: int = 0
+    found: int = 0
+    unknown: int = 0
+    edits: list[Edit] = field(default_factory=list)
+    changed: list[dict[str, Any]] = field(default_factory=list)
+    left: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self, row: _Row, cleaned: _Cleaned, keep: Collection[str], speaks: str | None) -> None:
+        """Take a row up; `speaks` is the field in which a row of the copy may say another text."""
+        self.rows = row.number
+        self.unknown += row.candidate not in cleaned.of
+        change = cleaned.change(row.candidate) if row.candidate else None
+        if change is None or change["old_id"] in keep:
+            return
+        face = cleaned.of[row.candidate].face if change["change"] == "text" else None
+        if face is None:
+            self._change(row, change, None)
+        elif speaks is not None and isinstance(row.item, dict) and not row.item.keys() >= MEM0:
+            self._change(row, change, {speaks: face})
+        else:
+            told = {name: change[name] for name in ("old_id", "memory_id")}
+            self.left.append({"row": row.number, **told, "memory_says": face[:PREVIEW]})
+
+    def _change(self, row: _Row, change: dict[str, Any], said: Fields | None) -> None:
+        self.found += 1
+        if len(self.edits) < self.most:
+            self.edits.append(Edit(row.number, row.item, said))
+            preview = row.text[:PREVIEW]
+            self.changed.append({"row": row.number, **change, "assertion_preview": preview})
+
+    def report(self) -> dict[str, Any]:
+        """What was found, counted, and row by row."""
+        return {
+            "rows": self.rows,
+            "changes": self.found,
+            "unknown": self.unknown,
+            "left_as_they_are": len(self.left),
+            "changed": len(self.changed),
+            "left": self.found - len(self.changed),
+            "changed_rows": self.changed,
+            "rows_left_as_they_are": self.left[: self.most],
+        }
 
 
 def _engine(gateway: LocalGateway, note: Note) -> Engine | None:
@@ -259,13 +296,12 @@ def _vector(kind: Kind, item: Item, field: str, made: Embedding) -> Fields:
     return {} if before is None else {field: vector_like(before, vector)}
 
 
-def _rows(source: Source, note: Note) -> Iterator[tuple[int, Any, str, str]]:
-    """Each row with its number, its candidate's id ("" for none) and its text."""
+def _rows(source: Source, note: Note) -> Iterator[_Row]:
     mapping, counter = note.mapping(), RowCounter()
     for number, item in enumerate(source.rows(), 1):
         raw, _ = mapping.row(item, note.source)
         meaning = understand(RawRow(raw, note.source, counter.count(raw)))
         if isinstance(meaning, Prepared):
-            yield number, item, meaning.candidate_id, meaning.candidate.text
+            yield _Row(number, item, meaning.candidate_id, meaning.candidate.text)
         else:
-            yield number, item, "", ""
+            yield _Row(number, item, "", "")

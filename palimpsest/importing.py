@@ -12,6 +12,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.import_notes import Note, remember
 from palimpsest.ingesting import NAMED, Summary, summarised
 from palimpsest.local_gateway import LocalGateway
+from palimpsest.projections.garbage import collector_at_rest
 from palimpsest.sources import FieldMapping, Place, Source, guessed, open_source
 from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
 from palimpsest.sources.spool import Spool
@@ -122,7 +123,7 @@ def bring_in(
         share = summary.rows / total if total else None
         progress(f"{summary.rows:,} of {total:,} rows: {counts}", share)
 
-    with gateway.embedding_by(known) if known else nullcontext():
+    with collector_at_rest(), gateway.embedding_by(known) if known else nullcontext():
         summary = summarised(gateway.stream(_inputs(spool, known), {}), report)
     summary.remarks = [*brought.source.remarks]
     return summary.document() | {"vectors": told}

@@ -1,7 +1,8 @@
-"""Folding whole logs makes millions of objects that live until their owner is done with.
+"""Folding whole logs, and importing whole stores, makes millions of objects that live on.
 
-Python's collector would walk all of them again and again: two thirds of the time of a fold. So it
-rests; ledgers that are done with are dissolved, and leave it nothing to find.
+Python's collector would walk all of them again and again: two thirds of the time of a fold, and a
+third of an import's. So it rests; ledgers that are done with are dissolved, and leave it nothing to
+find.
 """
 
 from __future__ import annotations

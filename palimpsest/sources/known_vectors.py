@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palimpsest.sources.mapping import Array
 from palimpsest.streams.embedder import Embedding, Engine
@@ -41,7 +42,9 @@ class KnownVectors:
         self._lock = Lock()
 
     def expect(self, text: str, vector: Array) -> None:
-        """Keep a text's vector until the text is to be embedded."""
+        """Keep a text's vector until the text is to be embedded; not one of another length."""
+        if len(vector) != self.dimension:
+            return
         with self._lock:
             self._waiting[text] = vector
             while len(self._waiting) > WAITING:
@@ -54,11 +57,18 @@ class KnownVectors:
         read = dict(zip(known, self._engine.read([*known]), strict=True))
         new = [text for text in dict.fromkeys(texts) if text not in known]
         made = dict(zip(new, self._engine.embed(new) if new else (), strict=True))
-        for text, vector in known.items():
-            tokens = read[text]
-            rounded = (vector / np.linalg.norm(vector)).astype(np.float16)
-            made[text] = Embedding(rounded, tokens.truncated, tokens.unknown, ORIGIN)
+        for (text, tokens), vector in zip(read.items(), _of_unit_length(known), strict=True):
+            made[text] = Embedding(vector, tokens.truncated, tokens.unknown, ORIGIN)
         return [made[text] for text in texts]
+
+
+def _of_unit_length(known: Mapping[str, Array]) -> NDArray[np.float16]:
+    """The vectors of some texts as they are recorded, (texts, dimension)."""
+    if not known:
+        return np.empty((0, 0), np.float16)
+    vectors = np.stack([*known.values()])
+    lengths: Array = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / lengths).astype(np.float16)
 
 
 def lowest_agreement(engine: Engine, samples: Sequence[tuple[str, Array]]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import signal
 import sqlite3
@@ -271,6 +272,23 @@ def test_vectors_of_another_length_are_not_taken(
 ) -> None:
     path = lance_of(tmp_path, NOTES[:1], n0=np.ones(16, np.float16))
     assert palimpsest.json("import", path, "--yes", *NAMED)["vectors"]["taken"] is False
+
+
+def test_a_row_whose_vector_is_of_another_length_is_embedded(
+    palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
+) -> None:
+    """Only a few rows are tried before the rest is believed."""
+    rows = [
+        row | {"vector": (vector_of(row["content"]) if n else np.ones(16, np.float16)).tolist()}
+        for n, row in enumerate(NOTES)
+    ]
+    file = palimpsest.file([*rows[1:], rows[0]])
+    vectors = palimpsest.json("import", file, "--yes", *NAMED)["vectors"]
+    assert (vectors["there"], vectors["taken"]) == (60, True)
+    found = vectors_by_id(palimpsest)
+    assert {name for name, one in found.items() if one["engine"] == "stub"} == {"n0"}
+    lengths = {len(base64.b64decode(one["data"])) for one in found.values()}
+    assert lengths == {2 * engine.dimension}
 
 
 def test_a_vector_that_has_gone_is_made_anew() -> None:

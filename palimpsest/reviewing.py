@@ -122,13 +122,16 @@ def _record(owner_id: str, due: datetime, figures: Figures) -> RunRequest:
 
 
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:
-    """Standing automatic joins without a review, in the order of their events.
+    """Standing automatic joins of living texts without a review, in the order of their events.
 
     A reinstated join was confirmed by whoever reinstated it; a review of lower rank is refused.
+    A retracted text is sent to no model: its join is reviewed once it is restored.
     """
     for edge in ledger.edges.values():
         automatic = edge.standing and edge.rank in ("rule", "judge")
-        if automatic and edge.id not in ledger.reviews and not _is_reinstated(ledger, edge):
+        living = edge.older.living and edge.newer.living
+        reviewed = edge.id in ledger.reviews or _is_reinstated(ledger, edge)
+        if automatic and living and not reviewed:
             yield edge
 
 

@@ -14,7 +14,7 @@ from palimpsest.cli import app
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Rank, Reversed
 from palimpsest.contracts.evidence import Answer, Verdict
-from palimpsest.contracts.requests import SettleRequest
+from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.demo_judge import Fault, JudgeServer
 from palimpsest.reviewing import unreviewed
 from palimpsest.streams.judge.pairs import Pair
@@ -88,6 +88,22 @@ def test_what_a_reviewer_or_a_person_has_joined_is_not_reviewed(rank: Rank, wait
     pending = (say("a", "Tea"), say("b", "Chai", {"a": ASK}))
     history = given(*pending, judge("b", a="same", rank=rank)).then("b llm_reject a")
     assert [edge.newer.text for edge in unreviewed(history.ledger)] == (["Chai"] if waits else [])
+
+
+@embedded_alone
+@pytest.mark.parametrize("end", [0, 1], ids=["older", "newer"])
+def test_a_retracted_text_is_sent_to_no_model(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings, end: int
+) -> None:
+    ada.under(STORE_TIME)
+    said = older, newer = ada.say(*OTHER)
+    settle(ada, newer, older, "unavailable")
+    selection = Selection(candidate_id=said[end])
+    ada.store.retract(selection)
+    answer = review(ada, asking)
+    assert (answer["asked"], answer["left"], server.calls) == ({}, 0, 0)
+    ada.store.restore(selection)
+    assert review(ada, asking)["asked"] == {"different": 1}
 
 
 @embedded_alone

@@ -90,11 +90,8 @@ class _Cleaned:
             self._edges[newer].append((older, decision, kind))
             self._edges[older].append((newer, decision, kind))
 
-    def change(self, candidate: str) -> dict[str, Any] | None:
+    def change(self, member: _Member) -> dict[str, Any] | None:
         """What becomes of a row; None where it stays as it is."""
-        member = self.of.get(candidate)
-        if member is None:
-            return None
         kept = self._kept[member.memory_id]
         told = {"old_id": member.row_id, "memory_id": member.memory_id}
         if kept is None:
@@ -229,11 +226,14 @@ class _Changes:
     def take(self, row: _Row, cleaned: _Cleaned, keep: Collection[str], speaks: str | None) -> None:
         """Take a row up; `speaks` is the field in which a row of the copy may say another text."""
         self.rows = row.number
-        self.unknown += row.candidate not in cleaned.of
-        change = cleaned.change(row.candidate) if row.candidate else None
+        member = cleaned.of.get(row.candidate)
+        if member is None or member.text != row.text:  # its id may be that of another row
+            self.unknown += 1
+            return
+        change = cleaned.change(member)
         if change is None or change["old_id"] in keep:
             return
-        face = cleaned.of[row.candidate].face if change["change"] == "text" else None
+        face = member.face if change["change"] == "text" else None
         if face is None:
             self._change(row, change, None)
         elif speaks is not None and isinstance(row.item, dict) and not row.item.keys() >= MEM0:

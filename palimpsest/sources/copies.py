@@ -111,19 +111,40 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
         if place.query and place.table not in names:
             raise UsageError("the rows are those of a query: --table names the table to clean")
         table = quoted(one_of(names, place.table, "table") if place.table else _only(copy))
+        rows = {} if place.query else _sqlite_rows(copy, table)
         with copy:
             for edit in edits:
-                found = _identity(edit.item, mapping)
+                found = rows.get(edit.number) or _identity(edit, mapping)
                 where = " AND ".join(f"{quoted(name)} = ?" for name in found)
                 values = [*found.values()]
                 if edit.said is None:
-                    copy.execute(f"DELETE FROM {table} WHERE {where}", values)  # noqa: S608 - quoted
+                    done = copy.execute(f"DELETE FROM {table} WHERE {where}", values)  # noqa: S608 - quoted
                 else:
                     sets = ", ".join(f"{quoted(name)} = ?" for name in edit.said)
-                    copy.execute(
+                    done = copy.execute(
                         f"UPDATE {table} SET {sets} WHERE {where}",  # noqa: S608 - quoted
                         [*edit.said.values(), *values],
                     )
+                if done.rowcount != 1:
+                    raise UsageError(
+                        f"row {edit.number} is not told apart by its id: {table} has"
+                        f" {done.rowcount} rows like it. Nothing was written"
+                    )
+
+
+def _sqlite_rows(copy: sqlite3.Connection, table: str) -> dict[int, Fields]:
+    """What tells each row of a table apart, by its number; nothing of one that has no such column.
+
+    An id may be missing, or be that of several rows.
+    """
+    columns = {name for _, name, *_ in copy.execute(f"PRAGMA table_info({table})")}
+    hidden = next((name for name in ("rowid", "_rowid_", "oid") if name not in columns), None)
+    try:
+        # With all columns: of one alone, SQLite may go through an index in another order.
+        found = copy.execute(f"SELECT {hidden}, * FROM {table}")  # noqa: S608 - quoted
+    except sqlite3.OperationalError:
+        return {}  # WITHOUT ROWID: its primary key is never null, and has no row twice
+    return {number: {str(hidden): row[0]} for number, row in enumerate(found, 1)}
 
 
 def _only(connection: sqlite3.Connection) -> str:
@@ -134,18 +155,22 @@ def _only(connection: sqlite3.Connection) -> str:
 def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
     import lancedb
 
+    del mapping
+
     of_table = place.path.name.endswith(lance.SUFFIX)  # else the path is the database's
     whole = to.with_name(f"{to.name}{lance.SUFFIX}") if of_table else to
     shutil.copytree(place.path, whole)
     try:
         folder, name = lance.located(replace(place, path=whole))
         table = lancedb.connect(folder).open_table(name)
-        wheres = [_lance_where(edit.item, mapping) for edit in edits if edit.said is None]
-        for start in range(0, len(wheres), _AT_ONCE):
-            table.delete(" OR ".join(f"({one})" for one in wheres[start : start + _AT_ONCE]))
+        # An id may be missing, or be that of several rows.
+        rows = dict(enumerate(lance.row_ids(table), 1))
+        gone = [str(rows[edit.number]) for edit in edits if edit.said is None]
+        for start in range(0, len(gone), _AT_ONCE):
+            table.delete(f"_rowid IN ({', '.join(gone[start : start + _AT_ONCE])})")
         for edit in edits:
             if edit.said is not None:
-                table.update(where=_lance_where(edit.item, mapping), values=edit.said)
+                table.update(where=f"_rowid = {rows[edit.number]}", values=edit.said)
         if of_table:
             whole.replace(to)
     finally:
@@ -153,25 +178,15 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
             _remove(whole)
 
 
-def _lance_where(item: Item, mapping: FieldMapping) -> str:
-    found = _identity(item, mapping)
-    return " AND ".join(f"`{name}` = {_literal(value)}" for name, value in found.items())
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, int | float):
-        return str(value)
-    escaped = str(value).replace("'", "''")
-    return f"'{escaped}'"
-
-
-def _identity(item: Item, mapping: FieldMapping) -> Fields:
-    """What a row alone has: its id, and its owner where a field says it."""
+def _identity(edit: Edit, mapping: FieldMapping) -> Fields:
+    """What a row of a query alone has: its id, and its owner where a field says it."""
     if not mapping.fields.get("id"):
         raise UsageError("no field is known to be the id: give --map THEIRS=id when you import")
-    assert isinstance(item, dict), "rows of databases are objects"
+    assert isinstance(edit.item, dict), "rows of databases are objects"
     names = [name for ours in ("id", "owner_id") for name in mapping.fields.get(ours, ())[:1]]
-    return {name: item[name] for name in names if item.get(name) is not None}
+    if edit.item.get(names[0]) is None:
+        raise UsageError(f"row {edit.number} has no id of its own. Nothing was written")
+    return {name: edit.item[name] for name in names if edit.item.get(name) is not None}
 
 
 def _qdrant(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:

@@ -25,6 +25,12 @@ def located(place: Place) -> tuple[Path, str]:
     return place.path, one_of(tables_in(place.path), place.table, "table")
 
 
+def row_ids(table: Any) -> list[int]:
+    """LanceDB's own numbers of a table's rows, in the order in which the rows are read."""
+    batches = table.search().with_row_id(True).limit(table.count_rows()).to_batches(BATCH)
+    return [number for batch in batches for number in batch.column("_rowid").to_pylist()]
+
+
 class LanceSource:
     """The rows of a table as they are now."""
 

@@ -107,6 +107,74 @@ def test_the_copy_has_each_memory_once_and_a_row_comes_back(
     assert digests(path) == before
 
 
+ODD = [
+    (None, "ada", "Ada likes tea."),
+    ("b", "ada", "The office is in Berlin."),
+    ("a", "ada", "Ada likes tea."),
+    ("d", "bob", "Bob sleeps late."),
+    ("d", "bob", "Bob eats late."),
+    (None, "bob", "Bob sleeps late."),
+]
+"""Rows without an id, and two of one id: the second is invalid. Of equal ones the last stays."""
+
+
+def odd_sqlite(folder: Path, how: str) -> Path:
+    path = folder / "notes.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(f"CREATE TABLE notes (id TEXT, user_id TEXT, content TEXT{how};")
+        connection.executemany("INSERT INTO notes VALUES (?, ?, ?)", ODD)
+    return path
+
+
+def odd_lance(folder: Path, _: str) -> Path:
+    names = ("id", "user_id", "content")
+    rows = [dict(zip(names, row, strict=True)) for row in ODD]
+    lancedb.connect(folder).create_table("notes", rows)
+    return folder / "notes.lance"
+
+
+@pytest.mark.parametrize(
+    ("form", "how", "read"),
+    [
+        (odd_sqlite, ")", read_sqlite),
+        (odd_sqlite, "); CREATE INDEX by_text ON notes (content)", read_sqlite),
+        (odd_lance, "", read_lance),
+    ],
+)
+def test_rows_without_an_id_or_with_anothers_are_told_apart(
+    form: Callable[[Path, str], Path],
+    how: str,
+    read: Callable[[Path], Rows],
+    palimpsest: CommandLine,
+    tmp_path: Path,
+) -> None:
+    """What goes is one row, and not all that its owner has."""
+    path = form(tmp_path, how)
+    assert palimpsest("import", str(path), "--yes").status in (0, 1)
+    to = path.with_name(f"cleaned{path.suffix}")
+    report = palimpsest.json("export", str(path), "--to", str(to))
+    assert [one["row"] for one in report["changed_rows"]] == [1, 4]
+    assert [tuple(row.values()) for row in read(to)] == [ODD[1], ODD[2], ODD[4], ODD[5]]
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT * FROM notes", "row 1 has no id of its own"),
+        ("SELECT * FROM notes WHERE id IS NOT NULL OR user_id = 'bob'", "has 2 rows like it"),
+    ],
+)
+def test_rows_of_a_query_that_cannot_be_told_apart_are_not_guessed(
+    query: str, told: str, palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    path = odd_sqlite(tmp_path, ")")
+    palimpsest("import", str(path), "--yes", "--query", query, "--table", "notes")
+    ran = palimpsest("export", str(path), "--to", str(tmp_path / "cleaned.db"))
+    assert ran.status == 2, ran
+    assert told in ran.err
+    assert not list(tmp_path.glob("cleaned*"))
+
+
 @pytest.mark.parametrize(
     ("form", "read"), [*READ[:5], pytest.param(bare_sqlite, read_sqlite, id="bare_sqlite")]
 )

@@ -65,7 +65,7 @@ def _compare(asked: argparse.Namespace) -> None:
     table = Table("figure", asked.against, "here", "times better")
     for one in compared:
         medians = (
-            f"{_told(median(runs))} {one.unit}" if runs else "-" for runs in (one.before, one.now)
+            f"{_format(median(runs))} {one.unit}" if runs else "-" for runs in (one.before, one.now)
         )
         table.add_row(one.name, *medians, "-" if one.times is None else f"{one.times:.2f}")
     out = Console(width=None if sys.stdout.isatty() else 160)
@@ -94,16 +94,16 @@ def _table(measured: Sequence[Measured]) -> Table:
     table = Table("figure", "to reach", "median", "min - max of n", "", "notes")
     for one in measured:
         sign = {None: "", True: "yes", False: "NO"}[one.holds]
-        reach = "" if one.reach is None else f"{'<=' if one.at_most else '>='} {_told(one.reach)}"
-        spread = f"{_told(min(one.runs))} - {_told(max(one.runs))} of {len(one.runs)}"
-        beside = [f"{name} {_told(value)}" for name, value in one.beside.items()]
+        reach = "" if one.reach is None else f"{'<=' if one.at_most else '>='} {_format(one.reach)}"
+        spread = f"{_format(min(one.runs))} - {_format(max(one.runs))} of {len(one.runs)}"
+        beside = [f"{name} {_format(value)}" for name, value in one.beside.items()]
         note = "; ".join([*beside, one.note] if one.note else beside)
-        median = f"{_told(one.median)} {one.unit}".strip()
+        median = f"{_format(one.median)} {one.unit}".strip()
         table.add_row(one.name, reach, median, spread if len(one.runs) > 1 else "", sign, note)
     return table
 
 
-def _told(value: float) -> str:
+def _format(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 import orjson
 from aiokafka import AIOKafkaConsumer
 
-from bench.scratch import Said, inputs
+from bench.scratch import OwnedText, inputs
 from infra.broker import Broker, free_port
 from palimpsest.streams.cluster.client import Client
 from palimpsest.streams.cluster.connection import Connection
@@ -111,11 +111,11 @@ class Installation:
         self._workers.append(Worker(process, log, web_port))
         return self._workers[-1]
 
-    def publish(self, said: Iterable[Said]) -> int:
+    def publish(self, said: Iterable[OwnedText]) -> int:
         """Publish candidates; returns how many when the brokers have them."""
         return asyncio.run(self._publish(said))
 
-    async def _publish(self, said: Iterable[Said]) -> int:
+    async def _publish(self, said: Iterable[OwnedText]) -> int:
         rows = inputs(said)
         count = 0
         async with self.client() as client:

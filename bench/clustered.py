@@ -16,7 +16,7 @@ from statistics import median
 from bench.brokered import READY, Installation, installation, is_decision, quantile, until
 from bench.embedding import bare_seconds, distinct
 from bench.figure import Measured, Scale
-from bench.scratch import Said, inputs, scratch_store
+from bench.scratch import OwnedText, inputs, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.paths import PROJECTIONS_FOLDER
@@ -72,7 +72,7 @@ def worker_and_embedder(scale: Scale) -> list[Measured]:
 
 
 def _worked_off(
-    said: Sequence[Said], earlier: int, *, stub: bool
+    said: Sequence[OwnedText], earlier: int, *, stub: bool
 ) -> tuple[float, dict[str, float]]:
     """Decisions per second of a worker that finds all of it in the topic, and its figures.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import Said, scratch_store
+from bench.scratch import OwnedText, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.streams.embedder import load_engine
@@ -47,7 +47,7 @@ def owners(scale: Scale) -> list[Measured]:
     ]
 
 
-def _in_turn(owners: int) -> Iterator[Said]:
+def _in_turn(owners: int) -> Iterator[OwnedText]:
     texts = sentences()
     for _ in range(EACH):
         for owner in range(owners):

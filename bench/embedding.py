@@ -12,7 +12,7 @@ from statistics import median
 import orjson
 
 from bench.figure import Measured, Scale
-from bench.scratch import Said, scratch_store
+from bench.scratch import OwnedText, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.streams.embedded.pipeline import WINDOW
@@ -59,7 +59,7 @@ def end_to_end(scale: Scale) -> list[Measured]:
     ]
 
 
-def bare_seconds(engine: Engine, said: Sequence[Said]) -> float:
+def bare_seconds(engine: Engine, said: Sequence[OwnedText]) -> float:
     """Seconds for the texts, window by window, as the pipeline submits them."""
     embedder = Embedder(engine, remembered=0)
     begun = time.perf_counter()
@@ -69,7 +69,7 @@ def bare_seconds(engine: Engine, said: Sequence[Said]) -> float:
     return time.perf_counter() - begun
 
 
-def distinct(data: Path | None, count: int) -> list[Said]:
+def distinct(data: Path | None, count: int) -> list[OwnedText]:
     """Distinct texts with their owners, at most so many: real ones where there are some."""
     if data is None:
         return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
@@ -108,7 +108,7 @@ def repeats(scale: Scale) -> list[Measured]:
 def _mostly_repeats(scale: Scale) -> Measured:
     chance = random.Random(2)
     new = iter(distinct(scale.data, scale.of(200, 2_000, 4_000)))
-    stream: list[Said] = []
+    stream: list[OwnedText] = []
     for one in new:
         stream.append(one)
         while chance.random() < REPEATED:

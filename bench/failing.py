@@ -20,7 +20,7 @@ from bench.brokered import (
 )
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import Said, inputs
+from bench.scratch import OwnedText, inputs
 from bench.sentences import sentences
 from palimpsest.streams.cluster.importing import import_lines
 from palimpsest.streams.cluster.topics import partition_of
@@ -76,24 +76,24 @@ def _import(made: Installation, size: int) -> None:
     shutil.rmtree(folder)
 
 
-def _stored(size: int) -> Iterator[Said]:
+def _stored(size: int) -> Iterator[OwnedText]:
     owners = size // EACH
     return ((f"owner {n % owners}", text) for n, text in enumerate(islice(sentences(), size)))
 
 
-def _told(worker: Worker) -> list[set[int]]:
+def _assignments(worker: Worker) -> list[set[int]]:
     """The partitions that a worker said that it has, each time that it was assigned some."""
     said = re.findall(rf"{READY} ([\d, ]+)", worker.log.read_text(errors="replace"))
     return [{int(one) for one in partitions.split(", ")} for partitions in said]
 
 
 def _has_half(worker: Worker) -> bool:
-    return [len(partitions) for partitions in _told(worker)][-1:] == [PARTITIONS // 2]
+    return [len(partitions) for partitions in _assignments(worker)][-1:] == [PARTITIONS // 2]
 
 
 def _never_had(worker: Worker, other: Worker) -> bool:
     """Whether it never had what the other one has now."""
-    return not _told(other)[-1] & set().union(*_told(worker))
+    return not _assignments(other)[-1] & set().union(*_assignments(worker))
 
 
 async def _killed(made: Installation, worker: Worker, which: str) -> float:
@@ -101,7 +101,7 @@ async def _killed(made: Installation, worker: Worker, which: str) -> float:
 
     They are new in each killing, and so are their ids: what is known is decided on no more.
     """
-    waiting = set(_told(worker)[-1])
+    waiting = set(_assignments(worker)[-1])
     owners = [_owner_of(partition) for partition in waiting]
     texts = (f"{text} It was the time of {which}, {n}." for n, text in enumerate(sentences()))
     async with made.client() as client, made.decisions() as decisions:
@@ -161,6 +161,6 @@ def _candidates(worker: Worker) -> float:
     return worker.figures()["palimpsest_candidates_total"]
 
 
-def _newcomers(owners: int) -> Iterator[Said]:
+def _newcomers(owners: int) -> Iterator[OwnedText]:
     texts = (f"{text} So it was said." for text in sentences())
     return ((f"owner {n}", text) for n, text in enumerate(islice(texts, owners)))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
-from bench.scratch import Said
+from bench.scratch import OwnedText
 from bench.stub import StubEngine
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import Content, Decided, DecidedData, Vector
@@ -22,7 +22,7 @@ AT_ONCE = 2_000
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def fill(log: Log, said: Iterable[Said], policy: Policy) -> None:
+def fill(log: Log, said: Iterable[OwnedText], policy: Policy) -> None:
     """Append a policy and a `stored` decision for each text; the texts of an owner must differ."""
     with log.transaction():
         log.append([policy_event(policy, policy_id(policy.hash), None, BEGINNING)])
@@ -32,7 +32,7 @@ def fill(log: Log, said: Iterable[Said], policy: Policy) -> None:
             log.append(some)
 
 
-def _stored(said: Iterable[Said], policy: Policy, engine: StubEngine) -> Iterator[Decided]:
+def _stored(said: Iterable[OwnedText], policy: Policy, engine: StubEngine) -> Iterator[Decided]:
     evidence = Evidence(policy=policy.hash)
     number = 0
     rest = iter(said)

@@ -75,8 +75,8 @@ def _write(folder: Path, owners: int, each: int) -> None:
     table = None
     while some := list(islice(rows, AT_ONCE)):
         vectors = [one.vector for one in StubEngine().embed([row["content"] for row in some])]
-        told = [row | {"vector": vector} for row, vector in zip(some, vectors, strict=True)]
-        batch = pa.Table.from_pylist(told, _SCHEMA)
+        with_vectors = [row | {"vector": vector} for row, vector in zip(some, vectors, strict=True)]
+        batch = pa.Table.from_pylist(with_vectors, _SCHEMA)
         if table is None:
             table = lancedb.connect(folder).create_table("notes", batch)
         else:

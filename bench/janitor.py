@@ -71,10 +71,12 @@ class _Store(Palimpsest):
 
     def run(self, judge: _AtOnce) -> dict[str, Any]:
         """Everything but the judge's own set-up."""
-        return asyncio.run(dedupe(self._gateway, judge, Wanted(datetime.now(UTC)), _untold))
+        return asyncio.run(
+            dedupe(self._gateway, judge, Wanted(datetime.now(UTC)), _ignore_progress)
+        )
 
 
-def _untold(_what: str, _share: float | None) -> None:
+def _ignore_progress(_what: str, _share: float | None) -> None:
     """Nobody watches."""
 
 

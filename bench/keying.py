@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import Said, ScratchStore
+from bench.scratch import OwnedText, ScratchStore
 from bench.sentences import sentences
 from bench.serving import Running, serving
 from bench.stub import StubEngine
@@ -88,9 +88,11 @@ def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
     folder.mkdir()
     store = ScratchStore(folder, StubEngine())
     try:
-        fill(store.log, _said(held, owners), load_policy("standard"))
+        fill(store.log, _texts_of_owners(held, owners), load_policy("standard"))
         store.session.begin()
-        reworded = [(owner, f"{text} !") for owner, text in islice(_said(held, owners), pairs)]
+        reworded = [
+            (owner, f"{text} !") for owner, text in islice(_texts_of_owners(held, owners), pairs)
+        ]
         joined = [one for one in store.outcomes(reworded) if one.joined_to]
         store.projections.show()
         return len(joined)
@@ -98,7 +100,7 @@ def _made(folder: Path, held: int, owners: int, pairs: int) -> int:
         store.close()
 
 
-def _said(count: int, owners: int) -> Iterator[Said]:
+def _texts_of_owners(count: int, owners: int) -> Iterator[OwnedText]:
     for number, text in enumerate(islice(sentences(), count)):
         yield f"owner {number % owners}", text
 

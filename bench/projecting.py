@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import Said, ScratchStore, scratch_store
+from bench.scratch import OwnedText, ScratchStore, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
@@ -24,12 +24,12 @@ ROUNDS = 3
 UNMERGED = 24
 
 
-def _said(count: int) -> Iterator[Said]:
+def _texts_of_owners(count: int) -> Iterator[OwnedText]:
     return ((f"owner {n % OWNERS}", text) for n, text in enumerate(islice(sentences(), count)))
 
 
 def _filled(store: ScratchStore, count: int) -> None:
-    fill(store.log, _said(count), load_policy("standard"))
+    fill(store.log, _texts_of_owners(count), load_policy("standard"))
     store.session.begin()
 
 
@@ -38,7 +38,7 @@ def rebuild(scale: Scale) -> list[Measured]:
     count = scale.of(5_000, 100_000, 1_000_000)
     rates = []
     with scratch_store(StubEngine()) as store:
-        fill(store.log, _said(count), load_policy("standard"))
+        fill(store.log, _texts_of_owners(count), load_policy("standard"))
         for _ in range(ROUNDS):
             begun = time.perf_counter()
             build = Build(store.folder / PROJECTIONS_FOLDER, NAMES, store.log.head(), no_effect)
@@ -54,7 +54,7 @@ def unmerge(scale: Scale) -> list[Measured]:
     count = scale.of(5_000, 100_000, 1_000_000)
     with scratch_store(StubEngine()) as store:
         _filled(store, count)
-        reworded = [(owner, f"{text} !") for owner, text in _said(UNMERGED)]
+        reworded = [(owner, f"{text} !") for owner, text in _texts_of_owners(UNMERGED)]
         joins = [one for one in store.outcomes(reworded) if one.joined_to]
         store.projections.show()
         times = []

@@ -18,7 +18,7 @@ from bench import (
     janitor,
     judge,
     keying,
-    looking,
+    pages,
     projecting,
     runs,
     serving,
@@ -51,7 +51,7 @@ FIGURES: dict[str, Measure] = {
     "importance-run": runs.runs,
     "session-end": consolidating.session_end,
     "serve": serving.serve,
-    "pages": looking.pages,
+    "pages": pages.pages,
     "keys": keying.keys,
     "import": importing.importing,
 }

@@ -23,11 +23,11 @@ from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
 
-Said = tuple[str, str]
+OwnedText = tuple[str, str]
 """An owner and a text."""
 
 
-def inputs(said: Iterable[Said], source: str = "bench") -> Iterator[Input]:
+def inputs(said: Iterable[OwnedText], source: str = "bench") -> Iterator[Input]:
     """Rows as files have them, read and checked one by one as a reader of files does."""
     counter = RowCounter()
     for owner, text in said:
@@ -59,7 +59,7 @@ class ScratchStore:
         )
         self.session.begin()
 
-    def ingest(self, said: Iterable[Said], source: str = "bench") -> float:
+    def ingest(self, said: Iterable[OwnedText], source: str = "bench") -> float:
         """Seconds until all are decided, committed and visible in both projections."""
         begun = time.perf_counter()
         for _ in self.outcomes(said, source):
@@ -67,7 +67,7 @@ class ScratchStore:
         self.projections.show()
         return time.perf_counter() - begun
 
-    def outcomes(self, said: Iterable[Said], source: str = "bench") -> Iterator[Outcome]:
+    def outcomes(self, said: Iterable[OwnedText], source: str = "bench") -> Iterator[Outcome]:
         """What becomes of each."""
         with Rows(inputs(said, source)) as rows:
             for window in run(self.session.writer, rows, self.session.serve):

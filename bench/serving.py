@@ -68,11 +68,11 @@ def serving(folder: Path) -> Iterator[Running]:
         )
     try:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
+        endpoint = json.loads(process.stdout.readline())
         seconds = time.perf_counter() - begun
         endpoint = json.loads((folder / "serve.json").read_text())
         tokens = endpoint["agent"], endpoint["operator"]
-        yield Running(told["url"], *tokens, told["pid"], seconds)
+        yield Running(endpoint["url"], *tokens, endpoint["pid"], seconds)
     finally:
         process.terminate()
         process.communicate()

@@ -38,7 +38,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgeWork:
     """Pending candidates, and pairs that a judge looks at until it finds the same."""
 
     candidates: int
@@ -74,7 +74,7 @@ def agreement(store: Palimpsest, gold: dict[str, str]) -> Found:
     return Found(len(set(clusters.values())), pairwise(clusters, gold), b_cubed(clusters, gold))
 
 
-def judge_by_gold(store: Palimpsest, gold: dict[str, str]) -> Asked:
+def judge_by_gold(store: Palimpsest, gold: dict[str, str]) -> JudgeWork:
     """Settle what is pending by the labels, best neighbour first, as a judge would."""
     pending = store.sql(
         "SELECT candidate_id, asked FROM decisions WHERE decision = 'pending' ORDER BY position"
@@ -88,7 +88,7 @@ def judge_by_gold(store: Palimpsest, gold: dict[str, str]) -> Asked:
         for row in pending
     ]
     store.settle(requests)
-    return Asked(len(requests), sum(len(request.verdicts) for request in requests))
+    return JudgeWork(len(requests), sum(len(request.verdicts) for request in requests))
 
 
 def verdicts_of(candidate: str, asked: Sequence[str], gold: dict[str, str]) -> tuple[Verdict, ...]:

@@ -15,7 +15,7 @@ from statistics import median
 from bench.embedding import distinct
 from bench.figure import Measured, Scale
 from bench.judge import service
-from bench.scratch import Said, inputs
+from bench.scratch import OwnedText, inputs
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.embedder import Embedder, Engine, load_engine
@@ -44,7 +44,7 @@ def stream(scale: Scale) -> list[Measured]:
                 beside.append(_rate(gateway, said[WARM:], said[:WARM], judged=True))
                 pending = gateway.log.verifications.count()
                 settled = _decided(gateway, "palimpsest.settled.v1")
-    told = {
+    figures = {
         "with, texts/s": median(beside),
         "without, texts/s": median(alone),
         "settled meanwhile": float(settled),
@@ -53,11 +53,11 @@ def stream(scale: Scale) -> list[Measured]:
     ratios = [b / a for b, a in zip(beside, alone, strict=True)]
     note = f"{len(said)} texts, {DELAY:.0f} s an answer, {AT_ONCE} at once, by turns"
     name = "candidates/s with a slow judge, divided by without"
-    return [Measured(name, "", ratios, 0.95, note=note, beside=told)]
+    return [Measured(name, "", ratios, 0.95, note=note, beside=figures)]
 
 
-def _with_gray(said: Sequence[Said]) -> list[Said]:
-    made: list[Said] = []
+def _with_gray(said: Sequence[OwnedText]) -> list[OwnedText]:
+    made: list[OwnedText] = []
     for number, (owner, text) in enumerate(said):
         made.append((owner, text))
         if number % EVERY == 0:
@@ -78,7 +78,11 @@ def _store(engine: Engine) -> Iterator[LocalGateway]:
 
 
 def _rate(
-    gateway: LocalGateway, said: Sequence[Said], first: Sequence[Said], *, judged: bool = False
+    gateway: LocalGateway,
+    said: Sequence[OwnedText],
+    first: Sequence[OwnedText],
+    *,
+    judged: bool = False,
 ) -> float:
     """Texts a second, after a first window; with a verifier once its first verdicts are there.
 

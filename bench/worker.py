@@ -21,23 +21,23 @@ from palimpsest.streams.policies import load_policy
 
 def main() -> None:
     """Be a worker until SIGTERM."""
-    told = orjson.loads(sys.argv[1])
+    plan = orjson.loads(sys.argv[1])
     engine: Engine = load_engine()
     engine.embed(["the default engine is in memory, as it is in use"])
-    if told["stub"]:
+    if plan["stub"]:
         engine = StubEngine()
     embedder = Embedder(engine)
     rest_collector()
     run(
         WorkerSettings(
-            Connection(bootstrap=told["bootstrap"]),
-            Topics("", told["partitions"]),
-            Path(told["folder"]),
+            Connection(bootstrap=plan["bootstrap"]),
+            Topics("", plan["partitions"]),
+            Path(plan["folder"]),
             load_policy("standard"),
             lambda: embedder,
-            instance=told["instance"],
-            web_port=told["web_port"],
-            standby=told["standby"],
+            instance=plan["instance"],
+            web_port=plan["web_port"],
+            standby=plan["standby"],
         )
     )
 

@@ -37,9 +37,9 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def token_of(told: list[list[str]]) -> str:
+def token_of(parts: list[list[str]]) -> str:
     """32 hex digits that stand for what is told of some things, each by its own list."""
-    return digest(orjson.dumps(told))[:32]
+    return digest(orjson.dumps(parts))[:32]
 
 
 def session_of(first_message: datetime) -> str:

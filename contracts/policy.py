@@ -305,7 +305,7 @@ class Policy(_Strict):
     @cached_property
     def hash(self) -> str:
         """`sha256:` and 16 hex digits of the rules; the description does not count."""
-        rules = self.model_dump_json(exclude={"description": True, **_unsaid(self)})
+        rules = self.model_dump_json(exclude={"description": True, **_unhashed(self)})
         return "sha256:" + hashlib.sha256(rules.encode()).hexdigest()[:16]
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -315,12 +315,12 @@ class Policy(_Strict):
         return copy
 
 
-def _unsaid(value: object) -> dict[Any, Any]:
+def _unhashed(value: object) -> dict[Any, Any]:
     """What a hash leaves out: fields that were added and stand at their default, at any depth."""
     inner: dict[Any, Any] = {}
     match value:
         case tuple():
-            inner = {place: _unsaid(one) for place, one in enumerate(value)}
+            inner = {place: _unhashed(one) for place, one in enumerate(value)}
         case BaseModel():
             inner = {name: _left_out(value, name) for name in type(value).model_fields}
         case _:
@@ -331,4 +331,4 @@ def _unsaid(value: object) -> dict[Any, Any]:
 def _left_out(model: BaseModel, name: str) -> Any:
     """True for the field as a whole, else what of it."""
     field, held = type(model).model_fields[name], getattr(model, name)
-    return (ADDED in field.metadata and held == field.get_default()) or _unsaid(held)
+    return (ADDED in field.metadata and held == field.get_default()) or _unhashed(held)

@@ -49,7 +49,7 @@ def documents() -> dict[str, Schema]:
         "progress.json": progress(),
         "question.json": _schema(QUESTION),
     }
-    made |= said()
+    made |= producer_schemas()
     made |= {event_file(kind): _event(kind) for kind in get_args(AnyEvent)}
     named = {name: _named(name, schema) for name, schema in made.items()}
     return named | {"asyncapi.json": asyncapi(list(named))}
@@ -87,18 +87,18 @@ def _or_null(field: Schema) -> Schema:
     return {"anyOf": [field, {"type": "null"}]}
 
 
-def said() -> dict[str, Schema]:
+def producer_schemas() -> dict[str, Schema]:
     """What producers say, each as a CloudEvent; its `id` and `source` are the envelope's."""
     row = candidate_row()
     definitions = row.pop("$defs")
     candidate = row | {"description": "A candidate; the envelope's `time` is when it was sent."}
-    session = _word("session_id", "Of one session of the owner.")
+    session = _notice("session_id", "Of one session of the owner.")
     return {
         "said.candidate.v1.json": _envelope("candidate", candidate) | {"$defs": definitions},
         "said.session_ended.v1.json": _envelope("session_ended", session),
         "said.compacted.v1.json": _envelope("compacted", session),
         "said.accessed.v1.json": _envelope(
-            "accessed", _word("candidate_id", "Of any member of the memory that was used.")
+            "accessed", _notice("candidate_id", "Of any member of the memory that was used.")
         ),
     }
 
@@ -131,7 +131,7 @@ def progress() -> Schema:
     return {"type": "object", "properties": {"so_far": count}, "required": ["so_far"]}
 
 
-def _word(subject: str, description: str) -> Schema:
+def _notice(subject: str, description: str) -> Schema:
     fields = {"owner_id": _NAME, subject: _NAME | {"description": description}}
     return {"type": "object", "properties": fields, "required": sorted(fields)}
 
@@ -156,10 +156,10 @@ def _event(kind: type[Event]) -> Schema:
 
 def _schema(what: Any) -> Schema:
     adapter = what if isinstance(what, TypeAdapter) else TypeAdapter(what)
-    return _told(adapter.json_schema(schema_generator=_Untitled))
+    return _normalised(adapter.json_schema(schema_generator=_Untitled))
 
 
-def _told(schema: Schema) -> Schema:
+def _normalised(schema: Schema) -> Schema:
     """The schema with its tags required, and docstrings in one line."""
     for part in (schema, *schema.get("$defs", {}).values()):
         tags = [name for name in _TAGS if "const" in part.get("properties", {}).get(name, {})]

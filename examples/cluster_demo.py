@@ -46,7 +46,7 @@ class DemoError(Exception):
     """Something is not as it has to be."""
 
 
-def tell(sentence: str) -> None:
+def heading(sentence: str) -> None:
     """A line of the story."""
     print(f"\n\033[1m{sentence}\033[0m", flush=True)
 
@@ -133,21 +133,21 @@ def written(folder: Path, rows: int | None) -> int:
 def run(demo: Demo, rows: int) -> None:
     """The demo, from a fresh broker to the summary."""
     begun = time.monotonic()
-    tell("1. Topics, two workers that decide, and a projector that fills the store `followed`.")
+    heading("1. Topics, two workers that decide, and a projector that fills the store `followed`.")
     demo.shown("topics", "create", "--partitions", str(PARTITIONS))
     workers = [demo.started("worker", "--instance", name) for name in ("one", "two")]
     project = demo.started("--store", "followed", "project")
     until(lambda: demo.log.read_text().count("ready: partitions") >= 2, "two workers are ready")
-    tell("2. A producer publishes a real stream of memories; workers decide while it is read.")
+    heading("2. A producer publishes a real stream of memories; workers decide while it is read.")
     demo.shown("ingest", "memories.jsonl")
     killed = kill_half_way(demo, workers[0], rows)
     until(lambda: decisions(demo) >= rows, "everything is decided")
     until(lambda: candidates(demo) == rows, "every decision is shown")
-    tell("3. One embedded process decides on the same file, without any Kafka.")
+    heading("3. One embedded process decides on the same file, without any Kafka.")
     demo.shown("--store", "embedded", "ingest", "memories.jsonl", cluster=False)
     compare(demo, "the cluster and the embedded process differ")
     decision = take_back(demo)
-    tell("5. All end as they are told to, and the store is checked against its log.")
+    heading("5. All end as they are told to, and the store is checked against its log.")
     demo.ended(workers[1])
     demo.ended(project)
     with demo.store("followed") as followed:
@@ -194,7 +194,9 @@ def compare(demo: Demo, otherwise: str) -> None:
 
 def take_back(demo: Demo) -> str:
     """Un-merge one join, through the topics and embedded; both must show the same again."""
-    tell("4. One join is taken out: asked through the topics, answered by the worker that decides.")
+    heading(
+        "4. One join is taken out: asked through the topics, answered by the worker that decides."
+    )
     with demo.store("embedded") as embedded:
         found = embedded.sql(_JOIN)[0]
         embedded.unmerge(decision_id=found["decision_id"])
@@ -209,7 +211,7 @@ def summary(demo: Demo, killed: int, decision: str, checked: int, seconds: float
     with demo.store("followed") as followed:
         status = followed.status()
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
-    tell(f"Done in {seconds:.0f} seconds.")
+    heading(f"Done in {seconds:.0f} seconds.")
     print(
         f"""
 {status["candidates"]:,} candidates were published and are {status["memories"]:,} memories now.

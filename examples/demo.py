@@ -27,7 +27,7 @@ ORDER BY m.members DESC, j.similarity, j.decision_id LIMIT 1
 """
 
 
-def tell(sentence: str) -> None:
+def heading(sentence: str) -> None:
     """A line of the story."""
     print(f"\n\033[1m{sentence}\033[0m", flush=True)
 
@@ -49,19 +49,19 @@ def main(stream: Path = STREAM) -> None:
     """The demo, from an empty store to a verified one."""
     begun = time.monotonic()
     shutil.rmtree(STORE, ignore_errors=True)
-    tell("1. A stream of memories, as agents and extractors wrote them down (examples/data).")
+    heading("1. A stream of memories, as agents and extractors wrote them down (examples/data).")
     shown("ingest", str(stream))
-    tell("2. What there is now.")
+    heading("2. What there is now.")
     shown("status")
     found = asked("sql", _MEMORY)[0]
-    tell("3. One memory: its face, every wording, and why each was joined.")
+    heading("3. One memory: its face, every wording, and why each was joined.")
     shown("show", found["memory_id"])
-    tell("4. Suppose that this join was a mistake. What would un-merging change?")
+    heading("4. Suppose that this join was a mistake. What would un-merging change?")
     shown("unmerge", "--decision", found["decision_id"], "--dry-run")
-    tell("5. Take it out. Nothing is deleted: the log has one event more.")
+    heading("5. Take it out. Nothing is deleted: the log has one event more.")
     reason = "shown in the demo"
     shown("unmerge", "--decision", found["decision_id"], "--because", reason)
-    tell("6. Fold the whole log and compare it with everything that the projections hold.")
+    heading("6. Fold the whole log and compare it with everything that the projections hold.")
     shown("verify")
     summary(asked("status"), found, time.monotonic() - begun)
 
@@ -69,7 +69,7 @@ def main(stream: Path = STREAM) -> None:
 def summary(status: Any, found: Any, seconds: float) -> None:
     """What a stranger should take away."""
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(status["decisions"].items()))
-    tell(f"Done in {seconds:.0f} seconds.")
+    heading(f"Done in {seconds:.0f} seconds.")
     print(
         f"""
 {status["candidates"]:,} candidates came and are {status["memories"]:,} memories now.

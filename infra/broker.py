@@ -161,16 +161,16 @@ class Broker:
         if not data.exists():
             fill(data, lambda folder: _copy(template, folder))
         settings = self.folder / "server.properties"
-        told = SETTINGS + self._more_settings
+        lines = SETTINGS + self._more_settings
         settings.write_text(
-            told.format(port=self._port, controller=free_port(self._port), data=data)
+            lines.format(port=self._port, controller=free_port(self._port), data=data)
         )
         return settings
 
     def _await_start(self, said_before: int) -> None:
         assert self._process is not None
         last = time.monotonic() + STARTING_SECONDS
-        while STARTED not in self._said(said_before):
+        while STARTED not in self._log_since(said_before):
             ended = self._process.poll()
             if ended is not None or time.monotonic() > last:
                 self.kill()
@@ -181,11 +181,11 @@ class Broker:
 
     def _last_words(self, since: int) -> str:
         """The end of its log; of what went wrong, where that is in it."""
-        lines = self._said(since).decode(errors="replace").splitlines()
+        lines = self._log_since(since).decode(errors="replace").splitlines()
         wrong = [line for line in lines if " INFO " not in line]
         return "\n".join((wrong or lines)[-30:])
 
-    def _said(self, since: int) -> bytes:
+    def _log_since(self, since: int) -> bytes:
         with self.log.open("rb") as log:
             log.seek(since)
             return log.read()

@@ -125,12 +125,14 @@ def find_java() -> tuple[str, str]:
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
     if java is None:
         raise NotAvailableError(f"a Kafka broker needs Java {OLDEST_JAVA} or newer: none found")
-    told = _run([java, "-version"], 60)
-    found = re.search(r'version "(\d+)[^"]*"', told)
+    printed = _run([java, "-version"], 60)
+    found = re.search(r'version "(\d+)[^"]*"', printed)
     if found is None or int(found[1]) < OLDEST_JAVA:
-        said = told.partition("\n")[0]
-        raise NotAvailableError(f"a Kafka broker needs Java {OLDEST_JAVA} or newer; {java}: {said}")
-    build = re.search(r"\(build ([^,)]+)", told)
+        first_line = printed.partition("\n")[0]
+        raise NotAvailableError(
+            f"a Kafka broker needs Java {OLDEST_JAVA} or newer; {java}: {first_line}"
+        )
+    build = re.search(r"\(build ([^,)]+)", printed)
     return java, re.sub(r"[^\w.+-]", "_", build[1] if build else found[0])
 
 

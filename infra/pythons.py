@@ -44,17 +44,17 @@ def interpreter(version: str) -> str | None:
 
 def _found(name: str, version: str) -> list[str]:
     on_path = shutil.which(name)
-    by_pyenv = _said("pyenv", "latest", version)
-    prefix = _said("pyenv", "prefix", by_pyenv) if by_pyenv else None
+    by_pyenv = _output_of("pyenv", "latest", version)
+    prefix = _output_of("pyenv", "prefix", by_pyenv) if by_pyenv else None
     return [*([on_path] if on_path else ()), *([str(Path(prefix, "bin", name))] if prefix else ())]
 
 
 def _is(command: str, version: str) -> bool:
     """Whether it runs: a shim of pyenv is there for versions that are not chosen, too."""
-    return _said(command, "-c", "import sys; print('%d.%d' % sys.version_info[:2])") == version
+    return _output_of(command, "-c", "import sys; print('%d.%d' % sys.version_info[:2])") == version
 
 
-def _said(*command: str) -> str | None:
+def _output_of(*command: str) -> str | None:
     """What a command prints; None where it fails or is not there."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -32,14 +32,14 @@ class DedupSettings(BaseModel):
     cache_capacity: Positive | None = None
 
     @property
-    def said(self) -> dict[str, object]:
+    def overrides(self) -> dict[str, object]:
         """What is set, by name."""
         return self.model_dump(exclude_none=True)
 
     def load(self, which: str) -> Policy:
         """A policy by its name or file; the preset with what is set."""
         policy = load_policy(which)
-        return self._applied(policy) if which == PRESET and self.said else policy
+        return self._applied(policy) if which == PRESET and self.overrides else policy
 
     def _applied(self, policy: Policy) -> Policy:
         rules = policy.model_dump(mode="json")

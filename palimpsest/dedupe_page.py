@@ -105,10 +105,10 @@ def _bin(similarity: float) -> int:
 
 
 def _svg(chart: Chart) -> Iterator[str]:
-    title, told = _text(chart.title), _text(chart.description)
+    title, description = _text(chart.title), _text(chart.description)
     yield f"<figure><figcaption>{title}</figcaption>"
     size = f"0 0 {chart.width:g} {chart.height:g}"
-    yield f'<svg viewBox="{size}" role="img" aria-label="{title}"><desc>{told}</desc>'
+    yield f'<svg viewBox="{size}" role="img" aria-label="{title}"><desc>{description}</desc>'
     for kind, rects in (("zone", chart.zones), ("bar", chart.bars)):
         for rect in rects:
             yield (

@@ -145,15 +145,15 @@ async def _by_parts(
 ) -> JsonObject:
     """A run that asks the judge: planned here, requested part by part, and then recorded."""
     policy, found = gateway.policy_in_force(), run_id(owner, "dedupe", wanted.due)
-    told: JsonObject = {"owner_id": owner, "step": "dedupe"}
+    parts: JsonObject = {"owner_id": owner, "step": "dedupe"}
     before = gateway.log.find(event_id(found, "0"))
     if before is not None and isinstance(before.event, Ran):
-        return told | {"figures": before.event.data.figures, "done_before": True}
+        return parts | {"figures": before.event.data.figures, "done_before": True}
     ledger = fold_owner(gateway.log, owner)
     assert policy.dedupe is not None, "the caller has asked"
     skipped = None if wanted.force else not_due(ledger, policy.dedupe, "dedupe", wanted.due)
     if skipped is not None:
-        return told | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
+        return parts | {"skipped": {"reason": skipped.reason, "detail": skipped.detail}}
     began, living_before, joins = time.perf_counter(), living(ledger), len(run.joins)
     refused = len(outcomes.refused)
     run.seen = ledger.seen
@@ -164,10 +164,10 @@ async def _by_parts(
     removed = len(run.joins) - joins - (len(outcomes.refused) - refused)
     took = round((time.perf_counter() - began) * 1000, 1)
     figures = figures_of(living_before, living_before - removed, took)
-    told |= {"figures": figures, "warnings": [*warnings(figures)]}
+    parts |= {"figures": figures, "warnings": [*warnings(figures)]}
     if wanted.dry_run:
-        return told
-    return told | {"ran": gateway.ask(wanted.request(owner, figures))["ran"]}
+        return parts
+    return parts | {"ran": gateway.ask(wanted.request(owner, figures))["ran"]}
 
 
 def carry_out(gateway: LocalGateway, part: Sequence[Proposal], outcomes: Outcomes) -> None:
@@ -217,12 +217,12 @@ def _summary(
 
 def plan_of(policy: str, joins: Sequence[Pairing]) -> str:
     """What stands for some joins under a policy: others, or with other texts, are another plan."""
-    told = [
+    parts = [
         [one[name] for name in ("owner_id", "decision", "older", "newer")]
         + [one["older_text"], one["newer_text"], one.get("composed", ""), one.get("face", "")]
         for one in joins
     ]
-    return token_of([[policy], *sorted(told)])
+    return token_of([[policy], *sorted(parts)])
 
 
 def _with_decision_id(join: Pairing, outcomes: Outcomes) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import IO, Any
 from palimpsest.contracts.errors import RefusedError, StoreError, UsageError
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.paths import LOG_FILE
-from palimpsest.streams.log.dead_letters import DeadLetters, LetterState
+from palimpsest.streams.log.dead_letters import DeadLetters, DeadLetterState
 from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
 
@@ -86,8 +86,8 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 def dead_letters(gateway: LocalGateway, state: str | None) -> list[dict[str, Any]]:
     """The letters of a state, or all."""
-    wanted: LetterState | None = state  # type: ignore[assignment]
-    return [asdict(letter) for letter in DeadLetters(gateway.log).letters(wanted)]
+    wanted: DeadLetterState | None = state  # type: ignore[assignment]
+    return [asdict(letter) for letter in DeadLetters(gateway.log).all(wanted)]
 
 
 def dead_letter(gateway: LocalGateway, letter_id: str) -> tuple[dict[str, Any], bytes]:

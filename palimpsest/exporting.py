@@ -93,14 +93,14 @@ class _Cleaned:
     def change(self, member: _Member) -> dict[str, Any] | None:
         """What becomes of a row; None where it stays as it is."""
         kept = self._kept[member.memory_id]
-        told = {"old_id": member.row_id, "memory_id": member.memory_id}
+        ids = {"old_id": member.row_id, "memory_id": member.memory_id}
         if kept is None:
             take_back = f"palimpsest restore --candidate {member.id}"
-            return told | {"change": "forgotten", "keep_id": None, "take_back": take_back}
+            return ids | {"change": "forgotten", "keep_id": None, "take_back": take_back}
         if member.id != kept.id:
-            return told | {"change": "removed", "keep_id": kept.row_id} | self._joined(member, kept)
+            return ids | {"change": "removed", "keep_id": kept.row_id} | self._joined(member, kept)
         if member.text != member.face:
-            return told | {
+            return ids | {
                 "change": "text",
                 "keep_id": member.row_id,
                 "take_back": _keeping(member.row_id),

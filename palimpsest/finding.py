@@ -10,7 +10,7 @@ from palimpsest.contracts.shown import Recalled
 from palimpsest.contracts.urn import Urn
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.filters import Filter
-from palimpsest.projections.hits import Asked
+from palimpsest.projections.hits import RecallOptions
 from palimpsest.projections.mentioned import Mentioned
 from palimpsest.recalling import recall
 from palimpsest.streams.core.ledger import Ledger
@@ -70,7 +70,7 @@ def find(
         hits = [_mentioning(owner_id, one) for one in index.find(query, namespace)]
     if "meaning" in by:
         known = {hit["memory_id"] for hit in hits}
-        wanted = Asked(k, Filter(namespace), former=True, without=frozenset(known))
+        wanted = RecallOptions(k, Filter(namespace), former=True, without=frozenset(known))
         near = recall(gateway, owner_id, query, wanted, fold=False)
         hits += [_near(ledger, one) for one in near]
     return Plan(

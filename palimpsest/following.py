@@ -17,7 +17,13 @@ from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.projector import Projector
 from palimpsest.streams.cluster.connection import Connection
-from palimpsest.streams.cluster.following import Offsets, Records, TopicPartition, follow, made_anew
+from palimpsest.streams.cluster.following import (
+    Offsets,
+    Records,
+    TopicPartition,
+    follow,
+    recreated_error,
+)
 from palimpsest.streams.cluster.records import dead_letter_of
 from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.tasks import StoppedError, unless
@@ -74,7 +80,7 @@ class ProjectedReplica:
             for partition in range(self._topics.partitions):
                 followed = self.log.followed(topic, partition)
                 if followed is not None and followed.topic_id != identity:
-                    raise StoreError(made_anew(topic))
+                    raise StoreError(recreated_error(topic))
                 start = 0 if followed is None else followed.next_offset
                 found[TopicPartition(topic, partition)] = start
         if self.log.head() and not any(found.values()):
@@ -193,7 +199,7 @@ class _Same:
         with suppress(TransientError):
             for topic, identity in (await self._ask()).items():
                 if self._known[topic] != identity:
-                    raise StoreError(made_anew(topic))
+                    raise StoreError(recreated_error(topic))
             self._checked = now
 
 
@@ -205,13 +211,13 @@ class Follower:
         folder: Path,
         connection: Connection,
         topics: Topics,
-        told: Callable[[int, Offsets], object] = lambda _records, _at: None,
+        on_progress: Callable[[int, Offsets], object] = lambda _records, _at: None,
         effect: Effect = no_effect,
     ) -> None:
         self._folder = folder
         self._connection = connection
         self._topics = topics
-        self._told = told
+        self._on_progress = on_progress
         self._effect = effect
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="replica")
 
@@ -241,7 +247,7 @@ class Follower:
     async def _follow(self, replica: ProjectedReplica, stop: asyncio.Event) -> None:
         identities = await unless(stop, self._identities())
         starts = await self._off_loop(replica.starts, identities)
-        self._told(0, starts)
+        self._on_progress(0, starts)
         decisions = self._topics.name("decisions")
         begins = (f"{at.partition}: {n:,}" for at, n in starts.items() if at.topic == decisions)
         _log.info("follows %s into %s, from %s", decisions, self._folder, ", ".join(begins))
@@ -251,7 +257,7 @@ class Follower:
         async def take(records: Records, at: Offsets) -> None:
             await same.check()
             await self._off_loop(replica.take, records, at, identities)
-            self._told(len(records), at)
+            self._on_progress(len(records), at)
 
         await follow(self._connection, starts, take, stop)
 

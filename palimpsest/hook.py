@@ -35,7 +35,7 @@ FAILED = "Memories could not be captured before compaction; the hook's errors sa
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Capture:
     """A candidate of the hook's input, and what became of it."""
 
     content: str
@@ -97,7 +97,9 @@ def pre_compact(
     wanted = [row for row in rows if row is not None]
     outcomes = gateway.submit(to_inputs(wanted, SOURCE)) if wanted else []
     for row, outcome in zip(wanted, outcomes, strict=True):
-        _tell(gateway, owner_id, Said(row["text"], row["namespace"], outcome), now, report)
+        _report_outcome(
+            gateway, owner_id, Capture(row["text"], row["namespace"], outcome), now, report
+        )
     return report
 
 
@@ -109,7 +111,9 @@ def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
     return row | {"id": one["id"]} if "id" in one else row
 
 
-def _tell(gateway: LocalGateway, owner_id: str, said: Said, now: datetime, report: Report) -> None:
+def _report_outcome(
+    gateway: LocalGateway, owner_id: str, said: Capture, now: datetime, report: Report
+) -> None:
     outcome, shown = said.outcome, preview(said.content)
     if outcome.result == "invalid":
         report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")

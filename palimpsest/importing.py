@@ -64,12 +64,12 @@ def look_at(
     if source is not None and not source.strip():
         raise UsageError("the source's name is blank")
     opened = open_source(place)
-    told = dict(renames or {})
+    vectors = dict(renames or {})
     first = [*islice(opened.rows(), LOOKED_AT)]
-    mapping, known = guessed(first, told, owner)
+    mapping, known = guessed(first, vectors, owner)
     if any(isinstance(row, dict) for row in first):
         mapping.require(known)
-    return Brought(place, opened, source or opened.name, mapping, told, known)
+    return Brought(place, opened, source or opened.name, mapping, vectors, known)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def bring_in(
     """
     remember(gateway.folder, note := Note.of(brought))
     total = spool.counts().rows
-    known, told = _known_vectors(gateway, spool, model)
+    known, vectors = _known_vectors(gateway, spool, model)
     if known is not None:
         remember(gateway.folder, note.model_copy(update={"model": model}))
 
@@ -126,7 +126,7 @@ def bring_in(
     with collector_at_rest(), gateway.embedding_by(known) if known else nullcontext():
         summary = summarised(gateway.stream(_inputs(spool, known), {}), report)
     summary.remarks = [*brought.source.remarks]
-    return summary.document() | {"vectors": told}
+    return summary.document() | {"vectors": vectors}
 
 
 def _inputs(spool: Spool, known: KnownVectors | None) -> Iterator[Input]:
@@ -141,20 +141,20 @@ def _known_vectors(
 ) -> tuple[KnownVectors | None, dict[str, Any]]:
     """An engine that takes the source's vectors, where the model's own say the same of a few."""
     count = spool.counts().vectors
-    told: dict[str, Any] = {"there": count, "taken": False}
+    report: dict[str, Any] = {"there": count, "taken": False}
     if not count:
-        return None, told
+        return None, report
     if model is None:
-        return None, told | {"because": "nobody named their model: --model-of-vectors does"}
+        return None, report | {"because": "nobody named their model: --model-of-vectors does"}
     wanted = gateway.policy_in_force().model
     if model != wanted:
-        return None, told | {"because": f"they are of {model}, and the policy compares {wanted}"}
+        return None, report | {"because": f"they are of {model}, and the policy compares {wanted}"}
     engine, samples = gateway.embedder().engine, spool.samples(TRIED)
     agreement = round(lowest_agreement(engine, samples), 6)
-    told |= {"tried": len(samples), "lowest_cosine": agreement}
+    report |= {"tried": len(samples), "lowest_cosine": agreement}
     if engine.model != model or not isinstance(engine, Reading):
-        return None, told | {"because": f"the engine here is one of {engine.model}"}
+        return None, report | {"because": f"the engine here is one of {engine.model}"}
     if agreement < AGREE:
         because = f"of {len(samples)} texts embedded anew one has another vector ({agreement:.3f})"
-        return None, told | {"because": because}
-    return KnownVectors(engine), told | {"taken": True}
+        return None, report | {"because": because}
+    return KnownVectors(engine), report | {"taken": True}

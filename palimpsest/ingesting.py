@@ -246,7 +246,7 @@ def summarised(
     return summary
 
 
-def retry_letters(
+def retry_dead_letters(
     gateway: LocalGateway, letter_ids: Sequence[str] | None, mapping: Mapping[str, str] | None
 ) -> Summary:
     """Read dead letters again; those that are valid now are marked `retried`.
@@ -256,7 +256,7 @@ def retry_letters(
     """
     renames = dict(mapping or {})
     letters = DeadLetters(gateway.log)
-    wanted = letter_ids or [letter.id for letter in letters.letters("open")]
+    wanted = letter_ids or [letter.id for letter in letters.all("open")]
     summary = Summary()
     for letter_id in wanted:
         letter, raw = letters.get(letter_id), letters.original(letter_id)

@@ -50,7 +50,7 @@ from palimpsest.streams.intake.parsing import NO_RENAMES
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.uses import summed
-from palimpsest.uses import said_uses
+from palimpsest.uses import uses_event
 from palimpsest.viewing import decision_id_of_or_none
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class KafkaGateway(LocalGateway):
         """
         inputs = []
         for owner_id, bodies in self._inbox.take_uses().items():
-            row = RawRow(said_uses(owner_id, summed(gathered_uses(bodies))), owner_id)
+            row = RawRow(uses_event(owner_id, summed(gathered_uses(bodies))), owner_id)
             inputs.append(Input(row, understand(row)))
         try:
             if inputs:

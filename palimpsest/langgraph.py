@@ -60,14 +60,14 @@ def text_of_value(value: Value) -> str:
 
     The text is what is compared and searched.
     """
-    return _said(value) or orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    return _text_field(value) or orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def _said(value: Value) -> str | None:
+def _text_field(value: Value) -> str | None:
     for name in TEXT_FIELDS:
         found = value.get(name)
         if isinstance(found, Mapping):
-            found = _said(found)
+            found = _text_field(found)
         if isinstance(found, str) and found.strip():
             return found
     return None

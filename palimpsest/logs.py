@@ -74,7 +74,7 @@ class Once:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._said: dict[tuple[str, int, str], float] = {}
+        self._last_logged: dict[tuple[str, int, str], float] = {}
         self._left_out: Counter[tuple[str, int, str]] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -82,10 +82,10 @@ class Once:
         if record.name.partition(".")[0] not in REPEATING:
             return True
         kind, now = (record.name, record.levelno, str(record.msg)), self._now()
-        if now < self._said.get(kind, -math.inf) + AGAIN_SECONDS:
+        if now < self._last_logged.get(kind, -math.inf) + AGAIN_SECONDS:
             self._left_out[kind] += 1
             return False
-        self._said[kind] = now
+        self._last_logged[kind] = now
         if left_out := self._left_out.pop(kind, 0):
             record.msg = f"{record.msg} (and {left_out:,} more like it)"
         return True

@@ -10,7 +10,7 @@ from palimpsest.contracts.shown import Found, Happened, History, Page
 from palimpsest.contracts.urn import Urn
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.filters import Filter
-from palimpsest.projections.timeline import Timeline, Told
+from palimpsest.projections.timeline import Timeline, TimelineEntry
 from palimpsest.projections.wordings import Weighing, shown_memory, state_of
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
@@ -96,7 +96,7 @@ class _Then(NamedTuple):
 class _Step(NamedTuple):
     """An event, and where the candidates that it is about were after it."""
 
-    told: Told
+    entry: TimelineEntry
     then: dict[str, _Then]
 
 
@@ -116,30 +116,30 @@ class _Story:
         self._cuts: list[_Cut] = []
         timeline = Timeline()
         for recorded in gateway.log.of_owner(owner_id):
-            told = timeline.note(recorded)
-            together = self._memories(told)
+            entry = timeline.note(recorded)
+            together = self._memories(entry)
             evolve(self.ledger, recorded.event)
             if isinstance(recorded.event, Reversed) and len(together) == 1:
-                self._note_cut(told)
+                self._note_cut(entry)
             if isinstance(recorded.event, Decided):
-                told.told["text"] = recorded.event.data.content.text
-            self._steps.append(_Step(told, self._then(told)))
+                entry.event["text"] = recorded.event.data.content.text
+            self._steps.append(_Step(entry, self._then(entry)))
 
-    def _memories(self, told: Told) -> list[Memory]:
+    def _memories(self, entry: TimelineEntry) -> list[Memory]:
         """The memories of the candidates that an event is about, each once."""
-        entries = (self.ledger.entries.get(one) for one in sorted(told.about))
+        entries = (self.ledger.entries.get(one) for one in sorted(entry.about))
         return list({id(e.memory): e.memory for e in entries if e is not None}.values())
 
-    def _then(self, told: Told) -> dict[str, _Then]:
-        entries = (self.ledger.entries.get(one) for one in sorted(told.about))
+    def _then(self, entry: TimelineEntry) -> dict[str, _Then]:
+        entries = (self.ledger.entries.get(one) for one in sorted(entry.about))
         return {
             one.id: _Then(one.memory.id, one.memory.face.text) for one in entries if one is not None
         }
 
-    def _note_cut(self, told: Told) -> None:
-        parts = [frozenset(m.id for m in part.members) for part in self._memories(told)]
+    def _note_cut(self, entry: TimelineEntry) -> None:
+        parts = [frozenset(m.id for m in part.members) for part in self._memories(entry)]
         if len(parts) == 2:
-            self._cuts.append(_Cut(told.told["position"], (parts[0], parts[1])))
+            self._cuts.append(_Cut(entry.event["position"], (parts[0], parts[1])))
 
     def of(self, memory: Memory) -> list[Happened]:
         """The events of today's members, and of those who left it until they did."""
@@ -149,8 +149,8 @@ class _Story:
             _with_face(step, memory.id, members)
             for step in self._steps
             if any(
-                one in members or step.told.told["position"] <= until.get(one, -1)
-                for one in step.told.about
+                one in members or step.entry.event["position"] <= until.get(one, -1)
+                for one in step.entry.about
             )
         ]
 
@@ -167,11 +167,11 @@ class _Story:
 def _with_face(step: _Step, memory_id: str, members: set[str]) -> Happened:
     """An event with the face of the memory after it; before it was one, that of its part."""
     if not step.then:
-        return step.told.told
+        return step.entry.event
     nearest = min(
         step.then.items(), key=lambda one: (one[1].memory_id != memory_id, one[0] not in members)
     )
-    return {**step.told.told, "face": nearest[1].face}
+    return {**step.entry.event, "face": nearest[1].face}
 
 
 def history_of(gateway: LocalGateway, some_id: str) -> History:

@@ -11,7 +11,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.shown import Recalled
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.folding_hits import Folding
-from palimpsest.projections.hits import Asked, Ranked, hits
+from palimpsest.projections.hits import Ranked, RecallOptions, hits
 from palimpsest.projections.recall import Query, Recollection
 from palimpsest.projections.recall_lance import recall as recall_stored
 from palimpsest.projections.recall_words import ranked_by_words
@@ -29,7 +29,7 @@ def recall(
     gateway: LocalGateway,
     owner_id: str,
     question: str,
-    wanted: Asked,
+    wanted: RecallOptions,
     *,
     as_of: AsOf | None = None,
     min_confidence: float | None = None,
@@ -73,7 +73,7 @@ def _ledger(gateway: LocalGateway, owner_id: str) -> Ledger:
 
 
 def _quickly(
-    gateway: LocalGateway, owner_id: str, question: str, vector: Query, wanted: Asked
+    gateway: LocalGateway, owner_id: str, question: str, vector: Query, wanted: RecallOptions
 ) -> list[Recalled] | None:
     """From the ledger where it is small or in memory, else from LanceDB; None where that can't."""
     ledger = gateway.ledger(owner_id)
@@ -93,7 +93,7 @@ def _of_ledger(
     recollection: Recollection | None,
     question: str,
     vector: Query | None,
-    wanted: Asked,
+    wanted: RecallOptions,
 ) -> list[Recalled]:
     """The hits by meaning, together with those by words of texts that have no vector."""
     words: list[Ranked] = []

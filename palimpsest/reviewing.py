@@ -25,7 +25,7 @@ from palimpsest.streams.core.ledger import Edge, Ledger
 from palimpsest.streams.core.moment import moment
 from palimpsest.streams.core.operate import unmerge
 from palimpsest.streams.core.refusal import Refusal
-from palimpsest.streams.core.separations import said_of
+from palimpsest.streams.core.separations import statement_on
 from palimpsest.streams.dedupe import Progress
 from palimpsest.streams.judge.pairs import Pair, Side
 from palimpsest.streams.write.owners import fold_owner
@@ -136,7 +136,7 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
 
 
 def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
-    said = said_of(ledger, edge.newer.id, edge.older.id)
+    said = statement_on(ledger, edge.newer.id, edge.older.id)
     return said is not None and not said.separated and RANKS[said.rank] >= RANKS["review"]
 
 

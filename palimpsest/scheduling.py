@@ -144,9 +144,9 @@ class Scheduler:
             due = self.schedule.latest(step, self.clock())
             if due is None or self.done.get(step) == due:
                 continue
-            told = self._carried_out(step, due, carry_out)
-            succeeded = succeeded and told["failed"] is None
-            self.report(told)
+            done = self._carried_out(step, due, carry_out)
+            succeeded = succeeded and done["failed"] is None
+            self.report(done)
         return succeeded
 
     def _carried_out(

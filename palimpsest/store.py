@@ -88,7 +88,7 @@ from palimpsest.ingesting import (
     Summary,
     check_files,
     decide_on,
-    retry_letters,
+    retry_dead_letters,
     to_inputs,
 )
 from palimpsest.judging import JudgeOnDemand
@@ -99,7 +99,7 @@ from palimpsest.memories import find_memory, history_of, page_of
 from palimpsest.naming import named_update
 from palimpsest.paths import LOG_FILE, PROJECTIONS
 from palimpsest.projections.filters import Filter
-from palimpsest.projections.hits import Asked
+from palimpsest.projections.hits import RecallOptions
 from palimpsest.recalling import recall
 from palimpsest.reviewing import review
 from palimpsest.sources import Place as ImportPlace
@@ -111,7 +111,7 @@ from palimpsest.streams.embedder import DEFAULT_MODEL, Embedder, Progress, load_
 from palimpsest.streams.intake import Form, Prepared
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.log.as_of import AsOf, in_utc
-from palimpsest.streams.log.dead_letters import LetterState
+from palimpsest.streams.log.dead_letters import DeadLetterState
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.check import undecided
@@ -175,7 +175,7 @@ def _filter(narrowed: Narrowed) -> Filter:
     )
 
 
-class Said(TypedDict, total=False):
+class Attribution(TypedDict, total=False):
     """Who says it, and why; both are recorded with what they did."""
 
     actor: str | None
@@ -487,7 +487,7 @@ class Palimpsest:
         mapping: Mapping[str, str] | None = None,
     ) -> Summary:
         """Read dead letters again: all open ones, or those named; `mapping` as in `ingest`."""
-        return retry_letters(self._gateway, letter_ids, mapping)
+        return retry_dead_letters(self._gateway, letter_ids, mapping)
 
     # -- one statement of a person -----------------------------------------------------------------
 
@@ -497,7 +497,7 @@ class Palimpsest:
         b: Id,
         *,
         face: Id | None = None,
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> Merged:
         """Say that two candidates are the same; `face` is the one whose side speaks (the older).
 
@@ -506,12 +506,12 @@ class Palimpsest:
         request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said)
         return cast("Merged", self._gateway.ask(request))
 
-    def separate(self, a: Id, b: Id, **said: Unpack[Said]) -> Apart:
+    def separate(self, a: Id, b: Id, **said: Unpack[Attribution]) -> Apart:
         """Say that two candidates are not the same: nothing automatic joins them any more."""
         request = SeparateRequest(request_id=fresh(), a=a, b=b, **said)
         return cast("Apart", self._gateway.ask(request))
 
-    def withdraw(self, a: Id, b: Id, **said: Unpack[Said]) -> Apart:
+    def withdraw(self, a: Id, b: Id, **said: Unpack[Attribution]) -> Apart:
         """Take back the latest word of a pair, that they are not the same or that they are.
 
         What was said of it before holds again. RefusedError where nobody has said anything.
@@ -519,7 +519,7 @@ class Palimpsest:
         request = WithdrawRequest(request_id=fresh(), a=a, b=b, **said)
         return cast("Apart", self._gateway.ask(request))
 
-    def confirm(self, decision_id: Id, **said: Unpack[Said]) -> Agreed:
+    def confirm(self, decision_id: Id, **said: Unpack[Attribution]) -> Agreed:
         """Agree with a decision."""
         request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said)
         return cast("Agreed", self._gateway.ask(request))
@@ -533,7 +533,7 @@ class Palimpsest:
         dry_run: bool = False,
         with_consequences: bool = False,
         by: Speaker = "person",
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> Unmerged:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
 
@@ -564,7 +564,7 @@ class Palimpsest:
         *,
         dry_run: bool = False,
         by: Speaker = "person",
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> PutBack:
         """Take a reversal back, with all that was done because of it.
 
@@ -597,7 +597,7 @@ class Palimpsest:
         occurred_at: datetime | None = None,
         metadata: Metadata | None = None,
         dry_run: bool = False,
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> Updated:
         """Have a memory, named by any of its members, say another text from now on.
 
@@ -631,7 +631,7 @@ class Palimpsest:
         by: Speaker = "person",
         owner_id: Name | None = None,
         dry_run: bool = False,
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> Undone:
         """Take an update back, by its decision or its candidate; or the last one of a memory.
 
@@ -659,7 +659,7 @@ class Palimpsest:
         by: Speaker = "person",
         owner_id: Name | None = None,
         dry_run: bool = False,
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> Forgotten:
         """Forget memories of one owner with all their wordings: a plan of `find`, or ids.
 
@@ -685,14 +685,14 @@ class Palimpsest:
     # -- statements about many candidates ----------------------------------------------------------
 
     def reverse(
-        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Attribution]
     ) -> Reversals:
         """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
         request = ReverseRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
         return cast("Reversals", self._do(request, dry_run))
 
     def reinstate_many(
-        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Said]
+        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Attribution]
     ) -> Reinstatements:
         """Take back the reversal of every join that a selection means; `dry_run` names them."""
         request = ReinstateManyRequest(
@@ -701,7 +701,7 @@ class Palimpsest:
         return cast("Reinstatements", self._do(request, dry_run))
 
     def retract(
-        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Said]
+        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Attribution]
     ) -> Retractions:
         """Take candidates out of life and search, reversibly; their joins stay."""
         request = RetractRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
@@ -713,7 +713,7 @@ class Palimpsest:
         *,
         forgotten: Id | None = None,
         dry_run: bool = False,
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> Restorations:
         """Bring retracted candidates back: a selection, or all that was `forgotten` at once.
 
@@ -739,7 +739,7 @@ class Palimpsest:
         return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
 
     def review_same(
-        self, decision_id: Id, existing_id: Id, **said: Unpack[Said]
+        self, decision_id: Id, existing_id: Id, **said: Unpack[Attribution]
     ) -> Merged | Agreed:
         """A person says that a pair is the same: as `next_review` names it, by both ids.
 
@@ -752,7 +752,7 @@ class Palimpsest:
         return self.confirm(decision_id, **said)
 
     def review_different(
-        self, decision_id: Id, existing_id: Id, **said: Unpack[Said]
+        self, decision_id: Id, existing_id: Id, **said: Unpack[Attribution]
     ) -> Apart | Restorations | Unmerged:
         """A person says that it is not: a pending pair is separated, a join taken out.
 
@@ -780,7 +780,7 @@ class Palimpsest:
         due: datetime | None = None,
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
-        **said: Unpack[Said],
+        **said: Unpack[Attribution],
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
 
@@ -880,7 +880,7 @@ class Palimpsest:
             self._gateway,
             owner_id,
             query,
-            Asked(k, _filter(narrowed), session_id, former=former),
+            RecallOptions(k, _filter(narrowed), session_id, former=former),
             as_of=as_of,
             min_confidence=min_confidence,
             fold=fold,
@@ -1032,7 +1032,7 @@ class Palimpsest:
         """
         return self._gateway.behind()
 
-    def dead_letters(self, state: LetterState | None = None) -> builtins.list[dict[str, Any]]:
+    def dead_letters(self, state: DeadLetterState | None = None) -> builtins.list[dict[str, Any]]:
         """What could not be read, without its bytes."""
         return exchange.dead_letters(self._gateway, state)
 

@@ -73,11 +73,11 @@ class Uses:
     def _leave(self) -> None:
         """Each owner's is left once: where that fails, the rest stays gathered."""
         for owner_id, uses in [*self._gathered.items()]:
-            self._gateway.leave_uses(owner_id, said_uses(owner_id, [*uses.values()]))
+            self._gateway.leave_uses(owner_id, uses_event(owner_id, [*uses.values()]))
             del self._gathered[owner_id]
 
 
-def said_uses(owner_id: str, uses: Sequence[Use]) -> bytes:
+def uses_event(owner_id: str, uses: Sequence[Use]) -> bytes:
     """The CloudEvent that a producer would send."""
     data = {
         "owner_id": owner_id,

@@ -172,7 +172,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> Sh
     importance are the highest of them, the latter two decayed as the policy says.
     The `timeline` has what was said of its members since they were admitted.
     """
-    ledger, timeline = _told_of(gateway, member_id, as_of)
+    ledger, timeline = _timeline_of(gateway, member_id, as_of)
     entry = ledger.entries[member_id]
     memory, total = entry.memory, Total.of(entry.memory)
     policy, at = rules_at(gateway, as_of)
@@ -195,7 +195,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> Sh
     }
 
 
-def _told_of(
+def _timeline_of(
     gateway: LocalGateway, candidate_id: str, as_of: AsOf | None
 ) -> tuple[Ledger, Timeline]:
     """The ledger of a candidate's owner, and what was said of the owner's candidates till then."""
@@ -280,7 +280,7 @@ def show_candidate(
 
     The `timeline` has what was said of it since.
     """
-    ledger, timeline = _told_of(gateway, candidate_id, as_of)
+    ledger, timeline = _timeline_of(gateway, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
     evidence = _evidence(gateway, entry.asked_by or entry.decision_id)
     shown: Any = {

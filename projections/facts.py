@@ -27,13 +27,13 @@ from palimpsest.contracts.model import Model, unchecked
 from palimpsest.projections.rows import NOBODY_ELSE, Fact
 from palimpsest.streams.core.compared import Spoke
 
-Said = TypeVar("Said", bound=Model)
+SomeModel = TypeVar("SomeModel", bound=Model)
 
 
-def _nothing(kind: type[Said], **but: object) -> Said:
+def _nothing(kind: type[SomeModel], **but: object) -> SomeModel:
     """A model of which every field is None but these."""
     values: dict[str, Any] = dict.fromkeys(kind.model_fields) | but
-    return cast(Said, kind.model_construct(**values))
+    return cast(SomeModel, kind.model_construct(**values))
 
 
 NO_FIELDS = _nothing(CandidateFields)

@@ -70,7 +70,7 @@ class Merge(NamedTuple):
     similarity: float | None
 
 
-class Word(NamedTuple):
+class OtherEvent(NamedTuple):
     """What was said on a day: an event that is no decision.
 
     Of a refusal, `command` is what was asked for; `reason` and `detail` say why it could not be.
@@ -90,7 +90,7 @@ class Word(NamedTuple):
     detail: str | None
 
 
-class Spoken(NamedTuple):
+class PairStatement(NamedTuple):
     """What a person said of a pair: a merge (`joined`), a reversal, a separation, a confirmation.
 
     Of a merge `decision_id` is its own; of a separation the two are named, `other_id` the other.
@@ -141,9 +141,9 @@ def days(folder: Path, since: date, until: date, owners: Owners = None) -> list[
     return list(found.values())
 
 
-def said_on(
+def activity_on(
     folder: Path, day: date, limit: int, owners: Owners = None
-) -> tuple[list[Merge], list[Word]]:
+) -> tuple[list[Merge], list[OtherEvent]]:
     """The last joins of a day, and its last events that are no decisions, the latest first.
 
     Exact repeats are left out: there are many of them, and both texts are the same.
@@ -153,7 +153,7 @@ def said_on(
         _query(text, place, owners, since=day, until=day, limit=limit) for text in (_MERGES, _SAID)
     )
     joined, said = queries(folder, *asked)
-    return [Merge(**_in_utc(row)) for row in joined], [Word(**_in_utc(row)) for row in said]
+    return [Merge(**_in_utc(row)) for row in joined], [OtherEvent(**_in_utc(row)) for row in said]
 
 
 def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
@@ -164,10 +164,10 @@ def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
     return row["n"], latest and latest.replace(tzinfo=UTC)
 
 
-def last_said(folder: Path, limit: int) -> list[Spoken]:
+def latest_statements(folder: Path, limit: int) -> list[PairStatement]:
     """The last words of each person on pairs, at most `limit` of each, in their order."""
     [rows] = queries(folder, _query(_SPOKEN, place_of(folder), None, limit=limit))
-    return [Spoken(**row) for row in rows]
+    return [PairStatement(**row) for row in rows]
 
 
 def outcomes(

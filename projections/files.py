@@ -54,7 +54,7 @@ def remove(path: Path) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def store_errors() -> Iterator[None]:
     """Raise as StoreError what the disk, or a library that writes to it, could not do."""
     try:
         yield

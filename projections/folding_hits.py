@@ -15,7 +15,7 @@ from palimpsest.contracts.events import Vector
 from palimpsest.contracts.policy import CosineCheck, Policy
 from palimpsest.projections.vectors import decoded
 from palimpsest.streams.core.ledger import Ledger, Memory
-from palimpsest.streams.core.looking import reading_of
+from palimpsest.streams.core.neighbour_lookup import reading_of
 from palimpsest.streams.core.separations import separated_pair
 from palimpsest.streams.guard import compare
 

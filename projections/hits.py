@@ -34,7 +34,7 @@ Comparing a hit with all of 10,000 memories took 3 ms more, and twenty times tha
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecallOptions:
     """How many memories are wanted, and which.
 
     For a session that asks, not what only it has said; nor the memories `without`, by id. `former`
@@ -57,7 +57,7 @@ def in_order(ranked: Ranked) -> tuple[float, object, str]:
 
 
 def hits(
-    ledger: Ledger, ranked: Iterable[Ranked], wanted: Asked, near: Near | None = None
+    ledger: Ledger, ranked: Iterable[Ranked], wanted: RecallOptions, near: Near | None = None
 ) -> list[Recalled]:
     """The best `k` that are wanted, of memories in their order; each counts once.
 
@@ -83,7 +83,7 @@ def hits(
 class _Gate:
     """Lets those through that are wanted, each once."""
 
-    def __init__(self, ledger: Ledger, wanted: Asked) -> None:
+    def __init__(self, ledger: Ledger, wanted: RecallOptions) -> None:
         self._wanted = wanted
         session_id = wanted.session_id
         own = own_of(ledger, session_id) if session_id is not None else set()
@@ -129,7 +129,7 @@ def _fold_for(
     return None
 
 
-def _shown(ledger: Ledger, fold: list[Ranked], wanted: Asked) -> Recalled:
+def _shown(ledger: Ledger, fold: list[Ranked], wanted: RecallOptions) -> Recalled:
     head, *others = fold
     shown = shown_memory(head.memory, wanted.weighing, former=wanted.former)
     for other in others:

@@ -13,7 +13,7 @@ from typing import Any
 from palimpsest.contracts.errors import PalimpsestError, StoreError
 from palimpsest.projections.analysts import ensure_views
 from palimpsest.projections.duck import DuckStore
-from palimpsest.projections.files import told
+from palimpsest.projections.files import store_errors
 from palimpsest.projections.folding import folded
 from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lance import LanceStore
@@ -80,7 +80,7 @@ class Projector:
             self.flush()
         except StoreError as failure:
             report.done.append(str(failure))
-        with told():
+        with store_errors():
             if self._seen is None or self._seen != self._look():
                 report.done += self._open()
             self._catch_up(self._source.head())
@@ -267,7 +267,7 @@ class Projector:
         names = list(which) or ["lancedb", "duckdb"]
         self._lance.close()
         self._seen = None  # also where it fails: the next start opens both again
-        with told():
+        with store_errors():
             done = rebuild(
                 self._folder, self._source, names, self._duck, self._effect, progress or no_progress
             )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.shown import Recalled
-from palimpsest.projections.hits import LOOKED_AT, Asked, Ranked, hits, in_order
+from palimpsest.projections.hits import LOOKED_AT, Ranked, RecallOptions, hits, in_order
 from palimpsest.projections.vectors import decoded
 from palimpsest.streams.core.ledger import Ledger, Memory
 
@@ -56,11 +56,13 @@ class Recollection:
         self._vectors: list[Vector] = []
         self._units = np.empty((0, dimension), np.float32)
         self._memories: list[Memory] = []
-        self._said = np.empty(0, np.intp)
+        self._statement_of = np.empty(0, np.intp)
         self._by = np.empty(0, np.intp)
         self._faces = np.empty(0, np.intp)
 
-    def recall(self, query: Query, wanted: Asked, others: Sequence[Ranked] = ()) -> list[Recalled]:
+    def recall(
+        self, query: Query, wanted: RecallOptions, others: Sequence[Ranked] = ()
+    ) -> list[Recalled]:
         """The hits among these memories, and among `others` that are ranked elsewhere."""
         scores = self._scores(query)
         order = np.argsort(-scores, kind="stable")
@@ -104,7 +106,7 @@ class Recollection:
             self._seen = self.ledger.seen
         cosines = self._units @ (query / (np.linalg.norm(query) or 1.0))
         best = np.full(len(self._memories), -1.0)
-        np.maximum.at(best, self._by, cosines[self._said].astype(np.float64))
+        np.maximum.at(best, self._by, cosines[self._statement_of].astype(np.float64))
         return best.round(DECIMALS)
 
     def _follow(self) -> None:
@@ -116,7 +118,9 @@ class Recollection:
             self._known[memory.id] = known
         found = [known for known in self._known.values() if known.rows]
         self._memories = [known.memory for known in found]
-        self._said = np.fromiter(chain.from_iterable(known.rows for known in found), np.intp)
+        self._statement_of = np.fromiter(
+            chain.from_iterable(known.rows for known in found), np.intp
+        )
         counts = np.array([len(known.rows) for known in found], np.intp)
         speaks = (-1 if known.face is None else known.face for known in found)
         self._faces = np.fromiter(speaks, np.intp)

@@ -20,11 +20,11 @@ from palimpsest.contracts.urn import Urn
 from palimpsest.projections.analysts import queries, query
 from palimpsest.projections.filters import Filter
 from palimpsest.projections.folding_hits import Folding, alike
-from palimpsest.projections.hits import Asked
+from palimpsest.projections.hits import RecallOptions
 from palimpsest.projections.lance import FOLDER, read_state
 from palimpsest.projections.recall import DECIMALS, NEARLY, Query
 from palimpsest.projections.source import EventFinder
-from palimpsest.projections.wordings import displaced, told
+from palimpsest.projections.wordings import displaced, iso_time
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -47,7 +47,7 @@ def recall(
     log: EventFinder,
     owner_id: str,
     vector: Query,
-    wanted: Asked,
+    wanted: RecallOptions,
     *,
     without: Sequence[str] = (),
 ) -> list[Recalled] | None:
@@ -133,7 +133,7 @@ def _tables(folder: Path) -> Tables | tuple[()] | None:
 
 
 def _recalled(
-    tables: Tables, folder: Path, log: EventFinder, vector: Query, where: str, wanted: Asked
+    tables: Tables, folder: Path, log: EventFinder, vector: Query, where: str, wanted: RecallOptions
 ) -> list[Recalled] | None:
     candidates, memories = tables
     dimension = memories.schema.field("vector").type.list_size
@@ -150,7 +150,7 @@ def _recalled(
         return []
     if wanted.folding and any(_may_fold(memories, one, where, wanted.folding) for one in faces):
         return None
-    return _with_members(candidates, faces, best, _Told(folder, log, faces), wanted)
+    return _with_members(candidates, faces, best, _StoredMemories(folder, log, faces), wanted)
 
 
 def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float]:
@@ -259,7 +259,7 @@ FROM waiting JOIN candidates c USING (candidate_id) WHERE waiting.memory_id <> c
 """
 
 
-class _Told:
+class _StoredMemories:
     """What DuckDB's tables say of some memories."""
 
     def __init__(self, folder: Path, log: EventFinder, faces: Sequence[dict[str, Any]]) -> None:
@@ -323,7 +323,7 @@ class _Told:
             relation="former" if former else "same",
             source=row["source"],
             session_id=row["session_id"],
-            occurred_at=told(row["occurred_at"]) if row["occurred_at"] else None,
+            occurred_at=iso_time(row["occurred_at"]) if row["occurred_at"] else None,
             decision=join["decision"],
             decision_id=join["decision_id"],
         )
@@ -333,8 +333,8 @@ def _with_members(
     candidates: Table,
     faces: Sequence[dict[str, Any]],
     best: Mapping[str, float],
-    about: _Told,
-    wanted: Asked,
+    about: _StoredMemories,
+    wanted: RecallOptions,
 ) -> list[Recalled] | None:
     """The hits; None where DuckDB's tables do not tell all of them."""
     where = f"memory_id IN ({_literals([face['memory_id'] for face in faces])})"
@@ -358,7 +358,9 @@ def _with_members(
     return found
 
 
-def _hit(about: _Told, row: dict[str, Any], score: float, wordings: list[Wording]) -> Recalled:
+def _hit(
+    about: _StoredMemories, row: dict[str, Any], score: float, wordings: list[Wording]
+) -> Recalled:
     return Recalled(
         memory_id=row["memory_id"],
         urn=str(Urn(about.owner_id, row["namespace"], row["memory_id"])),
@@ -368,9 +370,9 @@ def _hit(about: _Told, row: dict[str, Any], score: float, wordings: list[Wording
         members=wordings,
         intensity=row.get("intensity"),
         metadata=orjson.loads(row.get("metadata") or "{}"),
-        created_at=told(row["created_at"]),
-        updated_at=told(row["updated_at"]),
-        occurred_at=told(row["occurred_at"]) if row["occurred_at"] else None,
+        created_at=iso_time(row["created_at"]),
+        updated_at=iso_time(row["updated_at"]),
+        occurred_at=iso_time(row["occurred_at"]) if row["occurred_at"] else None,
         folded=[],
         unsettled=about.unsettled(row["memory_id"]),
     )

@@ -39,14 +39,14 @@ SHOWN = (
     "detail",
 )
 """What an event says of itself, beside whom it is about and when it was."""
-UNSAID = frozenset({"decided", "accessed", "embedded"})
+HIDDEN = frozenset({"decided", "accessed", "embedded"})
 """Events that are no words on anything."""
 
 
-class Told(NamedTuple):
+class TimelineEntry(NamedTuple):
     """An event as it is told, and all candidates whom it is about."""
 
-    told: Happened
+    event: Happened
     about: frozenset[str]
 
 
@@ -54,7 +54,7 @@ class Timeline:
     """Notes an owner's events in order; `of` tells those that are about some candidates."""
 
     def __init__(self) -> None:
-        self._told: list[Told] = []
+        self._entries: list[TimelineEntry] = []
         self._pairs: dict[str, Pair] = {}
         self._admitted: dict[str, str] = {}
         self._questions: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -62,12 +62,12 @@ class Timeline:
         self._retractions: dict[str, str] = {}
         self._separations: set[str] = set()
 
-    def note(self, recorded: Recorded) -> Told:
+    def note(self, recorded: Recorded) -> TimelineEntry:
         """Take in the next event, and tell it."""
-        told = self._tell(recorded.position, recorded.event)
-        self._told.append(told)
+        entry = self._entry(recorded.position, recorded.event)
+        self._entries.append(entry)
         self._remember(recorded.event)
-        return told
+        return entry
 
     def of(self, candidates: Collection[str]) -> list[Happened]:
         """What was said of any of these candidates, or of a pair with one, in order.
@@ -76,14 +76,14 @@ class Timeline:
         """
         return [
             told
-            for told, about in self._told
-            if told["event"] not in UNSAID and not about.isdisjoint(candidates)
+            for told, about in self._entries
+            if told["event"] not in HIDDEN and not about.isdisjoint(candidates)
         ]
 
-    def _tell(self, position: int, event: AnyEvent) -> Told:
+    def _entry(self, position: int, event: AnyEvent) -> TimelineEntry:
         candidate_id, other_id = self._about(event)
         verdicts = _verdicts(event)
-        told = {
+        fields = {
             "position": position,
             "event": kind_of(event),
             "event_id": event.id,
@@ -96,9 +96,11 @@ class Timeline:
             **{name: getattr(event.data, name, None) for name in SHOWN},
             "reasoning": next((v.reasoning for v in verdicts if v.reasoning), None),
         }
-        said = {name: value for name, value in told.items() if value is not None}
+        known = {name: value for name, value in fields.items() if value is not None}
         about = (candidate_id, other_id, *_several(event))
-        return Told(cast("Happened", said), frozenset(one for one in about if one is not None))
+        return TimelineEntry(
+            cast("Happened", known), frozenset(one for one in about if one is not None)
+        )
 
     def _withdraws(self, event: AnyEvent) -> bool:
         return isinstance(event, Reversed) and event.data.decision_id in self._separations

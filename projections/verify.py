@@ -7,7 +7,7 @@ from typing import Any
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.projections.compare import Comparison, Difference
-from palimpsest.projections.files import remove, told
+from palimpsest.projections.files import remove, store_errors
 from palimpsest.projections.lance import FOLDER, read_state
 from palimpsest.projections.rebuild import NAMES, Build
 from palimpsest.projections.segments import chain, listed
@@ -24,7 +24,7 @@ def verify(source: EventSource, folder: Path, progress: Progress | None = None) 
     """
     tell = progress or no_progress
     work = folder / WORK
-    with told():
+    with store_errors():
         return _verified(source, folder, work, tell)
 
 

@@ -45,9 +45,9 @@ def shown_memory(
         members=wordings(memory, former=former),
         intensity=total.intensity,
         metadata=dict(total.metadata),
-        created_at=told(memory.members[0].decided_at),
-        updated_at=told(memory.updated),
-        occurred_at=told(total.occurred_at) if total.occurred_at else None,
+        created_at=iso_time(memory.members[0].decided_at),
+        updated_at=iso_time(memory.updated),
+        occurred_at=iso_time(total.occurred_at) if total.occurred_at else None,
     )
     if weighing is not None:
         shown["confidence"] = worth(memory, "confidence", weighing.policy, weighing.at)
@@ -60,7 +60,7 @@ def state_of(memory: Memory) -> State:
     return Total.of(memory).status if memory.living else "retracted"
 
 
-def told(time: datetime) -> str:
+def iso_time(time: datetime) -> str:
     """A time as it is printed; tables have UTC without a zone."""
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
 
@@ -95,7 +95,7 @@ def wording(entry: Entry, *, former: bool) -> Wording:
         relation="former" if former else "same",
         source=fields.source,
         session_id=fields.session_id,
-        occurred_at=told(fields.occurred_at) if fields.occurred_at else None,
+        occurred_at=iso_time(fields.occurred_at) if fields.occurred_at else None,
         decision=edge.decision if edge else entry.decision,
         decision_id=edge.id if edge else entry.decision_id,
     )

@@ -24,7 +24,7 @@ from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.ledger import Statement
 
 
-class WordRow(NamedTuple):
+class EventRow(NamedTuple):
     """An event that is no decision: who said what, of whom, when and why.
 
     `other_id` is the other candidate of a pair, `decision_id` the decision that it is about.
@@ -60,40 +60,40 @@ def kind_of(event: AnyEvent) -> str:
     return event.type.split(".")[1]
 
 
-def word_row(fact: Fact) -> WordRow | None:
+def word_row(fact: Fact) -> EventRow | None:
     """The row of an event; None for a decision, which has a table of its own."""
     event = fact.event
     if isinstance(event, Decided | Settled | Joined | Redecided | Invalid):
         return None
 
-    def said(name: str) -> Any:
+    def field(name: str) -> Any:
         return getattr(event.data, name, None)
 
-    verdicts = said("verdicts") or ()
+    verdicts = field("verdicts") or ()
     if isinstance(event, Composed):
         verdicts = event.data.evidence.verdicts
-    return WordRow(
+    return EventRow(
         position=fact.position,
         event_id=event.id,
         event=kind_of(event),
         decided_at=event.time,
         owner_id=event.owner_id or None,
-        candidate_id=said("candidate_id") or said("b"),
-        other_id=said("other_id") or said("joined_to") or said("a"),
-        decision_id=said("decision_id"),
-        session_id=said("session_id"),
-        separates=said("separates"),
-        withdraws=said("withdraws"),
-        rank=said("rank"),
-        actor=said("actor"),
-        because=said("because"),
-        cause=said("cause"),
-        consequence_of=said("consequence_of"),
-        command=said("command"),
-        reason=said("reason"),
-        detail=said("detail"),
-        policy=said("hash") or said("policy"),
-        similarity=said("similarity"),
+        candidate_id=field("candidate_id") or field("b"),
+        other_id=field("other_id") or field("joined_to") or field("a"),
+        decision_id=field("decision_id"),
+        session_id=field("session_id"),
+        separates=field("separates"),
+        withdraws=field("withdraws"),
+        rank=field("rank"),
+        actor=field("actor"),
+        because=field("because"),
+        cause=field("cause"),
+        consequence_of=field("consequence_of"),
+        command=field("command"),
+        reason=field("reason"),
+        detail=field("detail"),
+        policy=field("hash") or field("policy"),
+        similarity=field("similarity"),
         verdict=verdicts[0] if verdicts else NO_VERDICT,
         spoken=fact.spoken,
     )
@@ -122,25 +122,25 @@ def statement_rows(fact: Fact) -> list[StatementRow]:
     """What an event says of pairs, as the fold of its owner's ledger understood it."""
     event = fact.event
 
-    def said(name: str) -> Any:
+    def field(name: str) -> Any:
         return getattr(event.data, name, None)
 
     own = event.id if isinstance(event, Settled | Joined) else None
-    verdicts = said("verdicts") or () if isinstance(event, Separated) else ()
+    verdicts = field("verdicts") or () if isinstance(event, Separated) else ()
     return [
         StatementRow(
             position=fact.position,
             ordinal=ordinal,
             event=kind_of(event),
             event_id=event.id,
-            decision_id=own or said("decision_id"),
+            decision_id=own or field("decision_id"),
             owner_id=event.owner_id,
             candidate_id=one.candidate_id,
             other_id=one.other_id,
             statement=one.statement,
-            actor=said("actor"),
-            because=said("because"),
-            cause=said("cause"),
+            actor=field("actor"),
+            because=field("because"),
+            cause=field("cause"),
             reasoning=next((v.reasoning for v in (one.verdict, *verdicts) if v), None),
             decided_at=event.time,
         )

@@ -21,10 +21,10 @@ from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
-from palimpsest.streams.ahead import Ahead
-from palimpsest.streams.core.checks import said_in, session_texts
+from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
 from palimpsest.streams.guard import tokens
+from palimpsest.streams.prefetch import Prefetch
 from palimpsest.streams.search import FullTextIndex, Hit, TokenIndex, VectorIndex, peers
 from palimpsest.streams.search.content import content_tokens, terms
 
@@ -261,7 +261,7 @@ class ScopeIndex:
         self._gone = _Gone(scope, self._reach)
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
-        self._ahead: Ahead | None = None
+        self._ahead: Prefetch | None = None
 
     def look_ahead(self, newcomers: Mapping[str, Vector]) -> None:
         """Search for a window's newcomers at once; what else arrives is searched for in its turn.
@@ -275,7 +275,7 @@ class ScopeIndex:
             return
         vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
         found = self._rows.near(vectors, floor, top)
-        self._ahead = Ahead(list(newcomers), found, peers(vectors, floor), top)
+        self._ahead = Prefetch(list(newcomers), found, peers(vectors, floor), top)
 
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
         """Everyone whom the policy's checks must see, with exact scores.
@@ -343,7 +343,7 @@ class ScopeIndex:
             for hit in near
             if hit.score >= check.threshold
             and (entry := entries[hit.row]) is not None
-            and said_in(entry.distinct, said)
+            and in_session(entry.distinct, said)
         ]
 
     def _by_tokens(

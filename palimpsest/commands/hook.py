@@ -77,13 +77,13 @@ def pre_compact(
     from palimpsest.hook import FAILED, output
 
     call, until = invocation(context), time.monotonic() + timeout
-    told: Queue[Report | str] = Queue()
+    results: Queue[Report | str] = Queue()
     captures = threading.Thread(
-        target=_capture, args=(call, owner, file, told), name=CAPTURING, daemon=True
+        target=_capture, args=(call, owner, file, results), name=CAPTURING, daemon=True
     )
     captures.start()
     try:
-        report = told.get(timeout=timeout)
+        report = results.get(timeout=timeout)
     except Empty:
         report = f"the store did not answer within {timeout:g} s; what it was given may come later"
     problems = [report] if isinstance(report, str) else report.problems
@@ -95,7 +95,7 @@ def pre_compact(
         _leave()
 
 
-def _capture(call: Invocation, owner: str, file: str, told: Queue[Report | str]) -> None:
+def _capture(call: Invocation, owner: str, file: str, results: Queue[Report | str]) -> None:
     """Put a report, or what went wrong, without any text."""
     try:
         from palimpsest.hook import pre_compact, read
@@ -106,13 +106,13 @@ def _capture(call: Invocation, owner: str, file: str, told: Queue[Report | str])
         with Palimpsest.open(
             settings.store, create=False, cluster=settings.kafka, **settings.opening()
         ) as store:
-            told.put(pre_compact(store.gateway, owner, given, datetime.now(UTC)))
+            results.put(pre_compact(store.gateway, owner, given, datetime.now(UTC)))
     except OSError as error:
-        told.put(f"{error.filename or file}: {error.strerror or error}")
+        results.put(f"{error.filename or file}: {error.strerror or error}")
     except PalimpsestError as error:
-        told.put(str(error))
+        results.put(str(error))
     except Exception as error:  # noqa: BLE001 - whatever fails, the agent goes on
-        told.put(f"a bug, or a broken installation: {type(error).__name__}")
+        results.put(f"a bug, or a broken installation: {type(error).__name__}")
 
 
 def _leave() -> None:

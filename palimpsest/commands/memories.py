@@ -82,5 +82,5 @@ def history(context: typer.Context, some_id: SomeId) -> None:
     call = invocation(context)
     with call.store() as store:
         call.warn_if_behind(store)
-        told = store.history(named(store.gateway, some_id).candidate_id)
-    call.output.answer(told, lambda: rendering.history(told))
+        found = store.history(named(store.gateway, some_id).candidate_id)
+    call.output.answer(found, lambda: rendering.history(found))

@@ -112,8 +112,8 @@ def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) ->
     call = invocation(context)
     settings = call.settings.dedup
     policy = settings.load(which)
-    said = settings.said if which == PRESET else {}
-    summary = _summary(policy) | {f"dedup.{name}": value for name, value in said.items()}
+    overrides = settings.overrides if which == PRESET else {}
+    summary = _summary(policy) | {f"dedup.{name}": value for name, value in overrides.items()}
     if dry_run:
         answer = {
             "policy": policy.name,

@@ -266,13 +266,13 @@ def _former(one: Wording) -> str:
     return "  former" if one["relation"] == "former" else ""
 
 
-def history(told: History) -> RenderableType:
+def history(found: History) -> RenderableType:
     """Every event of a memory: what it did, who, why, and the face after it."""
     lines: list[RenderableType] = [
-        Group(shown(told["face"], "bold"), shown(_about(told), "dim")),
+        Group(shown(found["face"], "bold"), shown(_about(found), "dim")),
     ]
     face = None
-    for event in told["events"]:
+    for event in found["events"]:
         lines.append(_event(event))
         if event.get("face") != face:
             face = event.get("face")

@@ -61,7 +61,7 @@ def _carried_out(call: Invocation, *, once: bool) -> bool:
             return store.review(due=due, judge=call.settings.judge)
 
     def report(done: StepDone) -> None:
-        call.output.answer(done, lambda: shown(told(done)))
+        call.output.answer(done, lambda: shown(describe_step(done)))
 
     scheduler = Scheduler(
         call.settings.schedule,
@@ -75,7 +75,7 @@ def _carried_out(call: Invocation, *, once: bool) -> bool:
     return True
 
 
-def told(done: StepDone) -> str:
+def describe_step(done: StepDone) -> str:
     """What became of a step, in a line; what an earlier run did is not counted again."""
     step: BatchStep = done["step"]
     answer = done["answer"]

@@ -121,7 +121,7 @@ def require_serve() -> None:
 async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) -> None:
     from palimpsest.serve.endpoint import OnlyServer
 
-    def told(endpoint: Endpoint, link: str) -> None:
+    def report_endpoint(endpoint: Endpoint, link: str) -> None:
         document = {
             "url": endpoint.url,
             "pid": endpoint.pid,
@@ -141,4 +141,4 @@ async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) 
             cluster=call.settings.kafka,
             **call.settings.opening(),
         )
-        await run(opened, only, settings, stop_event(), idle=idle, told=told)
+        await run(opened, only, settings, stop_event(), idle=idle, on_ready=report_endpoint)

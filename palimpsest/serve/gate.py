@@ -131,7 +131,7 @@ class Gate:
             caller = who.name
             await self._let_in(who, scope, receive, answer)
         except Exception as error:  # noqa: BLE001 - the client is told, and the log without its text
-            await self._tell(error, answer)
+            await self._send_problem(error, answer)
         finally:
             seconds = time.monotonic() - begun
             route = self._templates.get(scope.get("endpoint"), NO_ROUTE)
@@ -188,7 +188,7 @@ class Gate:
                 408, "timeout", "the body did not come in time", headers={"connection": "close"}
             ) from None
 
-    async def _tell(self, error: Exception, answer: _Answer) -> None:
+    async def _send_problem(self, error: Exception, answer: _Answer) -> None:
         problem = problem_of(error)
         if problem.status >= 500 and not isinstance(error, ProblemError):
             _log.error("a request failed: %s", loggable(error), exc_info=error)

@@ -384,6 +384,6 @@ def _all_ids(store: Palimpsest, owner_id: str) -> builtins.list[str]:
 TEXTS = ("text", "face", "reasoning")
 
 
-def _without_texts(told: History) -> History:
-    events = [{k: v for k, v in one.items() if k not in TEXTS} for one in told["events"]]
-    return {**told, "face": "", "events": cast("builtins.list[Happened]", events)}
+def _without_texts(history: History) -> History:
+    events = [{k: v for k, v in one.items() if k not in TEXTS} for one in history["events"]]
+    return {**history, "face": "", "events": cast("builtins.list[Happened]", events)}

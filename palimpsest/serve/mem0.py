@@ -26,7 +26,7 @@ from palimpsest.serve.callers import Caller
 from palimpsest.serve.gate import admitted
 from palimpsest.serve.intents import Intents
 from palimpsest.serve.mem0_filters import SAID_BY, Filters, understood
-from palimpsest.serve.mem0_rows import Row, row_of, told
+from palimpsest.serve.mem0_rows import Row, history_rows, row_of
 from palimpsest.serve.operations import KEY_HEADER, json_response
 from palimpsest.serve.problems import ProblemError, not_found
 from palimpsest.store import MOST_LISTED, Palimpsest
@@ -40,7 +40,7 @@ Body = TypeVar("Body", bound=Model)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Call:
     """A request of the client."""
 
     store: AsyncPalimpsest
@@ -75,9 +75,9 @@ class _Asked:
 def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
     """The routes of this door."""
 
-    def route(method: str, path: str, answer: Callable[[_Asked], Awaitable[Any]]) -> Route:
+    def route(method: str, path: str, answer: Callable[[_Call], Awaitable[Any]]) -> Route:
         async def endpoint(request: Request) -> Response:
-            return json_response(await answer(_Asked(store, request)))
+            return json_response(await answer(_Call(store, request)))
 
         return Route(f"{PREFIX}{path}", endpoint, methods=[method])
 
@@ -95,12 +95,12 @@ def routes(store: AsyncPalimpsest) -> list[BaseRoute]:
     ]
 
 
-async def _ping(_asked: _Asked) -> Row:
+async def _ping(_asked: _Call) -> Row:
     """The client wants an organisation and a project: there is one of each."""
     return {"status": "ok", "org_id": "palimpsest", "project_id": "memories", "user_email": None}
 
 
-async def _add(asked: _Asked) -> Row:
+async def _add(asked: _Call) -> Row:
     """Each message is a memory as it was said: what a model would make of it is `extract`'s."""
     body = asked.body(bodies.Add)
     who = {**body.named(), **body.filters.named()}
@@ -139,7 +139,7 @@ async def _added(intents: Intents, outcome: Row) -> Row:
     return {"id": memory["memory_id"], "memory": memory["face"], "event": event}
 
 
-async def _search(asked: _Asked) -> Row:
+async def _search(asked: _Call) -> Row:
     body = asked.body(bodies.Search)
     wanted = {"metadata": body.metadata} if body.metadata else {}
     filters = understood(body.filters, wanted)
@@ -153,7 +153,7 @@ async def _search(asked: _Asked) -> Row:
     return {"results": [{**row_of(filters.user_id, one), "score": one["score"]} for one in near]}
 
 
-async def _get_all(asked: _Asked) -> Row:
+async def _get_all(asked: _Call) -> Row:
     body, page = (
         asked.body(bodies.GetAll),
         bodies.Page.model_validate(dict(asked.request.query_params)),
@@ -171,12 +171,12 @@ async def _get_all(asked: _Asked) -> Row:
     }
 
 
-async def _get(asked: _Asked) -> Row:
+async def _get(asked: _Call) -> Row:
     intents, memory_id = await asked.one()
     return row_of(intents.owner_id, await intents.get(memory_id))
 
 
-async def _update(asked: _Asked) -> Row:
+async def _update(asked: _Call) -> Row:
     """Have a memory say another text; other metadata alone are a repeat of what it says."""
     body = asked.body(bodies.Update)
     intents, memory_id = await asked.one()
@@ -194,14 +194,14 @@ async def _update(asked: _Asked) -> Row:
     return row_of(intents.owner_id, await intents.get(memory_id))
 
 
-async def _delete(asked: _Asked) -> Row:
+async def _delete(asked: _Call) -> Row:
     intents, memory_id = await asked.one()
     await intents.get(memory_id)
     await intents.forget(memory_id, because=None)
     return {"message": "Memory deleted successfully!"}
 
 
-async def _delete_all(asked: _Asked) -> Row:
+async def _delete_all(asked: _Call) -> Row:
     who = bodies.Who.model_validate(dict(asked.request.query_params))
     filters = understood(who.named())
     intents = asked.of(filters.user_id)
@@ -211,12 +211,12 @@ async def _delete_all(asked: _Asked) -> Row:
     return {"message": "Memories deleted successfully!"}
 
 
-async def _history(asked: _Asked) -> list[Row]:
+async def _history(asked: _Call) -> list[Row]:
     intents, memory_id = await asked.one()
-    return [*told(await intents.history(memory_id))]
+    return [*history_rows(await intents.history(memory_id))]
 
 
-async def _users(asked: _Asked) -> Row:
+async def _users(asked: _Call) -> Row:
     """The owners that the token opens."""
     every = await asked.store.call(lambda store: store.gateway.owners())
     users = [

@@ -47,7 +47,7 @@ IGNORED = frozenset(
 """What directs mem0's extraction and ranking, and has nothing to direct here."""
 
 
-class Said(Strict):
+class Arguments(Strict):
     """Arguments of a call. One that would mean something, and is not known, is refused."""
 
     @model_validator(mode="before")
@@ -58,7 +58,7 @@ class Said(Strict):
         return {k: v for k, v in said.items() if k not in IGNORED and v is not None}
 
 
-class Who(Said):
+class Who(Arguments):
     """Who was there: the user, and what else has an id of mem0's."""
 
     user_id: Name | None = None
@@ -90,7 +90,7 @@ class Add(Who):
         ]
 
 
-class Search(Said):
+class Search(Arguments):
     """A question about one user's memories."""
 
     query: Text
@@ -100,7 +100,7 @@ class Search(Said):
     threshold: Annotated[float, Field(ge=-1, le=1)] = -1.0
 
 
-class GetAll(Said):
+class GetAll(Arguments):
     """Which of one user's memories are listed."""
 
     filters: dict[str, Any] = {}
@@ -121,7 +121,7 @@ class Page(Strict):
     page_size: Annotated[int, Field(ge=1, le=MOST_PAGE)] = 100
 
 
-class Update(Said):
+class Update(Arguments):
     """What a memory says from now on."""
 
     text: Text | None = None

@@ -27,7 +27,7 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
     }
 
 
-def told(history: History) -> Iterator[Row]:
+def history_rows(history: History) -> Iterator[Row]:
     """Each time that the memory said something else, and that it is forgotten now."""
     gone = history["state"] == "retracted"
     before: str | None = None

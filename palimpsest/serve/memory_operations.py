@@ -8,51 +8,51 @@ from palimpsest.contracts.answers import Checked, JsonObject
 from palimpsest.contracts.shown import Found, History, Page, ShownMemory
 from palimpsest.finding import Plan
 from palimpsest.serve import bodies
-from palimpsest.serve.operations import MEMORIES, Asked, Operation
+from palimpsest.serve.operations import MEMORIES, Call, Operation
 from palimpsest.serve.problems import ProblemError
 
 
-async def _add(asked: Asked) -> JsonObject:
+async def _add(asked: Call) -> JsonObject:
     [outcome] = await asked.intents().add([asked.body.fields()])
     if outcome["result"] == "invalid":
         raise ProblemError(422, "invalid", outcome["detail"], reason=outcome["reason"])
     return outcome
 
 
-async def _add_many(asked: Asked) -> Any:
+async def _add_many(asked: Call) -> Any:
     return {"memories": await asked.intents().add([one.fields() for one in asked.body.memories])}
 
 
-async def _search(asked: Asked) -> Any:
+async def _search(asked: Call) -> Any:
     return {"memories": await asked.intents().search(asked.body.query, **asked.body.fields())}
 
 
-async def _find(asked: Asked) -> Plan:
+async def _find(asked: Call) -> Plan:
     body = asked.body
     return await asked.intents().find(body.query, by=body.by, k=body.k, namespace=body.namespace)
 
 
-async def _check(asked: Asked) -> Checked:
+async def _check(asked: Call) -> Checked:
     return await asked.intents().check(asked.body.fields())
 
 
-async def _list(asked: Asked) -> Page:
+async def _list(asked: Call) -> Page:
     return await asked.intents().list(**asked.query.fields())
 
 
-async def _list_some(asked: Asked) -> Page:
+async def _list_some(asked: Call) -> Page:
     return await asked.intents().list(**asked.body.fields())
 
 
-async def _get(asked: Asked) -> Found:
+async def _get(asked: Call) -> Found:
     return await asked.intents().get(asked.ids["memory"])
 
 
-async def _history(asked: Asked) -> History:
+async def _history(asked: Call) -> History:
     return await asked.intents().history(asked.ids["memory"])
 
 
-async def _show(asked: Asked) -> ShownMemory:
+async def _show(asked: Call) -> ShownMemory:
     return await asked.intents().show(asked.ids["memory"], as_of=asked.query.as_of)
 
 

@@ -38,7 +38,9 @@ def document(operations: Iterable[Operation]) -> JsonObject:
     schemas, parts = _schemas(wanted)
     paths: dict[str, JsonObject] = {}
     for operation in wanted:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _told(operation, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _document_operation(
+            operation, schemas
+        )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -71,8 +73,8 @@ def _schemas(operations: list[Operation]) -> tuple[Schemas, JsonObject]:
     return by_name, parts.get("$defs", {})
 
 
-def _told(operation: Operation, schemas: Any) -> JsonObject:
-    told: JsonObject = {
+def _document_operation(operation: Operation, schemas: Any) -> JsonObject:
+    documented: JsonObject = {
         "operationId": operation.name,
         "summary": operation.says,
         "description": f"Needs the role `{operation.role}`.",
@@ -90,8 +92,8 @@ def _told(operation: Operation, schemas: Any) -> JsonObject:
     }
     if operation.body is not None:
         body = _content("", "application/json", schemas[operation.name, "body"])
-        told["requestBody"] = {"required": True, "content": body["content"]}
-    return told
+        documented["requestBody"] = {"required": True, "content": body["content"]}
+    return documented
 
 
 def _content(says: str, media_type: str, schema: JsonObject) -> JsonObject:

@@ -40,7 +40,7 @@ class _Key(Strict):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Call:
     """A request to an operation, checked: its path's ids, its query and its body."""
 
     store: AsyncPalimpsest
@@ -67,7 +67,7 @@ class Operation:
     path: str
     says: str
     answer: Any
-    run: Callable[[Asked], Awaitable[Any]]
+    run: Callable[[Call], Awaitable[Any]]
     body: type[BaseModel] | None = None
     query: type[BaseModel] = Nothing
     role: Role = "agent"
@@ -82,7 +82,7 @@ class Operation:
             ids = {name: unquote(value) for name, value in request.path_params.items()}
             if "owner" in ids:  # before anything else is said of the request
                 given.caller.require_owner(ids["owner"])
-            asked = Asked(
+            asked = Call(
                 store,
                 given.caller,
                 ids,

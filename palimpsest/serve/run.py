@@ -70,7 +70,7 @@ async def serve(
     stop: asyncio.Event,
     *,
     idle: float | None = None,
-    told: Callable[[Endpoint, str], None],
+    on_ready: Callable[[Endpoint, str], None],
 ) -> None:
     """Serve a store until `stop` is set, or nobody has asked anything for `idle` seconds.
 
@@ -93,7 +93,7 @@ async def serve(
                     endpoint = _endpoint(listener, () if given else tokens)
                     write_endpoint(store.folder, endpoint)
                     link = link_path(app.sessions.link(LOCAL_OPERATOR))
-                    told(endpoint, at(endpoint.url, settings, link))
+                    on_ready(endpoint, at(endpoint.url, settings, link))
                     if idle is None:  # one that was started for an agent waits for a reviewer
                         app.desk.begin()
                     await _until(stop, app, answering, idle)

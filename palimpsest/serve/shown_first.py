@@ -14,8 +14,8 @@ from palimpsest.serve.problems import ProblemError
 
 def token_of(shown: object) -> str:
     """32 hex digits for a dry run as it was shown: another outcome has another token."""
-    told = orjson.dumps(shown, default=plain, option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(told).hexdigest()[:32]
+    shown_bytes = orjson.dumps(shown, default=plain, option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(shown_bytes).hexdigest()[:32]
 
 
 def require_token(given: str, token: str) -> None:

@@ -14,37 +14,37 @@ from palimpsest.contracts.answers import (
     Updated,
 )
 from palimpsest.serve import bodies
-from palimpsest.serve.operations import MEMORIES, OWNER, Asked, Operation
+from palimpsest.serve.operations import MEMORIES, OWNER, Call, Operation
 from palimpsest.serve.shown_first import forget_all
 
 
-async def _update(asked: Asked) -> Updated:
+async def _update(asked: Call) -> Updated:
     body = asked.body
     return await asked.intents().update(asked.ids["memory"], body.text, **body.fields())
 
 
-async def _forget(asked: Asked) -> Forgotten:
+async def _forget(asked: Call) -> Forgotten:
     return await asked.intents().forget(asked.ids["memory"], because=asked.query.because)
 
 
-async def _forget_found(asked: Asked) -> Forgotten:
+async def _forget_found(asked: Call) -> Forgotten:
     return await asked.intents().forget_found(asked.body.memory_ids, **asked.body.fields())
 
 
-async def _restore(asked: Asked) -> Restorations:
+async def _restore(asked: Call) -> Restorations:
     return await asked.intents().restore(asked.body.forgotten, because=asked.body.because)
 
 
-async def _forget_all(asked: Asked) -> bodies.ForgottenAll:
+async def _forget_all(asked: Call) -> bodies.ForgottenAll:
     return await forget_all(asked.intents(), asked.body.token, asked.body.because)
 
 
-async def _undo(asked: Asked) -> Undone:
+async def _undo(asked: Call) -> Undone:
     body = asked.body
     return await asked.intents().undo(body.id, dry_run=body.dry_run, because=body.because)
 
 
-async def _unmerge(asked: Asked) -> Unmerged:
+async def _unmerge(asked: Call) -> Unmerged:
     body = asked.body
     return await asked.intents().unmerge(
         body.target(),
@@ -54,23 +54,23 @@ async def _unmerge(asked: Asked) -> Unmerged:
     )
 
 
-async def _reinstate(asked: Asked) -> PutBack:
+async def _reinstate(asked: Call) -> PutBack:
     body = asked.body
     return await asked.intents().reinstate(
         body.decision_id, dry_run=body.dry_run, because=body.because
     )
 
 
-async def _merge(asked: Asked) -> Merged:
+async def _merge(asked: Call) -> Merged:
     body = asked.body
     return await asked.intents().merge(body.a, body.b, face=body.face, because=body.because)
 
 
-async def _separate(asked: Asked) -> Apart:
+async def _separate(asked: Call) -> Apart:
     return await asked.intents().separate(asked.body.a, asked.body.b, because=asked.body.because)
 
 
-async def _confirm(asked: Asked) -> Agreed:
+async def _confirm(asked: Call) -> Agreed:
     return await asked.intents().confirm(asked.body.decision_id, because=asked.body.because)
 
 

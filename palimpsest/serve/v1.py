@@ -13,16 +13,16 @@ from palimpsest.contracts.answers import JsonObject
 from palimpsest.serve import bodies, memory_operations, statement_operations
 from palimpsest.serve.feed import Feeds
 from palimpsest.serve.openapi import document
-from palimpsest.serve.operations import OWNER, Asked, Operation, json_response
+from palimpsest.serve.operations import OWNER, Call, Operation, json_response
 
 
 def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
     """The routes of this door."""
     operations = all_operations(feeds)
-    told = document(operations)
+    described = document(operations)
 
     async def openapi(_request: Request) -> Response:
-        return json_response(told)
+        return json_response(described)
 
     return [
         *(operation.route(store) for operation in operations),
@@ -33,7 +33,7 @@ def routes(store: AsyncPalimpsest, feeds: Feeds) -> list[BaseRoute]:
 def all_operations(feeds: Feeds) -> list[Operation]:
     """Every operation of this door."""
 
-    async def decisions(asked: Asked) -> bodies.Feed:
+    async def decisions(asked: Call) -> bodies.Feed:
         asked.caller.require_owner(asked.ids["owner"])
         query = asked.query
         return await feeds.after(
@@ -56,7 +56,7 @@ def all_operations(feeds: Feeds) -> list[Operation]:
     ]
 
 
-async def _status(asked: Asked) -> JsonObject:
+async def _status(asked: Call) -> JsonObject:
     return await asked.store.status()
 
 

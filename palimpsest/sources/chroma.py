@@ -71,9 +71,9 @@ class ChromaSource:
             for entry, row in self._entries(connection):
                 self._done += 1
                 document = row.pop(DOCUMENT, None)
-                told = {"document": document} if document is not None else {}
+                fields = {"document": document} if document is not None else {}
                 vector = {VECTOR: vectors[entry]} if entry in vectors else {}
-                yield row | told | vector | {"id": entry}
+                yield row | fields | vector | {"id": entry}
 
     def _entries(self, connection: sqlite3.Connection) -> Iterator[tuple[str, Fields]]:
         """Every entry as it is once the queue has been worked in."""
@@ -142,18 +142,18 @@ class _Queued:
             done = int.from_bytes(done, "big")
         self._of: dict[str, list[tuple[int, Fields]]] = {}
         for entry, operation, metadata in connection.execute(_QUEUED, [topic, done]):
-            told = (operation, orjson.loads(metadata) if metadata else {})
-            self._of.setdefault(entry, []).append(told)
+            fields = (operation, orjson.loads(metadata) if metadata else {})
+            self._of.setdefault(entry, []).append(fields)
 
     def over(self, entry: str, row: Fields | None) -> Fields | None:
         """An entry after all that is queued for it; None where it is deleted, or none."""
-        for operation, told in self._of.pop(entry, ()):
+        for operation, fields in self._of.pop(entry, ()):
             if operation == DELETE:
                 row = None
             elif operation == ADD:
-                row = row or told
+                row = row or fields
             elif operation == UPSERT or row is not None:
-                row = {key: one for key, one in ((row or {}) | told).items() if one is not None}
+                row = {key: one for key, one in ((row or {}) | fields).items() if one is not None}
         return row
 
     def new(self) -> Iterator[tuple[str, Fields]]:

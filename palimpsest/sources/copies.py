@@ -237,14 +237,14 @@ def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[P
     shutil.copytree(place.path, to, ignore=shutil.ignore_patterns(".lock"))
     yield replace(vectors, path=to / vectors.path.relative_to(place.path))
     if vectors.history is not None and vectors.history.is_relative_to(place.path):
-        _tell(to / vectors.history.relative_to(place.path), edits)
+        _record_deletions(to / vectors.history.relative_to(place.path), edits)
 
 
 def _ids(edits: Sequence[Edit]) -> set[str]:
     return {str(edit.item["id"]) for edit in edits if isinstance(edit.item, dict)}
 
 
-def _tell(history: Path, edits: Sequence[Edit]) -> None:
+def _record_deletions(history: Path, edits: Sequence[Edit]) -> None:
     """Have mem0's history say that some memories were deleted, as mem0 does."""
     now = datetime.now(UTC).isoformat()
     rows = [

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from palimpsest.sources.contract import Fields
-from palimpsest.sources.mapping import said_again
+from palimpsest.sources.mapping import with_value
 from palimpsest.streams.intake import RowReader
 from palimpsest.streams.intake.arrays import begins_array
 from palimpsest.streams.intake.parquet import BATCH
@@ -25,11 +25,11 @@ _PARQUET = b"PAR1"
 _BEGINNING = 64
 
 
-Said = Mapping[int, Fields]
+NewValues = Mapping[int, Fields]
 """What rows say instead, by their numbers: values by the names of their fields."""
 
 
-def copy_file(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
+def copy_file(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
     """Write a file's rows without those `removed`, by number from 1, others as they are `said`."""
     with path.open("rb") as file:
         start = file.read(len(_PARQUET))
@@ -41,11 +41,11 @@ def copy_file(path: Path, to: Path, removed: Collection[int], said: Said) -> Non
         _json(path, to, removed, said)
 
 
-def _json(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
+def _json(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
     with _opened(path, "rb") as file:
         is_array = begins_array(file.read(_BEGINNING))
     rows = (
-        _said(row.raw, said[number]) if number in said else row.raw
+        _row_with(row.raw, said[number]) if number in said else row.raw
         for number, row in enumerate(RowReader([path]), 1)
         if number not in removed
     )
@@ -59,14 +59,14 @@ def _json(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
         copy.write(b"\n]\n")
 
 
-def _said(raw: bytes, said: Fields) -> bytes:
+def _row_with(raw: bytes, said: Fields) -> bytes:
     row = orjson.loads(raw)
     for name, value in said.items():
-        row = said_again(row, name, value)
+        row = with_value(row, name, value)
     return orjson.dumps(row)
 
 
-def _table(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
+def _table(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
     with (
         _opened(path, "rb") as file,
         _opened(to, "wb", packed=_is_packed(path)) as copy,
@@ -90,7 +90,7 @@ def _table(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
                 writer.writerow(cells)
 
 
-def _parquet(path: Path, to: Path, removed: Collection[int], said: Said) -> None:
+def _parquet(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile, ParquetWriter
 

@@ -106,12 +106,12 @@ def guessed(
     """
     objects = [row for row in rows if isinstance(row, dict)]
     known = [*dict.fromkeys(name for row in objects for name in _names(row))]
-    told = _told(renames)
+    given = _given_names(renames)
     free = [name for name in known if name not in renames]
     of_mem0 = bool(objects) and all(row.keys() >= MEM0 for row in objects)
-    fields = dict(told)
+    fields = dict(given)
     for ours, usual in NAMES.items():
-        if ours not in told:
+        if ours not in given:
             wanted = OF_MEM0.get(ours) if of_mem0 else None
             found = [name for name in wanted or _likely(usual, free) if name in free]
             fitting = [name for name in found if _fits(ours, name, objects)]
@@ -127,13 +127,13 @@ def guessed(
     return FieldMapping(fields, owner, (*vectors, *derived)), known
 
 
-def _told(renames: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    told: dict[str, tuple[str, ...]] = {}
+def _given_names(renames: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    given: dict[str, tuple[str, ...]] = {}
     for theirs, ours in renames.items():
         if ours not in NAMES:
             raise UsageError(f"{ours} is no field of ours: there are {', '.join(NAMES)}")
-        told[ours] = (*told.get(ours, ()), theirs)
-    return told
+        given[ours] = (*given.get(ours, ()), theirs)
+    return given
 
 
 def _likely(usual: Sequence[str], free: Sequence[str]) -> Iterator[str]:
@@ -209,7 +209,7 @@ def _taken(left: Fields, names: Sequence[str]) -> Any:
     return None
 
 
-def said_again(row: Fields, name: str, value: Any) -> Fields:
+def with_value(row: Fields, name: str, value: Any) -> Fields:
     """A row that says something else in a field, which may be inside an object."""
     if name in row or "." not in name:
         return row | {name: value}

@@ -76,8 +76,8 @@ class Mem0Source:
             if isinstance(row, dict):
                 life = left.pop(row["id"], None)
                 unknown += life is None
-                told = {name: one for name, one in (life or {}).items() if name in _TAKEN and one}
-                yield told | row
+                taken = {name: one for name, one in (life or {}).items() if name in _TAKEN and one}
+                yield taken | row
         gone = sum(one["living"] for one in left.values())
         counts = ((gone, "in the history alone, and not brought"), (unknown, "not in the history"))
         self.remarks = [f"{count:,} memories are {what}" for count, what in counts if count]
@@ -101,5 +101,5 @@ class HistorySource:
         """The last wording of each memory that was not deleted."""
         for memory, life in _lives(self._path).items():
             if life["living"]:
-                told = {name: life[name] for name in _TAKEN if life[name]}
-                yield {"id": memory, "memory": life["text"], **told}
+                taken = {name: life[name] for name in _TAKEN if life[name]}
+                yield {"id": memory, "memory": life["text"], **taken}

@@ -135,8 +135,8 @@ class Spool:
         meaning = understand(row)
         if not isinstance(meaning, Prepared):
             wrong = meaning if isinstance(meaning, InvalidInputError) else None
-            told = (wrong.reason, wrong.detail) if wrong else (None, None)
-            return (self._size, raw, row.repeat, *(None,) * 9, *told)
+            problem = (wrong.reason, wrong.detail) if wrong else (None, None)
+            return (self._size, raw, row.repeat, *(None,) * 9, *problem)
         c = meaning.candidate
         return (
             *(self._size, raw, row.repeat, c.owner_id, f"{c.owner_id}\0{c.namespace}"),

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.store import Palimpsest, Said
+from palimpsest.store import Attribution, Palimpsest
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.separations import separation
 from palimpsest.streams.core.version import versions_of
 from palimpsest.web.waiting import Pair
 
-Word = Literal["same", "different", "newer", "former"]
-WORDS: tuple[Word, ...] = get_args(Word)
-SAID: dict[Word, str] = {
+Choice = Literal["same", "different", "newer", "former"]
+CHOICES: tuple[Choice, ...] = get_args(Choice)
+LABELS: dict[Choice, str] = {
     "same": "the same",
     "different": "different",
     "newer": "the newer replaces the older",
@@ -46,7 +46,7 @@ class Answer:
     """An answer that was given, with why, and what takes exactly it back."""
 
     pair: Pair
-    word: Word
+    word: Choice
     because: str | None
     take_back: TakeBack
 
@@ -74,7 +74,7 @@ def _waits(ledger: Ledger, pair: Pair, newer: Entry, older: Entry) -> bool:
 
 
 def give(
-    store: Palimpsest, pair: Pair, word: Word, version: str, actor: str, because: str | None
+    store: Palimpsest, pair: Pair, word: Choice, version: str, actor: str, because: str | None
 ) -> Answer:
     """Write an answer about a pair as it was shown; RefusedError where that is no more."""
     found = sides(store, pair)
@@ -82,7 +82,7 @@ def give(
         raise RefusedError("not_waiting", "this pair was settled meanwhile")
     if found.version != version:
         raise RefusedError(MOVED_ON, "its memories have changed since it was shown: look again")
-    who: Said = {"actor": actor, "because": because}
+    who: Attribution = {"actor": actor, "because": because}
     if pair.waits_as == "forgotten":
         return Answer(pair, word, because, _let_in_or_not(store, pair, word, who))
     if word == "different":
@@ -90,7 +90,7 @@ def give(
     return _unite(store, found, pair, word, who)
 
 
-def _let_in_or_not(store: Palimpsest, pair: Pair, word: Word, who: Said) -> TakeBack:
+def _let_in_or_not(store: Palimpsest, pair: Pair, word: Choice, who: Attribution) -> TakeBack:
     """The same as what was forgotten stays out; what is different is let in, apart from it."""
     if word not in ("same", "different"):
         raise RefusedError("forgotten", "say `same`, to leave it out, or `different`, to let it in")
@@ -108,7 +108,7 @@ def _let_in_or_not(store: Palimpsest, pair: Pair, word: Word, who: Said) -> Take
     return take_back
 
 
-def _part(store: Palimpsest, pair: Pair, who: Said) -> TakeBack:
+def _part(store: Palimpsest, pair: Pair, who: Attribution) -> TakeBack:
     """Nothing automatic unites them again."""
     if pair.waits_as == "pending":
         store.separate(pair.existing_id, pair.candidate_id, **who)
@@ -124,7 +124,7 @@ def together_again(pair: Pair, actor: str | None) -> TakeBack:
     return lambda again: again.reinstate(pair.decision_id, actor=actor)
 
 
-def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Word, who: Said) -> Answer:
+def _unite(store: Palimpsest, found: Sides, pair: Pair, word: Choice, who: Attribution) -> Answer:
     """Join them, or agree with their join; of two values one speaks, and the other is former."""
     first, last = sorted((found.newer, found.older), key=lambda one: one.place)
     face = {"newer": last.id, "former": first.id}.get(word)

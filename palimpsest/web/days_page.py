@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.identity import decision_id_of
-from palimpsest.projections.figures import WORDS, Day, Merge, Owners, Word, days, said_on
+from palimpsest.projections.figures import WORDS, Day, Merge, OtherEvent, Owners, activity_on, days
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.endpoint import EVERYBODY
 from palimpsest.serve.problems import ProblemError
@@ -57,7 +57,7 @@ class DayView:
     day: Day
     chart: Chart
     merges: Sequence[tuple[Merge, str, str]]
-    words: Sequence[Word]
+    words: Sequence[OtherEvent]
 
 
 def add(door: Door) -> None:
@@ -112,7 +112,7 @@ def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
     families = by_family(found.decisions)
     columns = [Column(name, {name: n}) for name, n in families.items()]
     chart = stacked("kinds", "Decisions by what became of the text", columns, [*FAMILIES])
-    joined, said = said_on(folder, day, LISTED, owners)
+    joined, said = activity_on(folder, day, LISTED, owners)
     merges = [(one, _text(store, one.joined_to), _text(store, one.candidate_id)) for one in joined]
     return DayView(found, chart, merges, said)
 

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from palimpsest.asynchronous import AsyncPalimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.logs import loggable
-from palimpsest.projections.figures import Spoken, last_said
+from palimpsest.projections.figures import PairStatement, latest_statements
 from palimpsest.serve.callers import Caller
 from palimpsest.serve.problems import not_found
 from palimpsest.store import Palimpsest
-from palimpsest.web.answers import SAID, Answer, Word, give, sides
+from palimpsest.web.answers import LABELS, Answer, Choice, give, sides
 from palimpsest.web.pictures import hangs, picture
 from palimpsest.web.remembering import answers, by_name
 from palimpsest.web.rendering import excerpt
@@ -89,7 +89,7 @@ class Desk:
         self._aside: asyncio.Task[None] | None = None
         self.leases = Leases(now)
         self._people: OrderedDict[str, Person] = OrderedDict()
-        self._said: Mapping[str, list[Spoken]] = {}
+        self._latest_statements: Mapping[str, list[PairStatement]] = {}
 
     def person(self, session: Session) -> Person:
         """What is known of a session."""
@@ -135,7 +135,9 @@ class Desk:
         if position != self._waiting.position:
             await self._store.call(lambda store: store.gateway.refresh())
             projections = self._store.store.gateway.projections
-            self._said = by_name(await asyncio.to_thread(last_said, projections, MOST_WORDS))
+            self._latest_statements = by_name(
+                await asyncio.to_thread(latest_statements, projections, MOST_WORDS)
+            )
             pairs = await asyncio.to_thread(read_pairs, projections)
             self._waiting = await asyncio.to_thread(Waiting, pairs, position)
             took = self._now() - begun
@@ -163,10 +165,10 @@ class Desk:
             was_read = await self._looked_again(self.person(session))
             shown = await self._store.call(self._next, session, wanted)
         person = self.person(session)
-        told = {**shown, "notice": person.notice, "reading": not was_read}
+        shown_pair = {**shown, "notice": person.notice, "reading": not was_read}
         if was_read:  # else the page asks again at once, and says the same
             person.nothing_since, person.notice = None, ""
-        return told
+        return shown_pair
 
     async def _looked_again(self, person: Person) -> bool:
         """Whether the queue was read since nothing was left: once, however much is written."""
@@ -178,7 +180,7 @@ class Desk:
     def _next(self, store: Palimpsest, session: Session, wanted: Wanted) -> dict[str, Any]:
         person, caller = self.person(session), session.caller
         self._remember(store, person, caller)
-        told: dict[str, Any] = {"pair": None, "hangs": None}
+        shown_pair: dict[str, Any] = {"pair": None, "hangs": None}
         # A page may be loaded again, and what was taken back need not be in the queue.
         held = [person.shown[wanted]] if wanted in person.shown else []
         for pair in [*held, *self._waiting.open(caller.owners, wanted)]:
@@ -191,14 +193,16 @@ class Desk:
                 self._settle(pair, session)
                 continue
             person.shown[wanted] = pair
-            told = picture(store, pair, found)
+            shown_pair = picture(store, pair, found)
             break
         return {
-            **told,
-            "left": max(self._waiting.queue(caller.owners, wanted).left, int(bool(told["pair"]))),
+            **shown_pair,
+            "left": max(
+                self._waiting.queue(caller.owners, wanted).left, int(bool(shown_pair["pair"]))
+            ),
             "skipped": len(person.skipped),
             "answers": [
-                (one.number, SAID[one.answer.word], one.texts) for one in reversed(person.answers)
+                (one.number, LABELS[one.answer.word], one.texts) for one in reversed(person.answers)
             ],
             "kinds": self._waiting.kinds(caller.owners),
         }
@@ -208,7 +212,7 @@ class Desk:
         if person.remembers or not self._read_through:
             return
         person.remembers = True
-        said = self._said.get(caller.name, [])
+        said = self._latest_statements.get(caller.name, [])
         mine = [one for one in said if caller.owners.fullmatch(one.owner_id)]
         for answer in answers(store, mine)[-MOST_ANSWERS:]:
             person.note(answer, _texts(store, answer.pair))
@@ -235,7 +239,7 @@ class Desk:
     # -- what a key does ---------------------------------------------------------------------------
 
     async def answer(
-        self, session: Session, key: Key, word: Word, version: str, because: str | None
+        self, session: Session, key: Key, word: Choice, version: str, because: str | None
     ) -> None:
         """Write an answer about a pair as it was shown; a conflict is told with the next pair."""
         await self._store.call(self._answer, session, key, word, version, because)
@@ -245,7 +249,7 @@ class Desk:
         store: Palimpsest,
         session: Session,
         key: Key,
-        word: Word,
+        word: Choice,
         version: str,
         because: str | None,
     ) -> None:
@@ -260,7 +264,7 @@ class Desk:
         person.note(given, texts)
         person.skipped.discard(key)
         self._settle(pair, session)
-        person.notice = f"Recorded: {SAID[word]}."
+        person.notice = f"Recorded: {LABELS[word]}."
 
     async def skip(self, session: Session, key: Key) -> None:
         """Leave a pair for later, or for others; the log does not know."""
@@ -297,7 +301,7 @@ class Desk:
             person.notice = f"Not taken back: {refused.detail}."
             return
         person.answers.remove(found)
-        person.notice = f"Taken back: {SAID[found.answer.word]}."
+        person.notice = f"Taken back: {LABELS[found.answer.word]}."
         if sides(store, pair) is None:
             return
         self._waiting.wait_again(pair)

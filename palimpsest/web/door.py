@@ -136,7 +136,7 @@ class Door:
                 problem = problem_of(error)
                 if problem.status >= 500:
                     raise  # the gate logs it
-                return _told(visit, problem)
+                return _problem_page(visit, problem)
 
         self.routes.append(Route(f"{PAGES}{path}", endpoint, methods=[method]))
 
@@ -168,7 +168,7 @@ def require_csrf(visit: Visit, secret: str) -> None:
         raise ProblemError(403, "forbidden", "the form is not from this session: load it again")
 
 
-def _told(visit: Visit, problem: ProblemError) -> Response:
+def _problem_page(visit: Visit, problem: ProblemError) -> Response:
     return visit.page("problem.html", status=problem.status, problem=problem.document())
 
 

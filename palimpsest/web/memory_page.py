@@ -202,8 +202,8 @@ def _join(ledger: Ledger, to: str | None, decision: str, decision_id: str) -> Jo
 def _lines(ledger: Ledger, events: Sequence[Happened], part: Part) -> list[Line]:
     """The last events of a part, the latest first; one more than a page has, if there is one."""
     faces = [None, *(event.get("face") for event in events)]
-    told = zip(events, pairwise(faces), strict=True)
-    wished = [one for one in told if part.before is None or one[0]["position"] < part.before]
+    with_faces = zip(events, pairwise(faces), strict=True)
+    wished = [one for one in with_faces if part.before is None or one[0]["position"] < part.before]
     return [
         Line(
             event,

@@ -96,7 +96,7 @@ async def _owner(visit: Visit) -> Response:
         return had, store.list(owner_id, limit=MEMORIES, after=after)
 
     had, memories = await visit.store.call(found)
-    return _told(visit, owner_id, had, memories=memories)
+    return _page(visit, owner_id, had, memories=memories)
 
 
 async def _search(visit: Visit) -> Response:
@@ -112,10 +112,10 @@ async def _search(visit: Visit) -> Response:
         return had, store.find(owner_id, wanted, by=BY[how], k=HITS)
 
     had, plan = await visit.store.call(found)
-    return _told(visit, owner_id, had, plan=plan, wanted=wanted, how=how)
+    return _page(visit, owner_id, had, plan=plan, wanted=wanted, how=how)
 
 
-def _told(
+def _page(
     visit: Visit,
     owner_id: str,
     had: Counts,

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from palimpsest.serve.gate import PAGES
 from palimpsest.serve.problems import ProblemError
 from palimpsest.web import paths
-from palimpsest.web.answers import WORDS
+from palimpsest.web.answers import CHOICES
 from palimpsest.web.desk import Desk
 from palimpsest.web.door import Door, Visit
 from palimpsest.web.sessions import Session
@@ -35,8 +35,8 @@ class Pairs:
     async def answer(self, visit: Visit) -> Response:
         """`s`, `d`, `u` and `f`: an event at once."""
         word = visit.form.get("say", "")
-        if word not in WORDS:
-            raise ProblemError(422, "invalid", f"`say` is one of {', '.join(WORDS)}")
+        if word not in CHOICES:
+            raise ProblemError(422, "invalid", f"`say` is one of {', '.join(CHOICES)}")
         because = visit.form.get("because", "").strip()[:LONGEST_REASON] or None
         version = visit.form.get("version", "")
         await self._desk.answer(_session(visit), _key(visit), word, version, because)
@@ -63,8 +63,8 @@ class Pairs:
     async def hangs(self, visit: Visit) -> Response:
         """What hangs on one join, for an owner with many events."""
         key = visit.query.get("decision", ""), visit.query.get("existing", "")
-        told = await self._desk.hangs(_session(visit), key)
-        return visit.page("hangs.html", hangs=told)
+        values = await self._desk.hangs(_session(visit), key)
+        return visit.page("hangs.html", hangs=values)
 
     async def _then(self, visit: Visit) -> Response:
         """The next pair: a part of the page for htmx, a page of its own for a plain form."""
@@ -72,9 +72,9 @@ class Pairs:
         return await self._shown(visit, wanted) if visit.is_partial else visit.to(_path(wanted))
 
     async def _shown(self, visit: Visit, wanted: Wanted) -> Response:
-        told = await self._desk.next(_session(visit), wanted)
+        values = await self._desk.next(_session(visit), wanted)
         template = "desk.html" if visit.is_partial else "review.html"
-        return visit.page(template, wanted=wanted, here=_path(wanted), paths=paths, **told)
+        return visit.page(template, wanted=wanted, here=_path(wanted), paths=paths, **values)
 
 
 def add(door: Door, desk: Desk) -> None:

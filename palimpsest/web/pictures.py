@@ -62,13 +62,13 @@ def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
     if pair.waits_as in ("pending", "forgotten"):
         return nothing
     try:
-        told = store.unmerge(decision_id=pair.decision_id, dry_run=True)
+        foreseen = store.unmerge(decision_id=pair.decision_id, dry_run=True)
     except RefusedError as refused:
         return {**nothing, "refused": refused.detail}
     return {
         **nothing,
-        "memories": told["memories"],
-        "consequences": told.get("consequences", []),
+        "memories": foreseen["memories"],
+        "consequences": foreseen.get("consequences", []),
     }
 
 

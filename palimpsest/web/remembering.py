@@ -6,24 +6,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from palimpsest.projections.figures import Spoken
+from palimpsest.projections.figures import PairStatement
 from palimpsest.store import Palimpsest
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.separations import separation
-from palimpsest.web.answers import Answer, Word, together_again, undone
+from palimpsest.web.answers import Answer, Choice, together_again, undone
 from palimpsest.web.pictures import evidence_of
 from palimpsest.web.waiting import Pair
 
 
-def by_name(said: Iterable[Spoken]) -> dict[str, list[Spoken]]:
+def by_name(said: Iterable[PairStatement]) -> dict[str, list[PairStatement]]:
     """What each person said, by the name that the log has for them."""
-    found: dict[str, list[Spoken]] = defaultdict(list)
+    found: dict[str, list[PairStatement]] = defaultdict(list)
     for one in said:
         found[one.actor].append(one)
     return dict(found)
 
 
-def answers(store: Palimpsest, said: Iterable[Spoken]) -> list[Answer]:
+def answers(store: Palimpsest, said: Iterable[PairStatement]) -> list[Answer]:
     """What of a person's words on pairs still holds, each as the answer that it was, in order.
 
     An answer about a join that also chose the face was two words, and is one answer again.
@@ -47,7 +47,7 @@ def _ends(answer: Answer) -> set[str]:
     return {answer.pair.candidate_id, answer.pair.existing_id}
 
 
-def _answer(store: Palimpsest, ledger: Ledger, one: Spoken) -> Iterator[Answer]:
+def _answer(store: Palimpsest, ledger: Ledger, one: PairStatement) -> Iterator[Answer]:
     """The answer that a word was, if nobody has taken it back."""
     edge = ledger.edges.get(one.decision_id or "")
     match one.event:
@@ -70,7 +70,7 @@ def _answer(store: Palimpsest, ledger: Ledger, one: Spoken) -> Iterator[Answer]:
             yield Answer(pair, _word(edge), one.because, undone(pair, one.actor, merged=True))
 
 
-def _word(edge: Edge) -> Word:
+def _word(edge: Edge) -> Choice:
     if not edge.former:
         return "same"
     return "newer" if edge.face == "take" else "former"

@@ -78,11 +78,11 @@ def _joined(runs: Sequence[Run]) -> Iterator[Run]:
     """Runs that differ from their neighbours, none of them empty."""
     runs = [run for run in runs if run[0]]
     around = zip([("", False), *runs], runs, [*runs[1:], ("", False)], strict=False)
-    told = [
+    marked = [
         (text, only or (before and after and text.isspace()))
         for (_, before), (text, only), (_, after) in around
     ]
-    for only, same in groupby(told, lambda run: run[1]):
+    for only, same in groupby(marked, lambda run: run[1]):
         yield "".join(text for text, _ in same), only
 
 

@@ -45,7 +45,7 @@ async def acknowledged(connection: Connection, topics: Topics) -> dict[TopicPart
             found = await asked.list_consumer_group_offsets(worker_group(topics))
         except GroupCoordinatorNotAvailableError:  # there never was a group
             return {}
-    return {at: told.offset for at, told in found.items() if told.offset >= 0}
+    return {at: committed.offset for at, committed in found.items() if committed.offset >= 0}
 
 
 def _record(read: Read) -> Record:

@@ -62,7 +62,7 @@ def _show(
     key = f"ssl_certfile {certfile}" if keyfile is None else f"ssl_keyfile {keyfile}"
     was_asked = False
 
-    def told() -> str:
+    def key_password() -> str:
         nonlocal was_asked
         was_asked = True
         if password is None:
@@ -70,7 +70,7 @@ def _show(
         return password.get_secret_value()
 
     try:
-        context.load_cert_chain(certfile, keyfile, told)
+        context.load_cert_chain(certfile, keyfile, key_password)
     except ssl.SSLError as error:
         if error.reason == "KEY_VALUES_MISMATCH":
             raise UsageError(f"{key}: the key is not that of ssl_certfile {certfile}") from None
@@ -150,36 +150,36 @@ class Connection(BaseModel):
 
         UsageError when a TLS file cannot be used.
         """
-        told: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "bootstrap_servers": self.bootstrap.split(","),
             "security_protocol": self.security_protocol,
         }
         if self._uses_tls:
-            told["ssl_context"] = self._tls()
+            arguments["ssl_context"] = self._tls()
         if self.sasl_password is not None:
-            told["sasl_mechanism"] = self.sasl_mechanism
-            told["sasl_plain_username"] = self.sasl_username
-            told["sasl_plain_password"] = self.sasl_password.get_secret_value()
-        return told
+            arguments["sasl_mechanism"] = self.sasl_mechanism
+            arguments["sasl_plain_username"] = self.sasl_username
+            arguments["sasl_plain_password"] = self.sasl_password.get_secret_value()
+        return arguments
 
     def faust_arguments(self) -> dict[str, Any]:
         """The same as keyword arguments of a Faust app."""
         import faust
 
-        told: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "broker": [f"aiokafka://{one}" for one in self.bootstrap.split(",")]
         }
         tls = self._tls() if self._uses_tls else None
         if self.sasl_password is not None:
-            told["broker_credentials"] = faust.SASLCredentials(
+            arguments["broker_credentials"] = faust.SASLCredentials(
                 username=self.sasl_username,
                 password=self.sasl_password.get_secret_value(),
                 mechanism=self.sasl_mechanism,
                 ssl_context=tls,
             )
         elif tls is not None:
-            told["broker_credentials"] = faust.SSLCredentials(tls)
-        return told
+            arguments["broker_credentials"] = faust.SSLCredentials(tls)
+        return arguments
 
     def _tls(self) -> ssl.SSLContext:
         return tls_context(

@@ -107,10 +107,10 @@ class Member:
         coordinator = vars(consumer).get("_coordinator") if consumer else None
         if coordinator is None:
             return None
-        told: BaseException | None = vars(coordinator)["_pending_exception"]
+        pending: BaseException | None = vars(coordinator)["_pending_exception"]
         running = vars(coordinator)["_coordination_task"]
         ended = running.done() and not running.cancelled()
-        return running.exception() if ended else told
+        return running.exception() if ended else pending
 
     async def join_again(self) -> None:
         """Have the group's partitions assigned anew."""

@@ -39,10 +39,10 @@ __all__ = [
     "begin_at",
     "ends_of",
     "follow",
-    "made_anew",
     "read_range",
     "read_to_end",
     "reader",
+    "recreated_error",
     "stopping",
 ]
 
@@ -177,20 +177,22 @@ async def _follow(
     async with AsyncExitStack() as stack:
         consumer = await unless(stop, stack.enter_async_context(reader(connection)))
         begin_at(consumer, starts)
-        told = dict(starts)
+        reported = dict(starts)
         has_caught_up = False
         while not stop.is_set():
             records = await _read(consumer)
             at = {partition: await consumer.position(partition) for partition in starts}
             moved = {
-                partition: offset for partition, offset in at.items() if offset != told[partition]
+                partition: offset
+                for partition, offset in at.items()
+                if offset != reported[partition]
             }
             for partition, offset in moved.items():
-                if offset < told[partition]:
-                    raise StoreError(made_anew(partition.topic))
+                if offset < reported[partition]:
+                    raise StoreError(recreated_error(partition.topic))
             if records or moved:
                 await take(records, moved)
-                told = at
+                reported = at
             if not has_caught_up and _is_at_end(consumer, at):
                 has_caught_up = True
                 _log.info("caught up: goes on with what comes")
@@ -202,7 +204,7 @@ def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
     return all(end is not None and end <= at[partition] for partition, end in ends.items())
 
 
-def made_anew(topic: str) -> str:
+def recreated_error(topic: str) -> str:
     """What is told of a topic that has another history than a store."""
     return (
         f"this store follows another {topic} than the cluster has now (it was deleted and made"

@@ -69,15 +69,15 @@ async def _publish(
     while chunk := list(islice(events, AT_ONCE)):
         for producer in producers:
             mine = [one for one in chunk if _belongs(one[0], producer.partition, len(producers))]
-            told = _told_of(mine, policies) if producer.partition == 0 else []
+            policy_lines = _policy_records(mine, policies) if producer.partition == 0 else []
             if mine:
-                await asyncio.to_thread(producer.publish, mine, told, ())
+                await asyncio.to_thread(producer.publish, mine, policy_lines, ())
         count += len(chunk)
         progress(count)
     return count
 
 
-def _told_of(events: Iterable[Line], policies: str) -> list[Outgoing]:
+def _policy_records(events: Iterable[Line], policies: str) -> list[Outgoing]:
     """The policies of these events for their own topic, as workers tell it of them."""
     return [policy_record(policies, line) for event, line in events if isinstance(event, PolicySet)]
 

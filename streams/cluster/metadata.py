@@ -62,19 +62,19 @@ async def refusal(connection: Connection) -> Refusal | None:
 
     Waits for as long as brokers take: whoever asks has to bound it.
     """
-    told = connection.arguments()
-    addresses = told.pop("bootstrap_servers")
-    found = [one for address in addresses if (one := await _asked(connection, address, told))]
+    arguments = connection.arguments()
+    addresses = arguments.pop("bootstrap_servers")
+    found = [one for address in addresses if (one := await _asked(connection, address, arguments))]
     if not found:
         return None
     reasons = "; ".join(dict.fromkeys(one.reason for one in found))
     return Refusal(reasons, any(one.certain for one in found))
 
 
-async def _asked(connection: Connection, address: str, told: dict[str, Any]) -> Refusal | None:
+async def _asked(connection: Connection, address: str, arguments: dict[str, Any]) -> Refusal | None:
     host, _, port = address.rpartition(":")
     try:
-        connected = await create_conn(host, int(port), **told)
+        connected = await create_conn(host, int(port), **arguments)
         try:
             await connected.send(MetadataRequest([]))  # asked by no one who is not let in
         finally:
@@ -105,8 +105,8 @@ def meaning(error: BaseException | None, connection: Connection) -> Refusal | No
             return Refusal(f"it ended TLS ({said}): check ssl_certfile and ssl_keyfile")
         case SSLError() | IncompleteReadError() | ConnectionResetError() | BrokenPipeError():
             own = ", and ssl_certfile if it wants one" if "SSL" in protocol else ""
-            told = f"it broke off the connection: check security_protocol ({protocol}){own}"
-            return Refusal(told, certain=False)
+            found_wrong = f"it broke off the connection: check security_protocol ({protocol}){own}"
+            return Refusal(found_wrong, certain=False)
         case _:
             return None
 
@@ -242,7 +242,7 @@ class _Answer(Response):
     )
 
 
-class _Asked(RequestStruct):
+class _MetadataRequest(RequestStruct):
     FLEXIBLE_VERSION = True
     API_KEY = 3
     API_VERSION = 12
@@ -255,13 +255,13 @@ class _Asked(RequestStruct):
     )
 
 
-class _Ask(Request[_Asked]):
+class _Ask(Request[_MetadataRequest]):
     API_KEY = 3
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def build(self, request_struct_class: type[_Asked]) -> _Asked:
+    def build(self, request_struct_class: type[_MetadataRequest]) -> _MetadataRequest:
         wanted: list[tuple[UUID, str, dict[int, bytes]]] = [
             (NO_ID, name, {}) for name in self._names
         ]

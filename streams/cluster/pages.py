@@ -164,7 +164,7 @@ async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None
         yield
         return
     app = web.Application()
-    app.add_routes([_route(name, partial(told, watch)) for name, told in PAGES.items()])
+    app.add_routes([_route(name, partial(render, watch)) for name, render in PAGES.items()])
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     looking = asyncio.create_task(watch.look_loop())
@@ -177,9 +177,9 @@ async def watching(watch: FollowerWatch, port: int | None) -> AsyncIterator[None
         await runner.cleanup()
 
 
-def _route(name: str, told: Callable[[], Page]) -> web.RouteDef:
+def _route(name: str, render: Callable[[], Page]) -> web.RouteDef:
     async def page(_request: web.Request) -> web.Response:
-        said = told()
-        return web.Response(body=said.body, status=said.status, content_type=TEXT)
+        found = render()
+        return web.Response(body=found.body, status=found.status, content_type=TEXT)
 
     return web.get(f"/{name}", page)

@@ -46,11 +46,11 @@ class StoppedError(Exception):
 
 async def unless(stop: asyncio.Event, doing: Coroutine[Any, Any, Result]) -> Result:
     """Do something, but give it up when `stop` is set before it is done: StoppedError then."""
-    task, told = asyncio.ensure_future(doing), asyncio.ensure_future(stop.wait())
+    task, stopped = asyncio.ensure_future(doing), asyncio.ensure_future(stop.wait())
     try:
-        await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        told.cancel()
+        stopped.cancel()
         if not task.done():
             task.cancel()
             await asyncio.wait({task})

@@ -49,13 +49,13 @@ class TopicSpec:
         Where records end after a time, that is counted from when they came: a producer of old
         conversations may date its records in the past, and brokers would delete them unread.
         """
-        told = {"cleanup.policy": "compact" if self.compacted else "delete"}
-        told |= {"retention.ms": str(self.retention), "retention.bytes": "-1"}
+        settings = {"cleanup.policy": "compact" if self.compacted else "delete"}
+        settings |= {"retention.ms": str(self.retention), "retention.bytes": "-1"}
         if self.retention != FOR_EVER:
-            told["message.timestamp.type"] = "LogAppendTime"
+            settings["message.timestamp.type"] = "LogAppendTime"
         if self.ours:
-            told["max.message.bytes"] = str(LARGEST)
-        return told
+            settings["max.message.bytes"] = str(LARGEST)
+        return settings
 
 
 TOPICS = (

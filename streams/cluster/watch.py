@@ -132,18 +132,18 @@ class Watch:
         """Look once. StoreError where topics were made anew, TransientError where it is stuck."""
         if (trouble := self._member.trouble()) is not None:
             raise TransientError(f"its part in the group has ended: {type(trouble).__name__}")
-        told = await self._told()
-        if told is None:
+        waiting = await self._waiting()
+        if waiting is None:
             self._still = 0
             return
-        self._compare(told.identities)
-        self._lag = told.lag
+        self._compare(waiting.identities)
+        self._lag = waiting.lag
         done, self._steps = self._steps != self.metrics.steps, self.metrics.steps
-        self._still = 0 if done or not self._waits(told) else self._still + 1
+        self._still = 0 if done or not self._waits(waiting) else self._still + 1
         if self._still * LOOK_SECONDS >= GIVE_UP_SECONDS:
             raise TransientError(f"input waits, and nothing was done for {GIVE_UP_SECONDS:.0f} s")
 
-    async def _told(self) -> Waiting | None:
+    async def _waiting(self) -> Waiting | None:
         """What the brokers say; None where they do not answer: nobody gets on then."""
         try:
             return await self._ask()
@@ -159,7 +159,7 @@ class Watch:
             if self._identities.setdefault(name, identity) != identity:
                 raise StoreError(f"{name} was deleted and made anew: a worker has to begin anew")
 
-    def _waits(self, told: Waiting) -> bool:
+    def _waits(self, waiting: Waiting) -> bool:
         """Whether something waits for this worker.
 
         A partition of which all was fetched may end in what nobody can acknowledge: markers of
@@ -167,7 +167,7 @@ class Watch:
         """
         fetched = self._member.positions()
         return self._member.held() > 0 or any(
-            told.lag.get(tp, 0) > 0 and fetched.get(tp, 0) < told.ends[tp]
+            waiting.lag.get(tp, 0) > 0 and fetched.get(tp, 0) < waiting.ends[tp]
             for tp in self._member.assignment()
         )
 

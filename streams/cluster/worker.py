@@ -108,7 +108,7 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
         pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
     except KafkaError:
         pass  # told in the log: brokers, or another writer of a partition, and no bug of ours
-    raise SystemExit(0 if app.was_told else status)
+    raise SystemExit(0 if app.was_asked_to_stop else status)
 
 
 class _Process(faust.Worker):
@@ -123,7 +123,7 @@ class _Process(faust.Worker):
     def _schedule_shutdown(self, number: signal.Signals) -> None:
         """Called by Faust when a signal comes."""
         if self.crash_reason is None:
-            self.app.was_told = True
+            self.app.was_asked_to_stop = True
             end_in_time(0)
         super()._schedule_shutdown(number)
 
@@ -133,13 +133,13 @@ class WorkerApp(faust.App):
 
     logger = FAUST
     manager: PartitionManager
-    was_told = False
-    """To end, while nothing had gone wrong. What does afterwards is no crash: nothing that is in
+    was_asked_to_stop = False
+    """By a signal, before anything had gone wrong. What fails afterwards is no crash: nothing in
     flight is acknowledged, and the brokers may be away."""
 
     async def on_stop(self) -> None:
         """Called by Faust before it stops its consumer, also when something went wrong."""
-        if not self.was_told:
+        if not self.was_asked_to_stop:
             end_in_time(CRASHED)
         await self.manager.close()
         await super().on_stop()
@@ -188,14 +188,14 @@ def build_app(settings: WorkerSettings) -> WorkerApp:
 
 def add_pages(app: faust.App, watch: Watch) -> None:
     """Put /metrics, /healthz and /readyz on Faust's web server."""
-    for name, told in PAGES.items():
-        _add_page(app, name, partial(told, watch))
+    for name, render in PAGES.items():
+        _add_page(app, name, partial(render, watch))
 
 
-def _add_page(app: faust.App, name: str, told: Callable[[], Page]) -> None:
+def _add_page(app: faust.App, name: str, render: Callable[[], Page]) -> None:
     async def page(view: web.View, _request: web.Request) -> web.Response:
-        said = told()
-        return view.bytes(said.body, content_type=TEXT, status=said.status)
+        found = render()
+        return view.bytes(found.body, content_type=TEXT, status=found.status)
 
     app.page(f"/{name}", name=name)(page)
 

@@ -24,8 +24,8 @@ from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.checks import Outcome, exact_decision, in_reach, run_checks
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.looking import Looking, similarity
 from palimpsest.streams.core.moment import happened
+from palimpsest.streams.core.neighbour_lookup import NeighbourLookup, similarity
 
 FORGOTTEN = "forgotten"
 """The reason of a refusal, and the check of what waits: its text was forgotten."""
@@ -132,23 +132,23 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
     if not (command.neighbours or command.forgotten):
         evidence = unchecked(Evidence, policy=policy.hash, down=command.down)
         return _decided(command, "stored", command.content, None, evidence, now)
-    looking = Looking(ledger, command, policy)
-    outcome = run_checks(ledger, command, policy, looking)
+    lookup = NeighbourLookup(ledger, command, policy)
+    outcome = run_checks(ledger, command, policy, lookup)
     choice = outcome.choice
     reworded = _reworded(command, ledger, policy, outcome) if command.forgotten else ()
     if reworded:
         gone = ledger.entries[reworded[0].candidate_id]
-        evidence = _evidence_of(reworded, command, policy, looking, outcome)
+        evidence = _evidence_of(reworded, command, policy, lookup, outcome)
         return _withheld(command, gone, evidence, now)
-    asked = () if choice else looking.gray(outcome.gray, policy.judge.neighbours)
+    asked = () if choice else lookup.gray(outcome.gray, policy.judge.neighbours)
     evidence = unchecked(
         Evidence,
         policy=policy.hash,
         check=choice.check if choice else None,
-        neighbours=looking.evidence(),
+        neighbours=lookup.evidence(),
         asked=asked,
         down=command.down,
-        similar=None if choice else looking.similar(policy.similar),
+        similar=None if choice else lookup.similar(policy.similar),
     )
     if choice is None:
         decision: FirstDecision = "pending" if asked else "stored"
@@ -177,7 +177,7 @@ def _evidence_of(
     reworded: tuple[Neighbour, ...],
     command: Admit,
     policy: Policy,
-    looking: Looking,
+    lookup: NeighbourLookup,
     outcome: Outcome,
 ) -> Evidence:
     """Of a newcomer that waits: the forgotten first, and whom the judge is asked about if it may.
@@ -188,8 +188,8 @@ def _evidence_of(
     return Evidence(
         policy=policy.hash,
         check=FORGOTTEN,
-        neighbours=(*reworded, *looking.evidence()),
-        asked=looking.gray(near, policy.judge.neighbours) if policy.judge.enabled else (),
+        neighbours=(*reworded, *lookup.evidence()),
+        asked=lookup.gray(near, policy.judge.neighbours) if policy.judge.enabled else (),
         down=command.down,
     )
 

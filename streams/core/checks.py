@@ -18,7 +18,7 @@ from palimpsest.contracts.policy import (
     Zone,
 )
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger
-from palimpsest.streams.core.looking import Looking
+from palimpsest.streams.core.neighbour_lookup import NeighbourLookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Outcome:
     gray: list[Neighbour] = field(default_factory=list)
 
 
-def run_checks(ledger: Ledger, admit: Admit, policy: Policy, looking: Looking) -> Outcome:
+def run_checks(ledger: Ledger, admit: Admit, policy: Policy, lookup: NeighbourLookup) -> Outcome:
     """The first check that joins decides; what the guard stops on the way is gray."""
     outcome = Outcome()
     if not admit.neighbours:
@@ -50,12 +50,12 @@ def run_checks(ledger: Ledger, admit: Admit, policy: Policy, looking: Looking) -
             case RecentCheck():
                 continue
             case TokenCheck():
-                outcome.choice = _by_tokens(check, looking, outcome.gray)
+                outcome.choice = _by_tokens(check, lookup, outcome.gray)
             case SessionCheck():
-                outcome.choice = _by_session(check, ledger, admit, looking, outcome.gray)
+                outcome.choice = _by_session(check, ledger, admit, lookup, outcome.gray)
             case CosineCheck():
                 looked_at = policy.judge.unavailable != "keep"
-                outcome.choice = _by_cosine(check, admit, looking, outcome.gray, looked_at)
+                outcome.choice = _by_cosine(check, admit, lookup, outcome.gray, looked_at)
             case _:
                 assert_never(check)
         if outcome.choice is not None:
@@ -63,47 +63,53 @@ def run_checks(ledger: Ledger, admit: Admit, policy: Policy, looking: Looking) -
     return outcome
 
 
-def _stopped(guarded: bool, neighbour: Neighbour, looking: Looking, gray: list[Neighbour]) -> bool:
-    if not guarded or looking.passes(neighbour):
+def _stopped(
+    guarded: bool, neighbour: Neighbour, lookup: NeighbourLookup, gray: list[Neighbour]
+) -> bool:
+    if not guarded or lookup.passes(neighbour):
         return False
     gray.append(neighbour)
     return True
 
 
-def _by_tokens(check: TokenCheck, looking: Looking, gray: list[Neighbour]) -> Choice | None:
-    for neighbour in looking.by_jaccard(check.top):
+def _by_tokens(check: TokenCheck, lookup: NeighbourLookup, gray: list[Neighbour]) -> Choice | None:
+    for neighbour in lookup.by_jaccard(check.top):
         score = neighbour.jaccard or 0.0
         if score < check.threshold or (check.exclusive and score == check.threshold):
             break
-        if not _stopped(check.guard, neighbour, looking, gray):
+        if not _stopped(check.guard, neighbour, lookup, gray):
             return Choice("token_reject", neighbour, "keep", score, "tokens")
     return None
 
 
 def _by_session(
-    check: SessionCheck, ledger: Ledger, admit: Admit, looking: Looking, gray: list[Neighbour]
+    check: SessionCheck,
+    ledger: Ledger,
+    admit: Admit,
+    lookup: NeighbourLookup,
+    gray: list[Neighbour],
 ) -> Choice | None:
     """The best of the session that may be joined; never one that the model cannot tell apart."""
     recent = {entry.distinct.hash for entry in session_texts(ledger, admit, check.last)}
-    for neighbour in looking.by_cosine(check.nearest or len(admit.neighbours)):
+    for neighbour in lookup.by_cosine(check.nearest or len(admit.neighbours)):
         score = neighbour.cosine or 0.0
         if score < check.threshold:
             break
-        distinct = looking.entry(neighbour).distinct
+        distinct = lookup.entry(neighbour).distinct
         if check.nearest is None:
             said = distinct.hash in recent
         else:
-            said = said_in(distinct, admit.candidate.session_id)
+            said = in_session(distinct, admit.candidate.session_id)
         if not said:
             continue
-        if not check.guard and looking.blind(neighbour):
+        if not check.guard and lookup.blind(neighbour):
             gray.append(neighbour)
-        elif not _stopped(check.guard, neighbour, looking, gray):
+        elif not _stopped(check.guard, neighbour, lookup, gray):
             return Choice("session_reject", neighbour, "keep", score, "session")
     return None
 
 
-def said_in(distinct: Distinct, session: str | None) -> bool:
+def in_session(distinct: Distinct, session: str | None) -> bool:
     """Whether anybody living said this text in a session; None is no session."""
     spoken = (entry.fields.session_id for entry in distinct.members if entry.living)
     return session is not None and session in spoken
@@ -121,7 +127,7 @@ def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
 def _by_cosine(
     check: CosineCheck,
     admit: Admit,
-    looking: Looking,
+    lookup: NeighbourLookup,
     gray: list[Neighbour],
     looked_at: bool,
 ) -> Choice | None:
@@ -132,15 +138,15 @@ def _by_cosine(
     if len(admit.content.text) < check.min_characters:
         return None
     zones = check.zones_of(admit.candidate.namespace)
-    for neighbour in looking.by_cosine(check.top):
+    for neighbour in lookup.by_cosine(check.top):
         score = neighbour.cosine or 0.0
         zone = _zone(zones, score)
         if zone is None:
             break
-        blind = (looked_at or zone.action != "pending") and looking.blind(neighbour)
+        blind = (looked_at or zone.action != "pending") and lookup.blind(neighbour)
         if blind or zone.action == "pending":
             gray.append(neighbour)
-        elif not _stopped(zone.guard, neighbour, looking, gray):
+        elif not _stopped(zone.guard, neighbour, lookup, gray):
             face: FaceRule = "take" if zone.action == "superseded" else "keep"
             return Choice(zone.action, neighbour, face, score, "cosine")
     return None

@@ -74,13 +74,13 @@ def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[st
         elif face.speaker is not entry:
             found[entry.id] = Spoke(face.speaker.id, None, False)
     for verdict in evidence.verdicts:
-        spoke = _said(ledger, verdict)
+        spoke = _speaker_of(ledger, verdict)
         if spoke is not None:
             found[verdict.neighbour_id] = spoke
     return found
 
 
-def _said(ledger: Ledger, verdict: Verdict) -> Spoke | None:
+def _speaker_of(ledger: Ledger, verdict: Verdict) -> Spoke | None:
     """Who spoke by the verdict's own word: a candidate, or the event that composed."""
     if verdict.speaker is None:
         return None

@@ -64,7 +64,14 @@ from palimpsest.streams.core.ledger import (
 )
 from palimpsest.streams.core.separations import put_back, state, take_apart, withdraw
 from palimpsest.streams.core.touched import Stated, Touched
-from palimpsest.streams.core.walk import answered, ends, heard, keep_questions, record, watch
+from palimpsest.streams.core.walk import (
+    answered,
+    ends,
+    keep_questions,
+    record,
+    up_to_joining,
+    watch,
+)
 
 
 def evolve(ledger: Ledger, event: AnyEvent) -> Touched:
@@ -286,15 +293,15 @@ def _record(
     given = Answered(
         event.id, ledger.seen, verdicts, data.composition, rank, data.actor, data.because
     )
-    for verdict in heard(verdicts):
+    for verdict in up_to_joining(verdicts):
         apart = verdict.answer == "different" and not answered(entry, verdict)
         if apart and (verdict.speaker or isinstance(event, Settled)):
-            _tell_apart(ledger, event.id, entry, verdict, rank, touched)
+            _separate_by_verdict(ledger, event.id, entry, verdict, rank, touched)
     record(ledger, entry, given)
     touched.asking.append(entry)
 
 
-def _tell_apart(
+def _separate_by_verdict(
     ledger: Ledger, event_id: str, entry: Entry, verdict: Verdict, rank: Rank, touched: Touched
 ) -> None:
     """Separate a candidate from whose text it was compared with; a composed one while it stands."""

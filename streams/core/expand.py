@@ -29,7 +29,7 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
 )
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
-from palimpsest.streams.core.separations import said_of, separated_pairs
+from palimpsest.streams.core.separations import separated_pairs, statement_on
 
 EXACT = frozenset({"hash_exact", "recent_capture"})
 """Decisions that can never be taken out: the same text is one memory."""
@@ -57,10 +57,10 @@ def unmerge_commands(ledger: Ledger, request: UnmergeRequest) -> list[Unmerge]:
     return [_unmerge(ledger, request, one) for one in [edge.id for edge in edges] or [instead]]
 
 
-Told = TypeVar("Told", bound=OwnerCommand)
+SomeCommand = TypeVar("SomeCommand", bound=OwnerCommand)
 
 
-def in_one(commands: Sequence[Told]) -> list[Told]:
+def in_one(commands: Sequence[SomeCommand]) -> list[SomeCommand]:
     """Commands as one: what waits for any of them to be carried out waits for the last."""
     more = [one.model_copy(update={"more_follow": True}) for one in commands[:-1]]
     return [*more, *commands[-1:]]
@@ -130,7 +130,7 @@ def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
 def _since(ledger: Ledger, reversal: Reversal, edge: Edge) -> bool:
     """Whether an answer made a join that was free since then, and nobody agreed."""
     freed = edge.freed and edge.order > reversal.order
-    return freed and said_of(ledger, edge.newer.id, edge.older.id) is None
+    return freed and statement_on(ledger, edge.newer.id, edge.older.id) is None
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:
@@ -143,7 +143,7 @@ def _consequence(reversal: Reversal, cause: str) -> bool:
     return reversal.cause == cause and reversal.consequence_of is not None
 
 
-class Said(TypedDict):
+class CommandHead(TypedDict):
     """What every command of a request says because the request did."""
 
     command_id: str
@@ -152,7 +152,7 @@ class Said(TypedDict):
     because: str | None
 
 
-def _said(ledger: Ledger, request: Request, target: str) -> Said:
+def _head(ledger: Ledger, request: Request, target: str) -> CommandHead:
     return {
         "command_id": _command_id(request.request_id, target),
         "owner_id": ledger.owner_id,
@@ -163,7 +163,7 @@ def _said(ledger: Ledger, request: Request, target: str) -> Said:
 
 def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> Reinstate:
     return Reinstate(
-        **_said(ledger, request, decision_id),
+        **_head(ledger, request, decision_id),
         decision_id=decision_id,
         rank=request.rank,
         cause=request.request_id,
@@ -172,7 +172,7 @@ def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> R
 
 def _taken_back(ledger: Ledger, request: ReinstateRequest, edge: Edge) -> Unmerge:
     return Unmerge(
-        **_said(ledger, request, edge.id),
+        **_head(ledger, request, edge.id),
         decision_id=edge.id,
         rank="rule",
         consequence_of=request.decision_id,
@@ -189,7 +189,7 @@ def _asked_again(
 ) -> Redecide:
     asked = tuple(neighbour.candidate_id for neighbour in question.asked)
     return Redecide(
-        **_said(ledger, request, candidate_id),
+        **_head(ledger, request, candidate_id),
         candidate_id=candidate_id,
         consequence_of=request.decision_id,
         decision=question.decision,
@@ -222,7 +222,7 @@ def _command_id(request_id: str, target: str) -> str:
 
 def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_id: str) -> Unmerge:
     return Unmerge(
-        **_said(ledger, request, decision_id),
+        **_head(ledger, request, decision_id),
         decision_id=decision_id,
         cause=request.request_id,
         rank=request.rank if isinstance(request, UnmergeRequest) else "person",
@@ -304,7 +304,7 @@ def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
     chosen = _chosen(ledger, request.selection, request.request_id, living=True)
     return [
         Retract(
-            **_said(ledger, request, entry.id),
+            **_head(ledger, request, entry.id),
             candidate_id=entry.id,
         )
         for entry in chosen
@@ -324,7 +324,7 @@ def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
         chosen = _chosen(ledger, request.selection, request.request_id, living=False)
     return [
         Restore(
-            **_said(ledger, request, entry.id),
+            **_head(ledger, request, entry.id),
             candidate_id=entry.id,
         )
         for entry in chosen

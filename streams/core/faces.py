@@ -178,7 +178,7 @@ def combine(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Face:
     if _moves_forward(edge, a, b):
         return _put_behind(b, a)
     if edge.former or a.chosen or b.chosen:
-        return _as_a_person_said(edge, a, b)
+        return _by_person(edge, a, b)
     match edge.face:
         case "keep":
             return a._replace(behind=_behind(a, a, b)) if edge.ranked else a
@@ -288,7 +288,7 @@ def _put_behind(winner: Face, loser: Face) -> Face:
     return chosen._replace(displaced=_both(loser, winner, chosen))
 
 
-def _as_a_person_said(edge: Edge, a: Face, b: Face) -> Face:
+def _by_person(edge: Edge, a: Face, b: Face) -> Face:
     """A person's choice speaks, and automation leaves it: what says otherwise goes to review."""
     if edge.former:
         winner, loser = (b, a) if edge.face == "take" else (a, b)

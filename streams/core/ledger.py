@@ -51,13 +51,13 @@ class Distinct:
         """
         if (living := self.representative) is not None:
             return living
-        for one in self._said_by:
+        for one in self._speakers:
             if one.forgotten is None and not one.memory.forgotten:
                 return one
         return None
 
     @property
-    def _said_by(self) -> list[Entry]:
+    def _speakers(self) -> list[Entry]:
         """Its candidates; of a composed text without any, the newest source."""
         return self.members or ([self.alias] if self.alias is not None else [])
 
@@ -67,7 +67,7 @@ class Distinct:
 
         So it does of a composed text, by its newest source.
         """
-        gone = [one for one in self._said_by if one.forgotten is not None]
+        gone = [one for one in self._speakers if one.forgotten is not None]
         if not gone or any(one.living for one in self.members):
             return None
         return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0)

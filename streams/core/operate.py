@@ -31,7 +31,7 @@ from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.graph import path, smaller_side
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Statement
 from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, unknown_decision
-from palimpsest.streams.core.separations import said_of, separated_pairs, separation
+from palimpsest.streams.core.separations import separated_pairs, separation, statement_on
 
 TWO_HOMES = Refusal("same_text", "the same text would live in two memories: it can only be one")
 Result = list[AnyEvent] | Refusal
@@ -91,7 +91,7 @@ def conflict(
     found: list[str] = []
     highest: Rank = rank
     for x, y in separated_pairs(ledger, older.memory, newer.memory):
-        statement = said_of(ledger, x.id, y.id)
+        statement = statement_on(ledger, x.id, y.id)
         if {x, y} == set(beside) or statement is None or not statement.separated:
             continue
         if RANKS[statement.rank] < RANKS[rank]:
@@ -119,7 +119,7 @@ def separate(command: Separate, ledger: Ledger, policy: Policy, now: datetime) -
             "one_memory",
             f"they are one memory through {chain(older, newer)}: un-merge one of these first",
         )
-    held = said_of(ledger, older.id, newer.id)
+    held = statement_on(ledger, older.id, newer.id)
     if held is not None and held.separated and RANKS[held.rank] >= RANKS[command.rank]:
         return Refusal("standing_already", f"a {held.rank} has separated them already")
     data = SeparatedData(
@@ -200,7 +200,7 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
     """Who said that the two are the same; for a consequence, since their join was made."""
-    said = said_of(ledger, edge.newer.id, edge.older.id)
+    said = statement_on(ledger, edge.newer.id, edge.older.id)
     if said is None or said.separated:
         return None
     return said if command.consequence_of is None or said.order >= edge.order else None
@@ -255,7 +255,7 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
         return Refusal(
             "not_separated", "nobody said of these two that they are the same, or that they are not"
         )
-    if said is not said_of(ledger, older.id, newer.id):
+    if said is not statement_on(ledger, older.id, newer.id):
         return Refusal(
             "not_a_statement",
             f"request {said.event_id} took their memory apart: reinstate what it took out, or merge"
@@ -285,7 +285,7 @@ def _merged_by_person(edge: Edge, older: Entry) -> bool:
 
 def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime) -> Result:
     """A merge is taken back as if nobody had said it: its pair is not separated."""
-    said = said_of(ledger, edge.newer.id, edge.older.id)
+    said = statement_on(ledger, edge.newer.id, edge.older.id)
     if said is None or said.event_id != edge.id:
         return Refusal(
             "not_a_statement",
@@ -323,7 +323,7 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
     if edge.standing:
         return Refusal("standing_already", f"decision {edge.id} stands")
     pair = (edge.older, edge.newer)
-    held = said_of(ledger, edge.older.id, edge.newer.id)
+    held = statement_on(ledger, edge.older.id, edge.newer.id)
     if held is not None and held.separated and RANKS[held.rank] > RANKS[command.rank]:
         return Refusal("separated", f"a {held.rank} has separated the pair")
     taken_by = edge.reversed_by.rank if edge.reversed_by is not None else command.rank

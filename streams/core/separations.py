@@ -25,7 +25,7 @@ def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
             statement.withdrawn = True
 
 
-def said_of(ledger: Ledger, a: str, b: str, *, without: str | None = None) -> Statement | None:
+def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) -> Statement | None:
     """What holds of what was said of a pair, in so many words; None where nobody said anything.
 
     `without` the words of one event.
@@ -45,7 +45,7 @@ def separation(
     ledger: Ledger, a: Entry, b: Entry, *, without: str | None = None
 ) -> Statement | None:
     """The standing separation of two candidates, by a word or by a memory taken apart."""
-    said = said_of(ledger, a.id, b.id, without=without)
+    said = statement_on(ledger, a.id, b.id, without=without)
     if said is not None and said.separated:
         return said
     if a.apart and b.apart and a.distinct is not b.distinct:
@@ -68,7 +68,7 @@ def separated_pairs(ledger: Ledger, a: Memory, b: Memory) -> Iterator[tuple[Entr
         parts.update(entry.apart)
         for other_id in ledger.statements.get(entry.id, ()):
             other = ledger.entries[other_id]
-            said = said_of(ledger, entry.id, other_id) if other.memory is big else None
+            said = statement_on(ledger, entry.id, other_id) if other.memory is big else None
             if said is not None and said.separated:
                 yield entry, other
     if parts:
@@ -81,7 +81,7 @@ def _apart(
     others = [entry for entry in big.members if not parts.isdisjoint(entry.apart)]
     for entry in small.members:
         for other in others if entry.apart else ():
-            said = said_of(ledger, entry.id, other.id)
+            said = statement_on(ledger, entry.id, other.id)
             if not (said and said.separated) and separation(ledger, entry, other):
                 yield entry, other
 

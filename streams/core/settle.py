@@ -33,7 +33,7 @@ from palimpsest.streams.core.walk import (
     Step,
     answer_of,
     answered,
-    heard,
+    up_to_joining,
     walk,
 )
 
@@ -122,7 +122,7 @@ def _answers(command: Settle, ledger: Ledger, entry: Entry) -> list[Answer]:
         command.actor,
         command.because,
     )
-    new = (verdict for verdict in heard(command.verdicts) if not answered(entry, verdict))
+    new = (verdict for verdict in up_to_joining(command.verdicts) if not answered(entry, verdict))
     known = ((verdict, ledger.entries.get(verdict.neighbour_id)) for verdict in new)
     return [answer_of(entry, other, verdict, given) for verdict, other in known if other]
 

@@ -30,8 +30,8 @@ from palimpsest.streams.core.checks import in_reach
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.graph import anchor, smaller_side, update_of
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory
-from palimpsest.streams.core.looking import similarity
 from palimpsest.streams.core.moment import happened
+from palimpsest.streams.core.neighbour_lookup import similarity
 from palimpsest.streams.core.operate import TWO_HOMES, Result, conflict, same_text_on_both_sides
 from palimpsest.streams.core.refusal import Refusal, unknown_candidate, unknown_decision
 from palimpsest.streams.core.version import version_of

@@ -15,7 +15,7 @@ def version_of(memory: Memory) -> str:
 
 def versions_of(memories: Iterable[Memory]) -> str:
     """32 hex digits that stand for some memories with their faces and living members."""
-    told = sorted(
+    states = sorted(
         [
             memory.id,
             memory.face.text,
@@ -23,4 +23,4 @@ def versions_of(memories: Iterable[Memory]) -> str:
         ]
         for memory in memories
     )
-    return token_of(told)
+    return token_of(states)

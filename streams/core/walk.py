@@ -146,7 +146,7 @@ def _hindrance(
 
 def record(ledger: Ledger, entry: Entry, given: Answered) -> None:
     """Keep what was said about a candidate: of two answers about the same texts, the first."""
-    for verdict in heard(given.verdicts):
+    for verdict in up_to_joining(given.verdicts):
         other = ledger.entries.get(verdict.neighbour_id)
         if other is None or answered(entry, verdict):
             continue
@@ -156,7 +156,7 @@ def record(ledger: Ledger, entry: Entry, given: Answered) -> None:
             watch(ledger, candidate_id, entry)
 
 
-def heard(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+def up_to_joining(verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
     """Verdicts up to the first that joins: after it the judge is asked no further."""
     for verdict in verdicts:
         yield verdict

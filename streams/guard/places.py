@@ -66,8 +66,8 @@ def _in_text(text: str, found: Iterable[tuple[_Span, Cue]]) -> list[Place]:
     where = places(text)
     if where is None:
         return []
-    told = (Place(where[first][0], where[last][1], cue) for (first, last), cue in found)
-    return sorted(set(told), key=lambda one: (one.start, one.end, one.cue))
+    marked = (Place(where[first][0], where[last][1], cue) for (first, last), cue in found)
+    return sorted(set(marked), key=lambda one: (one.start, one.end, one.cue))
 
 
 def _side(text: str, unknown: Collection[str]) -> _Side:
@@ -133,8 +133,8 @@ def _facts(mine: _Side, other: _Side, sign: str) -> Iterator[_Span]:
 
 
 def _signed(side: _Side, sign: str) -> list[tuple[str, _Span]]:
-    told = zip(side.terms, side.spans, strict=True)
-    return [one for one in told if one[0][0] == sign and len(one[0]) > 1]
+    signed = zip(side.terms, side.spans, strict=True)
+    return [one for one in signed if one[0][0] == sign and len(one[0]) > 1]
 
 
 def _counting(side: _Side) -> list[tuple[str, _Span]]:

@@ -1,7 +1,19 @@
 """What producers send, from bytes to candidates; nothing is guessed and nothing is skipped."""
 
-from palimpsest.streams.intake.meaning import Meaning, Prepared, prepare, said_before, understand
-from palimpsest.streams.intake.parsing import Word, as_structured, binary_mode, parse, parse_binary
+from palimpsest.streams.intake.meaning import (
+    Meaning,
+    Prepared,
+    matches_former_fingerprint,
+    prepare,
+    understand,
+)
+from palimpsest.streams.intake.parsing import (
+    Notice,
+    as_structured,
+    binary_mode,
+    parse,
+    parse_binary,
+)
 from palimpsest.streams.intake.reading import Form, RowReader
 from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES, RawRow, RowCounter
 
@@ -10,16 +22,16 @@ __all__ = [
     "MAX_ROW_BYTES",
     "Form",
     "Meaning",
+    "Notice",
     "Prepared",
     "RawRow",
     "RowCounter",
     "RowReader",
-    "Word",
     "as_structured",
     "binary_mode",
+    "matches_former_fingerprint",
     "parse",
     "parse_binary",
     "prepare",
-    "said_before",
     "understand",
 ]

@@ -13,7 +13,7 @@ from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.streams.core.text import text_hash
-from palimpsest.streams.intake.parsing import NO_RENAMES, Word, parse
+from palimpsest.streams.intake.parsing import NO_RENAMES, Notice, parse
 from palimpsest.streams.intake.rows import RawRow
 
 
@@ -31,7 +31,7 @@ class Prepared:
     fingerprint: str
 
 
-Meaning = Prepared | Word | InvalidInputError
+Meaning = Prepared | Notice | InvalidInputError
 
 
 def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
@@ -55,7 +55,7 @@ def prepare(candidate: Candidate) -> Prepared:
     )
 
 
-def said_before(raw: bytes, ready: Prepared, fingerprint: str | None) -> bool:
+def matches_former_fingerprint(raw: bytes, ready: Prepared, fingerprint: str | None) -> bool:
     """Whether an earlier version would have given an event this fingerprint.
 
     They took the envelope's `time` for the candidate's moment where its data had none. So what they
@@ -75,5 +75,5 @@ def said_before(raw: bytes, ready: Prepared, fingerprint: str | None) -> bool:
 
 def _fingerprint(candidate: Candidate) -> str:
     """Half a SHA-256 in hex. Absent fields do not count, so that later ones change nothing."""
-    told = {name: value for name, value in candidate.__dict__.items() if value or value == 0}
-    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+    fields = {name: value for name, value in candidate.__dict__.items() if value or value == 0}
+    return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]

@@ -87,8 +87,12 @@ def _as_bytes(kind: Any) -> Any:
 
 
 def _encoded(row: dict[str, Any]) -> bytes:
-    told = {name: value for name, value in row.items() if value is not None and not _is_nan(value)}
-    return orjson.dumps(told, default=_plain, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    values = {
+        name: value for name, value in row.items() if value is not None and not _is_nan(value)
+    }
+    return orjson.dumps(
+        values, default=_plain, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+    )
 
 
 def _is_nan(value: Any) -> bool:

@@ -18,10 +18,10 @@ from palimpsest.contracts.identity import NAMESPACE, digest
 from palimpsest.contracts.model import Model
 from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
 
-Word = Access | EndSession | Compact
+Notice = Access | EndSession | Compact
 """What producers say beside candidates."""
 Row = dict[str, Any]
-Said = TypeVar("Said", bound=Model)
+Parsed = TypeVar("Parsed", bound=Model)
 
 NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 _TYPE_OF_OURS = re.compile(r"palimpsest\.[a-z_]{1,40}\.v\d{1,4}")
@@ -36,7 +36,7 @@ def parse(
     repeat: int = 1,
     reading: str = "",
     renames: Mapping[str, str] = NO_RENAMES,
-) -> Candidate | Word:
+) -> Candidate | Notice:
     """What a row says: a CloudEvent in structured mode, or a bare row of a candidate's fields.
 
     A bare row without `source` has this one, and without `id` one made of its hash, `reading` and
@@ -53,7 +53,7 @@ def parse(
     return _checked(Candidate, row)
 
 
-def parse_binary(headers: Mapping[str, str], body: bytes) -> Candidate | Word:
+def parse_binary(headers: Mapping[str, str], body: bytes) -> Candidate | Notice:
     """What a CloudEvent in binary mode says; its attributes are in `ce-…` or `ce_…` headers.
 
     Raises InvalidInputError as `parse` does.
@@ -147,7 +147,7 @@ def _text_id(value: object) -> str | None:
             raise InvalidInputError("field", "id: must be a string or an integer of 64 bits")
 
 
-def _of_event(event: Row) -> Candidate | Word:
+def _of_event(event: Row) -> Candidate | Notice:
     reader = _TYPES.get(str(event.get("type")))
     if event["specversion"] != "1.0" or reader is None:
         raise InvalidInputError("unknown_type", _unknown(event))
@@ -177,7 +177,7 @@ def _candidate(event: Row, data: Row) -> Candidate:
 
 
 def _access(event: Row, data: Row) -> Access:
-    said = _said(event, data) | {"candidate_id": _candidate_id(data)}
+    said = _head(event, data) | {"candidate_id": _candidate_id(data)}
     access = _checked(Access, said | {"uses": data.get("uses")})
     if access.uses is None:
         return access
@@ -194,21 +194,21 @@ def _candidate_id(data: Row) -> str:
 
 
 def _end_session(event: Row, data: Row) -> EndSession:
-    return _checked(EndSession, _said(event, data) | {"session_id": data.get("session_id")})
+    return _checked(EndSession, _head(event, data) | {"session_id": data.get("session_id")})
 
 
 def _compact(event: Row, data: Row) -> Compact:
-    return _checked(Compact, _said(event, data) | {"session_id": data.get("session_id")})
+    return _checked(Compact, _head(event, data) | {"session_id": data.get("session_id")})
 
 
-def _said(event: Row, data: Row) -> Row:
+def _head(event: Row, data: Row) -> Row:
     """Whose word it is, under an id of its own: the same event again is the same command."""
     owner_id = data.get("owner_id")
     name = orjson.dumps([event["type"], owner_id, event["source"], event["id"]])
     return {"command_id": str(uuid5(NAMESPACE, name.decode())), "owner_id": owner_id}
 
 
-_TYPES: dict[str, Callable[[Row, Row], Candidate | Word]] = {
+_TYPES: dict[str, Callable[[Row, Row], Candidate | Notice]] = {
     "palimpsest.candidate.v1": _candidate,
     "palimpsest.session_ended.v1": _end_session,
     "palimpsest.compacted.v1": _compact,
@@ -216,16 +216,16 @@ _TYPES: dict[str, Callable[[Row, Row], Candidate | Word]] = {
 }
 
 
-def _checked(kind: type[Said], values: Row) -> Said:
+def _checked(kind: type[Parsed], values: Row) -> Parsed:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
         found = error.errors(include_input=False, include_context=False, include_url=False)
-        told = "; ".join(
+        problems = "; ".join(
             f"{_place(one['loc'])}: {one['msg'].removeprefix('Value error, ')}"
             for one in found[:_TOLD_ERRORS]
         )
-        raise InvalidInputError("field", told) from None
+        raise InvalidInputError("field", problems) from None
 
 
 def _place(location: tuple[int | str, ...]) -> str:

@@ -91,7 +91,7 @@ def _check_policies(log: Log, found: list[int], head: int) -> None:
 
 def _check_file(log: Log) -> None:
     """Indexes against tables, and every page: what is read in order may never touch some."""
-    told = log.row("PRAGMA integrity_check(1)")
-    if told != ("ok",):
-        what = told[0] if told else "nothing"
+    found = log.row("PRAGMA integrity_check(1)")
+    if found != ("ok",):
+        what = found[0] if found else "nothing"
         raise DamagedError(f"{log.path} is damaged ({what}): restore it from a copy")

@@ -73,7 +73,7 @@ class Database:
         self._read_only = read_only or self.sealed
         mode = self.MADE if create else "ro" if self._read_only else "rw"
         immutable = "&immutable=1" if self.sealed else ""
-        with _told(path):
+        with _database_errors(path):
             self._connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}{immutable}",
                 timeout=BUSY_SECONDS,
@@ -151,22 +151,22 @@ class Database:
 
     def execute(self, sql: str, parameters: Row = ()) -> sqlite3.Cursor:
         """Run one statement."""
-        with _told(self.path):
+        with _database_errors(self.path):
             return self._connection.execute(sql, parameters)
 
     def execute_many(self, sql: str, parameters: Iterable[Row]) -> None:
         """Run one statement for each row of parameters."""
-        with _told(self.path):
+        with _database_errors(self.path):
             self._connection.executemany(sql, parameters)
 
     def rows(self, sql: str, parameters: Row = ()) -> Iterator[Row]:
         """Yield the rows of a query; one at a time, so that what comes before damage is read."""
-        with _told(self.path):
+        with _database_errors(self.path):
             yield from self._connection.execute(sql, parameters)
 
     def row(self, sql: str, parameters: Row = ()) -> Row | None:
         """Return the first row of a query, if there is one."""
-        with _told(self.path):
+        with _database_errors(self.path):
             row: Row | None = self._connection.execute(sql, parameters).fetchone()
             return row
 
@@ -259,7 +259,7 @@ def _statements() -> Iterator[str]:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _database_errors(path: Path) -> Iterator[None]:
     """Say what a failure of SQLite means, and what to do about it."""
     try:
         yield

@@ -13,7 +13,7 @@ import orjson
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.streams.log.database import Database, Row
 
-LetterState = Literal["open", "retried"]
+DeadLetterState = Literal["open", "retried"]
 Headers = tuple[tuple[str, bytes | None], ...]
 """What a record came with beside its bytes, in order; a name may come again."""
 
@@ -41,7 +41,7 @@ class DeadLetter:
     detail: str
     origin: str
     at: datetime
-    state: LetterState
+    state: DeadLetterState
     times: int
 
 
@@ -83,28 +83,28 @@ class DeadLetters:
 
     def _insert(self, one: NewDeadLetter, on_conflict: str) -> None:
         self._database.require_transaction()
-        told = one.error.reason, one.error.detail, one.origin, one.at.isoformat(), one.size
+        values = one.error.reason, one.error.detail, one.origin, one.at.isoformat(), one.size
         self._database.execute(
             "INSERT INTO dead_letters"  # noqa: S608 - no values
             " (id, digest, bytes, reason, detail, origin, at, size, headers, state)"
             f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open') ON CONFLICT (id) {on_conflict}",
-            (one.id, one.digest, one.data, *told, _packed(one.headers)),
+            (one.id, one.digest, one.data, *values, _packed(one.headers)),
         )
 
-    def letters(self, state: LetterState | None = None) -> Iterator[DeadLetter]:
+    def all(self, state: DeadLetterState | None = None) -> Iterator[DeadLetter]:
         """The letters, all or those of one state, the oldest first; without their bytes."""
         last = 0
         while chunk := self._after(last, state):
             yield from (_letter(row) for row in chunk)
             last = chunk[-1][0]
 
-    def _after(self, number: int, state: LetterState | None) -> list[Row]:
+    def _after(self, number: int, state: DeadLetterState | None) -> list[Row]:
         where = "number > ?" if state is None else "state = ? AND number > ?"
         parameters = (number, CHUNK) if state is None else (state, number, CHUNK)
         sql = f"{_HEADS}WHERE {where} ORDER BY number LIMIT ?"
         return [*self._database.rows(sql, parameters)]
 
-    def count(self, state: LetterState | None = None) -> int:
+    def count(self, state: DeadLetterState | None = None) -> int:
         """How many letters there are, or are in one state."""
         where = "" if state is None else "WHERE state = ?"
         parameters = () if state is None else (state,)
@@ -126,7 +126,7 @@ class DeadLetters:
         row = self._database.row("SELECT headers FROM dead_letters WHERE id = ?", (letter_id,))
         return () if row is None else _unpacked(row[0])
 
-    def mark(self, letter_id: str, state: LetterState) -> None:
+    def mark(self, letter_id: str, state: DeadLetterState) -> None:
         """Record what was done with a letter; only inside a transaction."""
         self._database.require_transaction()
         sql = "UPDATE dead_letters SET state = ? WHERE id = ?"
@@ -140,10 +140,10 @@ def _letter(row: Row) -> DeadLetter:
 
 
 def _packed(headers: Headers) -> str:
-    told = [[name, None if v is None else base64.b64encode(v).decode()] for name, v in headers]
-    return orjson.dumps(told).decode()
+    encoded = [[name, None if v is None else base64.b64encode(v).decode()] for name, v in headers]
+    return orjson.dumps(encoded).decode()
 
 
 def _unpacked(headers: str) -> Headers:
-    told = orjson.loads(headers)
-    return tuple((name, None if v is None else base64.b64decode(v)) for name, v in told)
+    encoded = orjson.loads(headers)
+    return tuple((name, None if v is None else base64.b64decode(v)) for name, v in encoded)

@@ -15,7 +15,7 @@ from palimpsest.contracts.wire import Envelope, Recorded, decode, encode
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.log.damage import in_order
 from palimpsest.streams.log.database import DamagedError, Database, Row
-from palimpsest.streams.log.verifications import TOLD_OF, Verifications, touched_by
+from palimpsest.streams.log.verifications import MARKS, Verifications, touched_by
 
 Line = tuple[int, bytes]
 """A position and the event there, as it was written."""
@@ -246,8 +246,8 @@ class Log(Database):
 
     def _upgrade(self) -> None:
         """Fill the table of what waits for the judge: older versions kept it by other rules."""
-        told = " OR ".join(f"instr(line, CAST('{words}' AS BLOB))" for words in TOLD_OF)
-        asking = f"SELECT owner_no FROM events WHERE {told}"  # noqa: S608 - our own words alone
+        conditions = " OR ".join(f"instr(line, CAST('{words}' AS BLOB))" for words in MARKS)
+        asking = f"SELECT owner_no FROM events WHERE {conditions}"  # noqa: S608 - our own words alone
         sql = f"SELECT owner_id FROM owners WHERE owner_no IN ({asking}) ORDER BY owner_id"  # noqa: S608
         self.find_questions([row[0] for row in self.rows(sql)])
 

@@ -19,7 +19,7 @@ from palimpsest.streams.log.database import Database
 
 Kind = Literal["settle", "compose", "embed"]
 
-TOLD_OF = ('"asked":["', '"composition"')
+MARKS = ('"asked":["', '"composition"')
 """What the line of an event contains that may have the judge asked; others contain it in a text."""
 
 

@@ -57,7 +57,7 @@ def redecided_again(event: Redecided) -> Redecide:
     )
 
 
-def said_again(
+def stated_again(
     event: Reversed | Reinstated | Separated | Composed | Restored,
     ledger: Ledger,
     called: Mapping[str, str],

@@ -104,7 +104,7 @@ def plan(
     if not (out and (_searched_memories(recorded, policies) or _has_runs(recorded))):
         return Plan(())
     history = Without(ledger.owner_id, frozenset(out), policies, search)
-    history.tell(recorded)
+    history.replay(recorded)
     pairs = ((ledger.entries[then.id], then) for then in history.other.entries.values())
     found = (
         _consequence(history, now, then)
@@ -123,7 +123,7 @@ def _of_runs(ledger: Ledger, history: Without) -> tuple[tuple[Edge, ...], tuple[
     standing = [edge for edge in ledger.edges.values() if edge.standing]
     then = {id_: join for joins in history.again.values() for id_, join in joins.items()}
     now = {edge.id: edge for edge in standing if edge.cause in history.again}
-    same = {id_ for id_ in now.keys() & then.keys() if _says(now[id_]) == _as_said(then[id_])}
+    same = {id_ for id_ in now.keys() & then.keys() if _says(now[id_]) == _as_requested(then[id_])}
     known = [join for id_, join in then.items() if id_ not in same]
     return (
         tuple(edge for id_, edge in now.items() if id_ not in same),
@@ -131,7 +131,7 @@ def _of_runs(ledger: Ledger, history: Without) -> tuple[tuple[Edge, ...], tuple[
     )
 
 
-def _as_said(event: Joined) -> tuple[str, str, list[str]]:
+def _as_requested(event: Joined) -> tuple[str, str, list[str]]:
     text, join = event.data.composition, event.data.join
     return join.to, join.face, [text.content.hash] if text is not None else []
 
@@ -251,7 +251,7 @@ def _decided(ledger: Ledger, request: UnmergeRequest, out: str, one: Consequence
     )
 
 
-def told(one: Consequence) -> ConsequenceTold:
+def describe(one: Consequence) -> ConsequenceTold:
     """A consequence for an answer."""
     was, join = one.join, one.would_join
     return {
@@ -270,7 +270,7 @@ def told(one: Consequence) -> ConsequenceTold:
     }
 
 
-def told_of_runs(ledger: Ledger, found: Plan) -> list[ConsequenceTold]:
+def describe_runs(ledger: Ledger, found: Plan) -> list[ConsequenceTold]:
     """What batch runs would have made otherwise, for an answer; a join by its newer candidate."""
     was = {edge.newer.id: edge for edge in found.unmade}
     then = {event.data.candidate_id: event for event in found.made}

@@ -55,7 +55,7 @@ from palimpsest.streams.core.walk import still_about
 from palimpsest.streams.dedupe.by_pairs import by_pairs, combine_command
 from palimpsest.streams.dedupe.consolidate import joins, plan
 from palimpsest.streams.dedupe.run import Run
-from palimpsest.streams.replay.again import merged_again, redecided_again, said_again
+from palimpsest.streams.replay.again import merged_again, redecided_again, stated_again
 
 Search = Callable[[Ledger, Admit, Policy], tuple[Neighbour, ...]]
 """A newcomer's neighbours in a ledger under a policy."""
@@ -89,7 +89,7 @@ class Without:
         self._run_ids: dict[str, str] = {}
         self.again: dict[str, dict[str, Joined]] = {}
 
-    def tell(self, events: Sequence[AnyEvent]) -> None:
+    def replay(self, events: Sequence[AnyEvent]) -> None:
         """Tell the whole history, in order."""
         self._find_runs(events)
         out = {run for run, joins in self._recorded.items() if self._is_of_any(joins)}
@@ -97,7 +97,7 @@ class Without:
             begins = isinstance(event, Joined) and self._run_of(event) in out
             self._parted = self._parted or event.id in self._out or begins
             if self._parted:
-                self._tell_other(event)
+                self._replay_other(event)
             else:
                 self._evolve(event)
             evolve(self.real, event)
@@ -113,12 +113,12 @@ class Without:
         elif isinstance(event, Decided | Redecided):
             self.made[event.subject] = event
 
-    def _tell_other(self, event: AnyEvent) -> None:
-        self._tell_anew(event)
+    def _replay_other(self, event: AnyEvent) -> None:
+        self._replay_changed(event)
         if not isinstance(event, Decided):
             self._settle_due(event)
 
-    def _tell_anew(self, event: AnyEvent) -> None:
+    def _replay_changed(self, event: AnyEvent) -> None:
         match event:
             case Joined() if (run := self._run_of(event)) is not None:
                 self._run_again(event, run)
@@ -131,10 +131,10 @@ class Without:
             case Decided():
                 self._arrive(event)
             case Settled():
-                self._hear_verdicts(_spoken_by(event, self._there(event)))
+                self._apply_verdicts(_spoken_by(event, self._there(event)))
             case Refused():
                 if event.data.command == "settle":
-                    self._hear_verdicts(_spoken_by(event, self._there(event)))
+                    self._apply_verdicts(_spoken_by(event, self._there(event)))
             case Joined() | Redecided():
                 self._join(event)
             case Reversed() | Reinstated() | Separated() | Composed() | Restored():
@@ -152,7 +152,7 @@ class Without:
             case Decided():
                 self._evolve(_on_its_own(event))
             case Settled():
-                self._evolve(_only_said(_spoken_by(event, self._there(event))))
+                self._evolve(_verdicts_only(_spoken_by(event, self._there(event))))
             case _:
                 pass
         join = event.data.join
@@ -237,7 +237,7 @@ class Without:
 
     # -- verdicts --------------------------------------------------------------------------------
 
-    def _hear_verdicts(self, event: Settled | Refused) -> None:
+    def _apply_verdicts(self, event: Settled | Refused) -> None:
         """What the judge said of pairs it said there, too: what follows from it may be another.
 
         An answer that was freed later is heard already; where it made the same join there, that
@@ -265,8 +265,8 @@ class Without:
         if isinstance(event, Settled) and self._falls_back(event, entry):
             self._evolve(event)
             return
-        for told in decide(settle, self.other, self._in_force, event.time):
-            self._evolve(told.model_copy(update={"id": event.id}))
+        for outcome in decide(settle, self.other, self._in_force, event.time):
+            self._evolve(outcome.model_copy(update={"id": event.id}))
 
     def _there(self, event: Settled | Refused) -> dict[str, str]:
         """The events by which the other history has the composed texts that were compared."""
@@ -347,10 +347,10 @@ class Without:
         made = self.again[run] = {}
         ran = self._runs[run]
         for command in self._planned(ran, run):
-            for told in decide(command, self.other, self._policies[ran.data.policy], event.time):
-                self._evolve(told)
-                if isinstance(told, Joined):
-                    made[told.id] = told
+            for outcome in decide(command, self.other, self._policies[ran.data.policy], event.time):
+                self._evolve(outcome)
+                if isinstance(outcome, Joined):
+                    made[outcome.id] = outcome
 
     def _planned(self, ran: Ran, run: str) -> Iterator[Combine]:
         """The joins that a run would make there, each to be made before the next."""
@@ -360,7 +360,7 @@ class Without:
             found = plan(self.other, policy, rule, ran.data.session_id)
             yield from joins(self.other, policy, found, run)
         elif rule is not None:
-            for planned in by_pairs(self.other, policy, rule, Run(_untold)):
+            for planned in by_pairs(self.other, policy, rule, Run(_ignore_progress)):
                 yield combine_command(self.other, policy, planned, run, self._content)
 
     def _content(self, text: str) -> Content:
@@ -394,12 +394,12 @@ class Without:
             self.overtaken.append(event.id)
 
     def _would_stand(self, command: Operation, event: AnyEvent) -> bool:
-        told = decide(command, self.other, self._in_force, event.time)
-        return not any(isinstance(one, Refused) for one in told)
+        events = decide(command, self.other, self._in_force, event.time)
+        return not any(isinstance(one, Refused) for one in events)
 
     def _say_again(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
         """An operator's word in the other history, with what waited for it; or it is overtaken."""
-        command = said_again(event, self.other, self._called)
+        command = stated_again(event, self.other, self._called)
         if command is None or not self._would_stand(command, event):
             self.overtaken.append(event.id)
             if isinstance(event, Reversed) and event.data.separates:
@@ -407,23 +407,23 @@ class Without:
             return
         if isinstance(event, Separated):
             self._called[event.id] = event_id(event.id, "0")
-        for told, _ in execute(command, self.other, self._in_force, event.time):
-            self._note(told)
+        for outcome, _ in execute(command, self.other, self._in_force, event.time):
+            self._note(outcome)
 
     def _separate_if_apart(self, event: Reversed) -> None:
         """A person said that two differ, who never were one there."""
         newer = self.other.entries[event.data.candidate_id]
         older = self.other.entries[event.data.joined_to]
         if newer.memory is not older.memory:
-            told = event.model_copy(update={"subject": newer.id})
-            self._separate(told, older.id)
+            outcome = event.model_copy(update={"subject": newer.id})
+            self._separate(outcome, older.id)
 
 
-def _untold(_what: str, _share: float | None) -> None:
+def _ignore_progress(_what: str, _share: float | None) -> None:
     """Nobody watches a run that is told again."""
 
 
-Heard = TypeVar("Heard", Settled, Refused)
+Answered = TypeVar("Answered", Settled, Refused)
 
 
 def _verdicts(event: Settled | Refused) -> tuple[Verdict, ...]:
@@ -434,7 +434,7 @@ def _verdicts(event: Settled | Refused) -> tuple[Verdict, ...]:
             return event.data.verdicts
 
 
-def _spoken_by(event: Heard, voices: Mapping[str, str]) -> Heard:
+def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:
     """The event with other names for whose texts were compared."""
     if voices.keys().isdisjoint(one.speaker for one in _verdicts(event)):
         return event
@@ -454,7 +454,7 @@ def _on_its_own(event: Decided) -> Decided:
     return event.model_copy(update={"data": event.data.model_copy(update=alone)})
 
 
-def _only_said(event: Settled) -> Refused:
+def _verdicts_only(event: Settled) -> Refused:
     """The answers of a settlement, without what came of them."""
     data = RefusedData(
         command="settle",

@@ -55,7 +55,7 @@ def bars(pairs: Pairs, queries: int, limit: int) -> NDArray[np.float64]:
     return answer
 
 
-def reaching(pairs: Pairs, floors: NDArray[np.float64]) -> Pairs:
+def above_floor(pairs: Pairs, floors: NDArray[np.float64]) -> Pairs:
     """The pairs that may reach the floor of their query; floors have shape (queries,)."""
     return pairs.at(pairs.high >= floors[pairs.query])
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from palimpsest.streams.search.close import among, nearest, scored
 from palimpsest.streams.search.exact import squared_norm
 from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
-from palimpsest.streams.search.pairs import HALF_STEP, Pairs, bars, joined, reaching
+from palimpsest.streams.search.pairs import HALF_STEP, Pairs, above_floor, bars, joined
 from palimpsest.streams.search.queries import Queries
 from palimpsest.streams.search.rows import Rows
 from palimpsest.streams.search.scans import scan, score
@@ -131,7 +131,7 @@ class VectorIndex:
             if waiting > WAITING * len(queries):
                 pairs = joined(found)
                 floors = np.maximum(floors, bars(pairs, len(queries), limit))
-                found, waiting = [reaching(pairs, floors)], 0
+                found, waiting = [above_floor(pairs, floors)], 0
         pairs = _contenders(joined(found), len(queries), limit)
         return _contenders(score(queries, self._rows, pairs), len(queries), limit)
 
@@ -153,7 +153,7 @@ def _contenders(pairs: Pairs, queries: int, limit: int) -> Pairs:
     """The pairs that may be among the best `limit` of their query."""
     if len(pairs.row) <= limit:
         return pairs
-    return reaching(pairs, bars(pairs, queries, limit))
+    return above_floor(pairs, bars(pairs, queries, limit))
 
 
 def pairs_above(vectors: NDArray[np.float16], floor: float) -> list[tuple[float, int, int]]:

@@ -11,8 +11,8 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import digest, forgotten_id, invalid_id
 from palimpsest.streams.core.ledger import Entry
-from palimpsest.streams.core.looking import similarity
-from palimpsest.streams.intake import Meaning, RawRow, Word
+from palimpsest.streams.core.neighbour_lookup import similarity
+from palimpsest.streams.intake import Meaning, Notice, RawRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def rejected(one: Input, error: InvalidInputError) -> Outcome:
     )
 
 
-def why_invalid(meaning: Word | InvalidInputError) -> InvalidInputError:
+def why_invalid(meaning: Notice | InvalidInputError) -> InvalidInputError:
     """Why what somebody said is no candidate."""
     if isinstance(meaning, InvalidInputError):
         return meaning

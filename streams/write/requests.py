@@ -308,7 +308,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
     """
     done: list[str] = []
     refused: list[dict[str, str]] = []
-    told: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
     owners = 0
     asks = 0
     steps = 0
@@ -322,7 +322,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
         for command in commands:
             target = _target(command)
             if request.dry_run:
-                told.append(_told(ledger, target))
+                described.append(_describe_target(ledger, target))
             why = _carried_out(executor, command)
             refused += why
             if not why:
@@ -331,7 +331,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
         asks += len(_asking(ledger) - before) if request.dry_run else 0
     answer: JsonObject = {DONE[request.request]: done, "refused": refused, "owners": owners}
     what = "joins" if isinstance(request.selection, JoinSelection) else "candidates"
-    return answer | ({what: told, "asks": asks} if request.dry_run else {})
+    return answer | ({what: described, "asks": asks} if request.dry_run else {})
 
 
 def _asking(ledger: Ledger) -> set[tuple[str, str]]:
@@ -356,7 +356,7 @@ def _carried_out(executor: Executor, command: Step) -> list[dict[str, str]]:
     return []
 
 
-def _told(ledger: Ledger, target: str) -> dict[str, Any]:
+def _describe_target(ledger: Ledger, target: str) -> dict[str, Any]:
     """A join or a candidate that a bulk request means, as a person can tell whether it should."""
     edge = ledger.edges.get(target)
     if edge is None:

@@ -97,10 +97,10 @@ def _carried_out(
     began, before, seen = time.perf_counter(), living(ledger), Run(_unreported)
     joined = []
     for planned in by_pairs(ledger, executor.policy, rule, seen):
-        told = _told(planned)
+        described = _describe_join(planned)
         command = combine_command(ledger, executor.policy, planned, run, executor.content)
         [event] = run_or_refuse(executor, command)[:1]
-        joined.append({"decision_id": event.id, **told})
+        joined.append({"decision_id": event.id, **described})
     after = living(ledger)
     counted = {"pairs": seen.pairs, "left": seen.left}
     took = round((time.perf_counter() - began) * 1000, 1)
@@ -132,12 +132,12 @@ def warnings(figures: Figures) -> Iterator[str]:
         yield f"it took {figures['duration_ms'] / 1000:.0f} s"
 
 
-def _told(planned: PlannedJoin) -> Pairing:
+def _describe_join(planned: PlannedJoin) -> Pairing:
     """A join as a person sees it; to be told before it is made."""
-    told = pairing(planned.near, planned.decision)
+    described = pairing(planned.near, planned.decision)
     speaks = planned.near.newer if planned.face == "take" else planned.near.older
-    told["face"] = planned.text or speaks.memory.face.text
-    return told
+    described["face"] = planned.text or speaks.memory.face.text
+    return described
 
 
 def _as_recorded(executor: Executor, event: Ran, run: str) -> JsonObject:

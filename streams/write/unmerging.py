@@ -17,7 +17,7 @@ from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.replay.consequences import Plan, commands, plan, told, told_of_runs
+from palimpsest.streams.replay.consequences import Plan, commands, describe, describe_runs, plan
 from palimpsest.streams.retrieval import ScopeIndex
 from palimpsest.streams.write.executor import (
     DryRun,
@@ -170,8 +170,8 @@ def _look_further(
     )
     recorded = executor.recorded(ledger.owner_id) if by_merges else ()
     found = plan(ledger, recorded, out, policies, _Indexes().neighbours)
-    answer["consequences"] = [told(one) for one in found.consequences]
-    answer["consequences"] += told_of_runs(ledger, found)
+    answer["consequences"] = [describe(one) for one in found.consequences]
+    answer["consequences"] += describe_runs(ledger, found)
     answer["overtaken"] = list(found.overtaken)
     if request.with_consequences:
         asked_for = commands(ledger, request, out, found)

@@ -79,7 +79,7 @@ def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonO
         "changed": bool(joined),
         "decision_id": joined[-1].id if joined else None,
         "candidate_id": decided.subject if decided else memory.face.speaker.id,
-        "displaced": _said(face) if joined else None,
+        "displaced": _describe_face(face) if joined else None,
         "merged": next(iter(homes), None) if joined else None,
         "was": before,
         "version": version_of(memory),
@@ -88,7 +88,7 @@ def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonO
     }
 
 
-def _said(face: Face) -> dict[str, Any]:
+def _describe_face(face: Face) -> dict[str, Any]:
     return {"candidate_id": face.speaker.id, "text": face.text}
 
 

@@ -46,7 +46,7 @@ from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedder import Embedder
-from palimpsest.streams.intake import Prepared, Word, said_before
+from palimpsest.streams.intake import Notice, Prepared, matches_former_fingerprint
 from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Address, Commit, Reply
@@ -212,7 +212,7 @@ class Writer:
         """Whether these bytes are invalid already, for whatever reason: they are told of once."""
         return event_id in self.pending.rejected or self.log.find(event_id) is not None
 
-    def _hear(self, one: Input, word: Word) -> Outcome:
+    def _hear(self, one: Input, word: Notice) -> Outcome:
         ledger = self.owners.get(word.owner_id).ledger
         if comes_too_soon(word, ledger, ledger.at(self.clock())):
             self.pending.uses.append(one)
@@ -524,7 +524,7 @@ class Writer:
 def _is_known(one: Input, prepared: Prepared, known: Entry) -> bool:
     """Whether a candidate of this id said the same; else the id is in conflict."""
     same = known.fingerprint == prepared.fingerprint
-    return same or said_before(one.row.raw, prepared, known.fingerprint)
+    return same or matches_former_fingerprint(one.row.raw, prepared, known.fingerprint)
 
 
 def _known(known: Entry) -> Outcome:

@@ -11,7 +11,7 @@ from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import ShownMemory
 from palimpsest.streams.log.verifications import Waiting
-from tests.cluster.cluster import eventually, said
+from tests.cluster.cluster import eventually, stderr_of
 from tests.reliability.processes import Child
 
 
@@ -28,7 +28,7 @@ class Installation:
 
     def logged(self, here: str) -> str:
         """What whoever decides has logged; `here` is what this process has."""
-        return here if self.worker is None else said(self.worker)
+        return here if self.worker is None else stderr_of(self.worker)
 
 
 class Speaker:

@@ -68,7 +68,7 @@ def test_a_dry_run_writes_nothing_and_the_real_one_does_just_that(
 
 
 @embedded_alone
-def test_what_a_dry_run_paid_is_told_and_recorded_with_the_first_run_that_uses_it(
+def test_what_a_dry_run_paid_is_reported_and_recorded_with_the_first_run_that_uses_it(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
     ada.say(*ONE_WORD_MORE)
@@ -198,7 +198,7 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
 
 
 @embedded_alone
-def test_a_policy_without_batch_rules_is_told(ada: Speaker) -> None:
+def test_a_policy_without_batch_rules_is_reported(ada: Speaker) -> None:
     ada.say("a text")
     ada.under(STORE_TIME.model_copy(update={"dedupe": None}))
     with pytest.raises(RefusedError, match="dedupe"):

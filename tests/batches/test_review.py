@@ -155,7 +155,7 @@ def test_a_reversed_text_never_makes_a_second_living_memory_of_its_hash(
     assert len(ada.rows("memories")) == 2
 
 
-def test_a_reversal_that_cannot_be_is_told_and_no_error(
+def test_a_reversal_that_cannot_be_is_reported_and_no_error(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
     ada.under(STORE_TIME)
@@ -237,7 +237,7 @@ async def nobody(_judge: Any, pairs: Sequence[Pair]) -> list[Verdict]:
 
 
 @embedded_alone
-def test_the_model_is_told_when_each_text_happened(
+def test_the_model_receives_when_each_text_happened(
     ada: Speaker, server: JudgeServer, asking: JudgeSettings
 ) -> None:
     """What came in later is still the one that was left out."""

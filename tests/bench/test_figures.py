@@ -32,7 +32,7 @@ def test_sentences_are_distinct_and_the_same_each_time() -> None:
     assert all(5 <= len(text.split()) <= 25 for text in first)
 
 
-def test_the_stub_tells_texts_apart_by_their_words_alone() -> None:
+def test_the_stub_distinguishes_texts_by_their_words_alone() -> None:
     texts = ["Maya sold a canoe", "maya sold a CANOE", "Maya sold a kettle", "nothing alike", ""]
     vectors = np.stack([e.vector for e in StubEngine().embed(texts)]).astype(np.float32)
     again = StubEngine().embed(texts[::-1])[::-1]
@@ -81,7 +81,7 @@ def test_a_figure_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str
     assert all(name in told for name in FIGURES)
 
 
-def test_the_machine_is_told_in_a_line() -> None:
+def test_the_machine_is_described_in_a_line() -> None:
     assert "cores" in machine()
     assert "\n" not in machine()
 

@@ -13,10 +13,10 @@ COUNTED = ("candidates", "memories", "joins", "pending", "invalid", "decisions",
 
 
 @pytest.fixture
-def told(palimpsest: CommandLine, row: Row) -> tuple[CommandLine, list[str], str]:
+def merged_and_reinstated(palimpsest: CommandLine, row: Row) -> tuple[CommandLine, list[str], str]:
     """A join by a person, taken back and reinstated: positions 4, 5 and 6 after the policy's."""
 
-    def tell() -> tuple[list[str], str]:
+    def write() -> tuple[list[str], str]:
         palimpsest.ingest(row("She keeps a kettle."), row("A violin rests here."))
         a, b = palimpsest.ids()
         joined = palimpsest.json("merge", a, b, "--because", "one thing")["decision_id"]
@@ -24,10 +24,10 @@ def told(palimpsest: CommandLine, row: Row) -> tuple[CommandLine, list[str], str
         palimpsest.json("reinstate", joined)
         return [a, b], joined
 
-    return palimpsest, *palimpsest.begins("told", tell)
+    return palimpsest, *palimpsest.begins("told", write)
 
 
-def test_status_as_of_each_position_is_what_it_said_then(palimpsest: CommandLine, row: Row) -> None:
+def test_status_as_of_each_position_is_what_it_was_then(palimpsest: CommandLine, row: Row) -> None:
     steps: list[tuple[str, ...]] = []
     texts = ("She keeps a kettle.", "A violin rests here.", "SHE KEEPS A KETTLE.")
     for number, text in enumerate(texts):
@@ -51,8 +51,8 @@ def test_status_as_of_each_position_is_what_it_said_then(palimpsest: CommandLine
     assert palimpsest.json("status", "--as-of", "0")["candidates"] == 0
 
 
-def test_show_as_of(told: tuple[CommandLine, list[str], str]) -> None:
-    palimpsest, [a, b], joined = told
+def test_show_as_of(merged_and_reinstated: tuple[CommandLine, list[str], str]) -> None:
+    palimpsest, [a, b], joined = merged_and_reinstated
     members = {}
     for position in (3, 4, 5, 6):
         shown = palimpsest.json("show", b, "--as-of", str(position))
@@ -63,8 +63,8 @@ def test_show_as_of(told: tuple[CommandLine, list[str], str]) -> None:
     assert [join["decision_id"] for join in candidate["joins"]] == [joined]
 
 
-def test_decisions_as_of(told: tuple[CommandLine, list[str], str]) -> None:
-    palimpsest, [a, _], _ = told
+def test_decisions_as_of(merged_and_reinstated: tuple[CommandLine, list[str], str]) -> None:
+    palimpsest, [a, _], _ = merged_and_reinstated
     said = {}
     for position in (3, 4, 5, 6):
         rows = palimpsest("--json", "decisions", "--as-of", str(position)).documents
@@ -81,8 +81,10 @@ def test_decisions_as_of(told: tuple[CommandLine, list[str], str]) -> None:
     assert palimpsest("--json", "decisions", "--as-of", "0").documents == []
 
 
-def test_a_time_is_the_last_event_at_or_before_it(told: tuple[CommandLine, list[str], str]) -> None:
-    palimpsest, [a, b], _ = told
+def test_a_time_is_the_last_event_at_or_before_it(
+    merged_and_reinstated: tuple[CommandLine, list[str], str],
+) -> None:
+    palimpsest, [a, b], _ = merged_and_reinstated
     events = palimpsest.json("sql", "SELECT position, decided_at FROM events ORDER BY position")
     times = {one["position"]: one["decided_at"] for one in events}
     for command in (("status",), ("show", b), HEARD):
@@ -97,15 +99,15 @@ def test_a_time_is_the_last_event_at_or_before_it(told: tuple[CommandLine, list[
 @pytest.mark.parametrize("command", [("status",), HEARD, ("show", "ID"), ("decisions",)])
 @pytest.mark.parametrize("when", ["7", "2999-01-01", "yesterday", "-1"])
 def test_what_lies_in_the_future_is_wrong_usage(
-    told: tuple[CommandLine, list[str], str], command: tuple[str, ...], when: str
+    merged_and_reinstated: tuple[CommandLine, list[str], str], command: tuple[str, ...], when: str
 ) -> None:
-    palimpsest, [a, _], _ = told
+    palimpsest, [a, _], _ = merged_and_reinstated
     words = [a if word == "ID" else word for word in command]
     assert palimpsest(*words, f"--as-of={when}").status == 2
 
 
-def test_a_timeline_is_drawn(told: tuple[CommandLine, list[str], str]) -> None:
-    palimpsest, [a, b], joined = told
+def test_a_timeline_is_drawn(merged_and_reinstated: tuple[CommandLine, list[str], str]) -> None:
+    palimpsest, [a, b], joined = merged_and_reinstated
     shown = palimpsest.json("show", a)["timeline"]
     kinds = [(one["event"], one.get("because"), one.get("answers")) for one in shown]
     assert kinds == [

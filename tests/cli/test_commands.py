@@ -280,7 +280,7 @@ def test_retract_and_restore(stocked: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(("answer", "memories", "status"), [("n", 2, 1), ("y", 1, 0)])
-def test_a_person_is_told_how_many_and_asked(
+def test_a_person_sees_how_many_and_is_asked(
     stocked: CommandLine, monkeypatch: pytest.MonkeyPatch, answer: str, memories: int, status: int
 ) -> None:
     monkeypatch.setattr(Output, "asks", True)
@@ -410,7 +410,7 @@ def test_policies(stocked: CommandLine) -> None:
     assert stocked.json("policy", "show")["hash"] == checked["hash"]
 
 
-def test_a_wrong_policy_is_told_with_its_key(stocked: CommandLine) -> None:
+def test_a_wrong_policy_is_reported_with_its_key(stocked: CommandLine) -> None:
     own = stocked.folder / "mine.toml"
     text = stocked("policy", "show", "standard").out
     own.write_text(text.replace("threshold = 0.85", "treshold = 0.85"))
@@ -525,7 +525,7 @@ def test_doctor_needs_no_store(palimpsest: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("command", ["dedupe", "review run", "review next"])
-def test_an_owner_who_is_nobody_is_told(stocked: CommandLine, command: str) -> None:
+def test_an_unknown_owner_is_reported(stocked: CommandLine, command: str) -> None:
     ran = stocked(*command.split(), "--owner", "adda")
     assert ran.status == 1
     assert "there is no owner adda" in ran.err

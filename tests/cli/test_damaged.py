@@ -39,7 +39,7 @@ def damaged(palimpsest: CommandLine) -> CommandLine:
     ],
     ids=lambda command: command[0],
 )
-def test_it_is_said_with_the_position_and_what_to_do(
+def test_it_is_reported_with_the_position_and_what_to_do(
     damaged: CommandLine, command: list[str]
 ) -> None:
     told = {"REPEAT": repeat_of(damaged), "MORE": damaged.file([row("Tea again.")])}

@@ -122,7 +122,7 @@ def test_without_a_command_it_helps(palimpsest: CommandLine) -> None:
     assert "Usage" in helped.out + helped.err
 
 
-def test_the_version_is_told(palimpsest: CommandLine) -> None:
+def test_the_version_is_printed(palimpsest: CommandLine) -> None:
     told = palimpsest("--version")
     assert told.status == 0
     assert re.fullmatch(r"palimpsest \d+\.\d+\.\d+\n", told.out)

@@ -59,7 +59,7 @@ def context(ran: Ran) -> str:
     return str(inner["additionalContext"])
 
 
-def said(content: str, namespace: str | None = "decisions") -> dict[str, Any]:
+def memory(content: str, namespace: str | None = "decisions") -> dict[str, Any]:
     return {"content": content, **({"namespace": namespace} if namespace else {})}
 
 
@@ -68,7 +68,7 @@ def urn(memory_id: str, namespace: str = "decisions") -> str:
 
 
 def test_hook_output_format(line: CommandLine) -> None:
-    told = context(run(line, said(POSTGRES), said("short", None)))
+    told = context(run(line, memory(POSTGRES), memory("short", None)))
     first, second = line.ids()
     assert told == (
         "Auto-captured 2 memories before compaction:\n\n"
@@ -79,9 +79,9 @@ def test_hook_output_format(line: CommandLine) -> None:
 
 
 def test_hook_output_format_includes_skip_reasons(line: CommandLine) -> None:
-    run(line, said(TEXT))
+    run(line, memory(TEXT))
     [first] = line.ids()
-    told = context(run(line, said(near(94)), said(TEXT.upper())))
+    told = context(run(line, memory(near(94)), memory(TEXT.upper())))
     assert told == (
         f"{hook.NOTHING_CAPTURED}\n\nSkipped 2 duplicates:\n"
         f'- Semantic 94%: "apple bench candle door ember fence gard..." (similar to {urn(first)})\n'
@@ -95,9 +95,9 @@ def test_exact_match_when_it_is_no_recent_capture(line: CommandLine) -> None:
     shown = line("policy", "show", "namespaced").out
     policy.write_text(shown.replace("seconds = 300", "seconds = 1").replace("1000", "1"))
     line("policy", "set", str(policy))
-    run(line, said(TEXT), said("another text"))
+    run(line, memory(TEXT), memory("another text"))
     first = line.ids()[0]
-    told = context(run(line, said(TEXT)))
+    told = context(run(line, memory(TEXT)))
     assert told.endswith(
         f'Exact match: "apple bench candle door ember fence gard..." (matches {urn(first)})'
     )
@@ -110,10 +110,10 @@ def test_exact_match_when_it_is_no_recent_capture(line: CommandLine) -> None:
 def test_captured_2_min_ago(
     line: CommandLine, monkeypatch: pytest.MonkeyPatch, seconds: int, words: str
 ) -> None:
-    run(line, said(TEXT))
+    run(line, memory(TEXT))
     ago = hook._ago
     monkeypatch.setattr(hook, "_ago", lambda waited: ago(waited + timedelta(seconds=seconds)))
-    assert f"(captured {words}, " in context(run(line, said(TEXT)))
+    assert f"(captured {words}, " in context(run(line, memory(TEXT)))
 
 
 def test_an_empty_list_captures_nothing(line: CommandLine) -> None:
@@ -121,14 +121,14 @@ def test_an_empty_list_captures_nothing(line: CommandLine) -> None:
 
 
 def test_what_is_given_again_with_its_id_is_not_captured_twice(line: CommandLine) -> None:
-    told = [context(run(line, said(TEXT) | {"id": "m1"})) for _ in range(2)]
+    told = [context(run(line, memory(TEXT) | {"id": "m1"})) for _ in range(2)]
     assert told[0] == told[1]
     assert line.json("status")["candidates"] == 1
 
 
 def test_a_file_will_do_for_standard_input(line: CommandLine) -> None:
     file = line.folder / "given.json"
-    file.write_text(json.dumps([said(TEXT)]))
+    file.write_text(json.dumps([memory(TEXT)]))
     ran = line("hook", "pre-compact", str(file), "--owner", "ada")
     assert "Auto-captured 1 memory" in context(ran)
     missing = line("hook", "pre-compact", str(line.folder / "none.json"))
@@ -149,7 +149,7 @@ NASTY = [
 
 @pytest.mark.parametrize("content", NASTY)
 def test_adversarial_contents(line: CommandLine, content: str) -> None:
-    told = context(run(line, said(content, "a*b\n/c"), said(content.upper(), "a*b\n/c")))
+    told = context(run(line, memory(content, "a*b\n/c"), memory(content.upper(), "a*b\n/c")))
     captured, skipped = told.split("\n\nSkipped 1 duplicate:\n")
     assert captured.count("\n") == 3, "the content adds no line"
     assert skipped.count("\n") == 0
@@ -180,15 +180,15 @@ def test_bad_input(line: CommandLine, stdin: bytes) -> None:
 
 
 def test_bad_candidates_do_not_stop_the_others(line: CommandLine) -> None:
-    bad = [5, None, {}, {"content": 7}, said("  "), {"content": "secret words", "namespace": 5}]
-    ran = run(line, *bad, said("a good one"))
+    bad = [5, None, {}, {"content": 7}, memory("  "), {"content": "secret words", "namespace": 5}]
+    ran = run(line, *bad, memory("a good one"))
     assert "Auto-captured 1 memory before compaction:" in context(ran)
     assert ran.err.count("palimpsest hook:") == len(bad)
     assert "secret" not in ran.err
 
 
 def test_store_missing(palimpsest: CommandLine) -> None:
-    ran = run(palimpsest, said(TEXT))
+    ran = run(palimpsest, memory(TEXT))
     assert context(ran) == hook.FAILED
     assert "there is no store" in ran.err
     assert not palimpsest.store.exists(), "none is made behind the agent's back"
@@ -196,7 +196,7 @@ def test_store_missing(palimpsest: CommandLine) -> None:
 
 def test_store_unreadable(line: CommandLine) -> None:
     (line.store / "log.sqlite").write_bytes(b"no database" * 1000)
-    ran = run(line, said(TEXT))
+    ran = run(line, memory(TEXT))
     assert context(ran) == hook.FAILED
     assert "apple" not in ran.err
 
@@ -211,7 +211,13 @@ def test_store_locked_by_one_that_does_not_serve(
     lock = WriterLock(line.store)
     assert lock.try_acquire()
     ran = line(
-        "hook", "pre-compact", "--owner", "ada", "--timeout", "0.3", stdin=json.dumps([said(TEXT)])
+        "hook",
+        "pre-compact",
+        "--owner",
+        "ada",
+        "--timeout",
+        "0.3",
+        stdin=json.dumps([memory(TEXT)]),
     )
     assert (ran.status, left) == (0, [True])
     assert context(ran) == hook.FAILED
@@ -226,7 +232,7 @@ def test_store_file_locked(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(command, "_leave", lambda: None)
     with sqlite3.connect(line.store / "log.sqlite", isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
-        ran = line("hook", "pre-compact", "--timeout", "0.2", stdin=json.dumps([said(TEXT)]))
+        ran = line("hook", "pre-compact", "--timeout", "0.2", stdin=json.dumps([memory(TEXT)]))
         other.execute("ROLLBACK")
     assert ran.status == 0
     assert context(ran) == hook.FAILED
@@ -236,16 +242,16 @@ def test_model_missing(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> No
     """Under the preset it is captured all the same; under another the hook says why not."""
     monkeypatch.setenv("PALIMPSEST_ENGINE", "none")
     monkeypatch.setattr(store, "load_engine", load_engine)
-    assert "Auto-captured 1 memory" in context(run(line, said(TEXT)))
+    assert "Auto-captured 1 memory" in context(run(line, memory(TEXT)))
     line("policy", "set", "standard")
-    ran = run(line, said(near(96)))
+    ran = run(line, memory(near(96)))
     assert context(ran) == hook.FAILED
     assert "embeds nothing" in ran.err
 
 
 def test_settings_wrong(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALIMPSEST_ENGINE", "steam")
-    ran = run(line, said(TEXT))
+    ran = run(line, memory(TEXT))
     assert context(ran) == hook.FAILED
     assert "engine" in ran.err
 
@@ -267,18 +273,18 @@ def test_a_bug(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
         raise ValueError(TEXT)
 
     monkeypatch.setattr(hook, "pre_compact", broken)
-    ran = run(line, said(TEXT))
+    ran = run(line, memory(TEXT))
     assert context(ran) == hook.FAILED
     assert "ValueError" in ran.err
     assert "apple" not in ran.err
 
 
-def test_a_cluster_is_told_and_not_waited_for() -> None:
+def test_a_cluster_is_reported_and_not_waited_for() -> None:
     """It calls nothing captured: which of them are duplicates, workers decide later."""
     report = hook.Report()
     for text in ("a text", "another"):
-        sent = hook.Said(text, "decisions", Outcome("published", "c"))
-        hook._tell(None, "ada", sent, datetime.now(UTC), report)  # type: ignore[arg-type]
+        sent = hook.Capture(text, "decisions", Outcome("published", "c"))
+        hook._report_outcome(None, "ada", sent, datetime.now(UTC), report)  # type: ignore[arg-type]
     assert report.context == (
         "Sent 2 candidates to the cluster before compaction; it leaves out duplicates:\n\n"
         "1. **decisions**: a text\n2. **decisions**: another"
@@ -298,7 +304,7 @@ def test_duplicate_check_result(line: CommandLine) -> None:
         return [found[key] for key in keys]
 
     assert check(TEXT) == [False, None, None, None, None]
-    run(line, said(TEXT))
+    run(line, memory(TEXT))
     [first] = line.ids()
     assert check(TEXT) == [True, "RecentCapture", None, first, urn(first)]
     assert check(near(94)) == [True, "SemanticSimilar", 0.94, first, urn(first)]
@@ -319,14 +325,14 @@ def test_of_who_is_known_already_it_says_exact_match(line: CommandLine) -> None:
 
 
 def test_hash_tag_has_sixteen_digits(line: CommandLine) -> None:
-    run(line, said(TEXT))
+    run(line, memory(TEXT))
     shown = line.json("show", "--candidate", line.ids()[0])
     assert shown["hash_tag"].startswith("hash:sha256:")
     assert len(shown["hash_tag"]) == len("hash:sha256:") + 16
 
 
 def test_metrics_are_printed_or_written_whole(line: CommandLine) -> None:
-    run(line, said(TEXT), said(TEXT))
+    run(line, memory(TEXT), memory(TEXT))
     counted = 'palimpsest_dedup_skipped_total{namespace="decisions",reason="recent"} 1'
     assert counted in line("metrics").out.splitlines()
     file = line.folder / "palimpsest.prom"

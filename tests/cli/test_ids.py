@@ -62,7 +62,7 @@ def test_what_is_no_beginning_is_not_guessed(joined: Joined, typed: str) -> None
 
 
 @pytest.mark.parametrize("length", [4, 7])
-def test_a_beginning_that_is_too_short_is_told(joined: Joined, length: int) -> None:
+def test_a_beginning_that_is_too_short_is_reported(joined: Joined, length: int) -> None:
     ran = joined.line("show", joined.a[:length])
     assert (ran.status, "8 characters" in ran.err) == (2, True)
 

@@ -28,7 +28,7 @@ def line(record: logging.LogRecord) -> str:
     return PrivateFormatter(FORM).format(record)
 
 
-def test_an_error_is_told_by_its_type_and_place() -> None:
+def test_an_error_is_logged_with_its_type_and_place() -> None:
     told = line(raised(ValueError(SECRET)))
     assert SECRET not in told
     assert "crashed: 'ValueError'" in told
@@ -36,11 +36,11 @@ def test_an_error_is_told_by_its_type_and_place() -> None:
     assert told.endswith("ValueError")
 
 
-def test_our_own_sentences_are_told() -> None:
+def test_our_own_sentences_are_logged() -> None:
     assert line(raised(StoreError("the log is damaged"))).endswith("StoreError: the log is damaged")
 
 
-def test_of_what_asyncio_tells_only_the_first_line() -> None:
+def test_only_the_first_line_of_what_asyncio_logs() -> None:
     record = logging.LogRecord(
         "asyncio", logging.ERROR, "", 1, f"Task failed\nfuture: <Task {SECRET!r}>", (), None
     )
@@ -70,22 +70,22 @@ def test_debugging_shows_all(
     assert (SECRET in capsys.readouterr().err) is shown
 
 
-def said(name: str, message: str, value: object) -> logging.LogRecord:
+def record(name: str, message: str, value: object) -> logging.LogRecord:
     return logging.LogRecord(name, logging.ERROR, __file__, 1, message, (value,), None)
 
 
-def test_what_a_library_repeats_is_told_once_in_a_while_with_how_often_it_came() -> None:
+def test_what_a_library_repeats_is_logged_once_in_a_while_with_how_often_it_came() -> None:
     time = 0.0
     once = Once(lambda: time)
-    told = [once.filter(said("aiokafka.conn", "no node %s", n)) for n in range(4)]
+    told = [once.filter(record("aiokafka.conn", "no node %s", n)) for n in range(4)]
     assert told == [True, False, False, False]
-    assert once.filter(said("aiokafka.conn", "another message about %s", 1))
-    assert once.filter(said("aiokafka", "no node %s", 1))
+    assert once.filter(record("aiokafka.conn", "another message about %s", 1))
+    assert once.filter(record("aiokafka", "no node %s", 1))
     time = AGAIN_SECONDS
-    again = said("aiokafka.conn", "no node %s", 7)
+    again = record("aiokafka.conn", "no node %s", 7)
     assert once.filter(again)
     assert again.getMessage() == "no node 7 (and 3 more like it)"
-    assert not once.filter(said("aiokafka.conn", "no node %s", 8))
+    assert not once.filter(record("aiokafka.conn", "no node %s", 8))
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ def test_what_a_library_repeats_is_told_once_in_a_while_with_how_often_it_came()
 )
 def test_of_ours_and_others_nothing_is_left_out(name: str) -> None:
     once = Once(lambda: 0.0)
-    assert all(once.filter(said(name, "ready: partitions %s", 1)) for _ in range(9))
+    assert all(once.filter(record(name, "ready: partitions %s", 1)) for _ in range(9))

@@ -37,7 +37,7 @@ def appeared(monkeypatch: pytest.MonkeyPatch) -> Event:
     return event
 
 
-def test_a_bar_appears_though_nothing_is_told(
+def test_a_bar_appears_though_no_progress_is_reported(
     screen: StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = appeared(monkeypatch)

@@ -39,9 +39,7 @@ def test_help_has_a_short_name(palimpsest: CommandLine, words: tuple[str, ...]) 
 
 
 @pytest.mark.parametrize("typed", NEAR)
-def test_a_word_of_other_tools_is_told_what_it_is_called_here(
-    palimpsest: CommandLine, typed: str
-) -> None:
+def test_a_word_of_other_tools_gets_its_name_here(palimpsest: CommandLine, typed: str) -> None:
     ran = palimpsest.bare(typed)
     assert ran.status == 2
     assert NEAR[typed].split()[0] in " ".join(ran.err.split())
@@ -50,7 +48,7 @@ def test_a_word_of_other_tools_is_told_what_it_is_called_here(
     assert [one for one in named if one not in known] == []
 
 
-def test_a_slip_is_told_the_nearest(palimpsest: CommandLine) -> None:
+def test_a_typing_error_gets_the_nearest_command(palimpsest: CommandLine) -> None:
     assert "ingest" in palimpsest.bare("injest").err
 
 

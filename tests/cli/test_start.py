@@ -36,7 +36,7 @@ main()
     ids=str,
 )
 @pytest.mark.parametrize("number", ["2", "15"])
-def test_told_while_modules_are_imported(words: list[str], status: int, number: str) -> None:
+def test_stopped_while_modules_are_imported(words: list[str], status: int, number: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", STARTED, *words, number],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},

@@ -42,7 +42,7 @@ def test_a_row_with_an_id_can_be_sent_again(palimpsest: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(("piped", "candidates"), [(True, 2), (False, 1)])
-def test_a_file_is_known_and_a_pipe_speaks_anew(
+def test_a_file_is_known_and_a_pipe_is_new(
     palimpsest: CommandLine, piped: bool, candidates: int
 ) -> None:
     line = json.dumps(row(BERLIN)) + "\n"

@@ -56,7 +56,7 @@ def test_without_a_store_the_status_is_four(palimpsest: CommandLine, command: st
         f"dead-letters show {NOWHERE}",
     ],
 )
-def test_what_is_refused_is_told_with_its_reason(palimpsest: CommandLine, command: str) -> None:
+def test_what_is_refused_is_reported_with_its_reason(palimpsest: CommandLine, command: str) -> None:
     palimpsest.holds(row("a"))
     ran = palimpsest(*command.split())
     assert ran.status == 3
@@ -125,7 +125,7 @@ def test_a_difference_is_one(palimpsest: CommandLine, monkeypatch: pytest.Monkey
     assert "a row too many" in palimpsest("verify").out
 
 
-def test_a_bug_is_told_without_its_message(
+def test_a_bug_is_reported_without_its_message(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     palimpsest.holds(row("a"))
@@ -202,7 +202,7 @@ def test_the_settings_file_names_the_store(palimpsest: CommandLine) -> None:
         (("--bootstrap", "a:1", "--prefix", "a b"), "kafka.prefix: must be letters, digits"),
     ],
 )
-def test_a_wrong_address_is_told_by_what_it_has_to_be(
+def test_a_wrong_address_is_reported_with_what_it_has_to_be(
     palimpsest: CommandLine, words: tuple[str, ...], told: str
 ) -> None:
     ran = palimpsest("status", *words)

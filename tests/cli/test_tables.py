@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.conftest import CommandLine
 
 
-def test_a_wide_view_is_told_row_by_row(palimpsest: CommandLine) -> None:
+def test_a_wide_view_is_printed_row_by_row(palimpsest: CommandLine) -> None:
     palimpsest.ingest({"owner_id": "ada", "text": "Ada has a big dog."})
     told = palimpsest("sql", "FROM decisions").out
     candidate = palimpsest.ids()[0]

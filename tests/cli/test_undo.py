@@ -80,7 +80,7 @@ def joined_fixture(palimpsest: CommandLine) -> str:
     return str(palimpsest.json("show", "--candidate", newer)["joins"][0]["decision_id"])
 
 
-def test_consequences_are_told_as_what_would_be_until_they_are(
+def test_consequences_are_reported_as_what_would_be_until_they_are(
     palimpsest: CommandLine, joined: str
 ) -> None:
     asked_for = ("unmerge", joined, "--with-consequences")

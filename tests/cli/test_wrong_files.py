@@ -77,13 +77,13 @@ def test_a_wrong_file_makes_no_store(palimpsest: CommandLine, noise: str) -> Non
     assert not palimpsest.store.exists()
 
 
-def test_a_file_without_rows_is_told(palimpsest: CommandLine) -> None:
+def test_a_file_without_rows_is_reported(palimpsest: CommandLine) -> None:
     empty = palimpsest.file([], "empty.jsonl")
     ran = palimpsest("--json", "ingest", empty, palimpsest.file([row("Ada paints")]))
     assert (ran.status, ran.document["remarks"]) == (0, [f"{empty} has no rows"])
 
 
-def test_one_wrong_row_is_told_in_the_singular(palimpsest: CommandLine) -> None:
+def test_one_wrong_row_is_reported_in_the_singular(palimpsest: CommandLine) -> None:
     ran = palimpsest("--json", "ingest", palimpsest.file(["no json"]))
     assert "the only row of" in ran.document["remarks"][0]
 
@@ -100,7 +100,7 @@ def test_one_right_row_among_the_first_is_enough(palimpsest: CommandLine) -> Non
     assert palimpsest.ingest(*rows, status=1)["rows"] == 2 * FIRST_ROWS
 
 
-def test_a_few_wrong_rows_are_kept_and_told_what_they_lack(palimpsest: CommandLine) -> None:
+def test_a_few_wrong_rows_are_kept_with_what_they_lack(palimpsest: CommandLine) -> None:
     rows = [{"user": "ada", "content": f"Ada has {n} boats", "when": 5} for n in range(3)]
     ran = palimpsest("ingest", palimpsest.file(rows))
     assert ran.status == 1
@@ -117,7 +117,7 @@ def test_the_api_raises(palimpsest: CommandLine, noise: str) -> None:
         assert store.status()["position"] == 0
 
 
-def told(*rows: Any, **renames: str) -> str:
+def advice_on(*rows: Any, **renames: str) -> str:
     raws = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
     return advice([RawRow(raw, "f") for raw in raws], renames)
 
@@ -125,23 +125,25 @@ def told(*rows: Any, **renames: str) -> str:
 SECRET = "Ada's secret"
 
 
-def test_what_it_may_be_is_told_without_a_word_of_it() -> None:
+def test_what_it_may_be_is_reported_without_a_word_of_it() -> None:
     csv = (b"owner_id,text", b"ada," + SECRET.encode())
-    assert "this looks like CSV" in told(*csv)
-    assert "this looks like CSV" in told(b"a;b;c", b"1;2;3", b"4;5;6")
-    assert "none of them is a JSON object" in told(b"\xff\x00", b"7")
-    assert "none of them is a JSON object" in told(SECRET.encode(), b"one, two, three")
-    assert "only 1 of them" in told({"text": SECRET}, SECRET)
-    assert "UTF-16" in told(f'{{"text": "{SECRET}"}}'.encode("utf-16"))
-    assert "not in UTF-8" in told({"text": SECRET}, b'{"text": "\xe9"}')
-    assert "over many lines" in told(b"{", b'"owner_id": "ada",', b'"text": "x"', b"}")
-    assert "over many lines" in told(b'{"owner_id": "ada",', b'"text": "x"}')
-    assert "`text`" in told({SECRET: 1, "owner_id": "ada"})
-    assert "`owner_id`" not in told({"user": "ada", "note": SECRET}, user="owner_id")
-    assert "owner_id: " in told({"owner_id": 5, "text": SECRET})
+    assert "this looks like CSV" in advice_on(*csv)
+    assert "this looks like CSV" in advice_on(b"a;b;c", b"1;2;3", b"4;5;6")
+    assert "none of them is a JSON object" in advice_on(b"\xff\x00", b"7")
+    assert "none of them is a JSON object" in advice_on(SECRET.encode(), b"one, two, three")
+    assert "only 1 of them" in advice_on({"text": SECRET}, SECRET)
+    assert "UTF-16" in advice_on(f'{{"text": "{SECRET}"}}'.encode("utf-16"))
+    assert "not in UTF-8" in advice_on({"text": SECRET}, b'{"text": "\xe9"}')
+    assert "over many lines" in advice_on(b"{", b'"owner_id": "ada",', b'"text": "x"', b"}")
+    assert "over many lines" in advice_on(b'{"owner_id": "ada",', b'"text": "x"}')
+    assert "`text`" in advice_on({SECRET: 1, "owner_id": "ada"})
+    assert "`owner_id`" not in advice_on({"user": "ada", "note": SECRET}, user="owner_id")
+    assert "owner_id: " in advice_on({"owner_id": 5, "text": SECRET})
     event = {"specversion": "1.0", "type": "x", "id": "1", "source": "s", "data": {"a": SECRET}}
-    assert "type is not known" in told(event)
-    assert not any(SECRET in told(one) for one in (SECRET, {"text": SECRET}, {SECRET: 1}, event))
+    assert "type is not known" in advice_on(event)
+    assert not any(
+        SECRET in advice_on(one) for one in (SECRET, {"text": SECRET}, {SECRET: 1}, event)
+    )
 
 
 def test_a_table_and_an_array_are_read(palimpsest: CommandLine) -> None:
@@ -155,7 +157,7 @@ def test_a_table_and_an_array_are_read(palimpsest: CommandLine) -> None:
     assert ran.document["decisions"] == {"stored": 1}
 
 
-def test_progress_tells_what_is_decided(palimpsest: CommandLine) -> None:
+def test_progress_shows_what_is_decided(palimpsest: CommandLine) -> None:
     """All of the file is read ahead while the first of its three windows is decided on."""
     long = "Ada has a boat " * 130
     file = palimpsest.file(row(long, f"owner {number}") for number in range(1400))

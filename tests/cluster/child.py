@@ -35,7 +35,7 @@ def live(plan: Plan) -> int:
     Without `bootstrap` it is the command line that is, by settings of the environment alone.
     """
     if "bootstrap" not in plan:
-        loading = told_to_end if plan.get("told_while_loading") else load_stub
+        loading = terminate_while_loading if plan.get("told_while_loading") else load_stub
         vars(embedder)["load_engine"] = loading
         return type_commands(plan)
     for stream in (1, 2):
@@ -48,7 +48,7 @@ def live(plan: Plan) -> int:
     return _work(plan, connection, topics)
 
 
-def told_to_end(*_: object, **__: object) -> NoReturn:
+def terminate_while_loading(*_: object, **__: object) -> NoReturn:
     """Load no engine, for long, and be told to end meanwhile."""
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(600)
@@ -115,12 +115,12 @@ def _project(plan: Plan, connection: Connection, topics: Topics) -> int:
     projector.IDLE_SECONDS = plan.get("idle", projector.IDLE_SECONDS)
     follower = Follower(Path(plan["store"]), connection, topics, effect=effect_of(plan))
 
-    async def until_told() -> None:
+    async def run_until_terminated() -> None:
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         await follower.run(stop)
 
-    asyncio.run(until_told())
+    asyncio.run(run_until_terminated())
     return 0
 
 

@@ -200,10 +200,10 @@ class Cluster:
 
 def is_ready(child: Child) -> bool:
     """Whether a worker has said that it decides."""
-    return "ready: partitions" in said(child)
+    return "ready: partitions" in stderr_of(child)
 
 
-def said(child: Child) -> str:
+def stderr_of(child: Child) -> str:
     """What a child has told so far."""
     path = Path(f"{child.out}.0.2")
     return path.read_text() if path.exists() else ""

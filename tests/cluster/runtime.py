@@ -22,7 +22,7 @@ from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.owners import fold_owner
-from tests.cluster.cluster import Cluster, eventually, has_followed, is_shown, said
+from tests.cluster.cluster import Cluster, eventually, has_followed, is_shown, stderr_of
 from tests.conformance.runtime import verified
 from tests.reliability.processes import Forge
 from tests.streams.write.runtime import inputs
@@ -150,11 +150,11 @@ class ClusterRuntime:
         eventually(lambda: is_shown(self._store), "the projections follow")
         return self._store
 
-    def letters(self) -> list[bytes]:
+    def dead_letters(self) -> list[bytes]:
         self._settle()
         with self._log() as log:
             letters = DeadLetters(log)
-            return [letters.original(letter.id) or b"" for letter in letters.letters()]
+            return [letters.original(letter.id) or b"" for letter in letters.all()]
 
     def restart(self) -> None:
         self._settle()
@@ -162,9 +162,9 @@ class ClusterRuntime:
         assert self._worker.wait() == 0, self._worker.printed(0, 2)
         self._worker = self.cluster.worker()
 
-    def said(self) -> str:
+    def stderr(self) -> str:
         """What the worker has told so far."""
-        return said(self._worker)
+        return stderr_of(self._worker)
 
     def stopped(self) -> int:
         """Wait until the worker ends by itself; its exit status."""

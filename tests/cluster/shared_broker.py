@@ -61,9 +61,9 @@ def _serve(folder: Path) -> None:
     broker, told = broker_with_listeners(folder / "broker")
     try:
         broker.start()
-        _tell(folder, told)
+        _publish_address(folder, told)
     except NotAvailableError as error:
-        _tell(folder, {"missing": str(error)})
+        _publish_address(folder, {"missing": str(error)})
         return
     with (folder / USERS).open("a") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
@@ -71,7 +71,7 @@ def _serve(folder: Path) -> None:
         broker.stop()
 
 
-def _tell(folder: Path, what: dict[str, str]) -> None:
+def _publish_address(folder: Path, what: dict[str, str]) -> None:
     """Whole, or not at all."""
     beside = folder / f"{ADDRESS}.new"
     beside.write_text(json.dumps(what))

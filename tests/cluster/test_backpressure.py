@@ -10,7 +10,7 @@ import pytest
 from infra.broker import free_port
 from palimpsest.streams.cluster.assigned import AHEAD
 from tests.cluster.child import SESSION_SECONDS
-from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, said
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, is_ready, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.rows import lines, rows
@@ -41,14 +41,14 @@ def test_behind_a_slow_embedder_little_is_held_and_the_session_goes_on(
     told = figures(port)
     assert 0 < told["palimpsest_records_held"] <= HELD
     assert sum(n for name, n in told.items() if name.startswith("palimpsest_lag{")) > count // 2
-    assert said(slow).count("ready: partitions") == 1, said(slow)
+    assert stderr_of(slow).count("ready: partitions") == 1, stderr_of(slow)
 
     quick = cluster.worker("quick")
     eventually(lambda: is_ready(quick), "another one gets its part while a batch is embedded")
-    assert ended([slow]) == [0], said(slow)
+    assert ended([slow]) == [0], stderr_of(slow)
     settled(cluster)
     equal_to_embedded(cluster)
-    assert ended([quick]) == [0], said(quick)
+    assert ended([quick]) == [0], stderr_of(quick)
 
 
 def test_a_flood_of_poison_raises_the_alarm_and_good_owners_go_on(cluster: Cluster) -> None:
@@ -73,7 +73,7 @@ def test_a_flood_of_poison_raises_the_alarm_and_good_owners_go_on(cluster: Clust
     letters = cluster.run(read_topic(cluster.connection, topic, PARTITIONS))
     places = {dict(one.headers)["palimpsest-origin"] for some in letters for one in some}
     assert len(places) == POISON
-    assert ended([worker]) == [0], said(worker)
+    assert ended([worker]) == [0], stderr_of(worker)
 
 
 def figures(port: int) -> dict[str, float]:

@@ -106,7 +106,9 @@ def test_without_java_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("said", ['openjdk version "11.0.2" 2019-01-15', 'version "1.8.0_292"'])
-def test_an_old_java_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+def test_an_old_java_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     command(tmp_path / "bin", "java", f"echo '{said}' >&2")
     with pytest.raises(NotAvailableError, match=r"needs Java 17 or newer; .*version"):

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from infra.broker import Broker
-from tests.cluster.cluster import PATIENCE, Cluster, ended, eventually, is_ready, said
+from tests.cluster.cluster import PATIENCE, Cluster, ended, eventually, is_ready, stderr_of
 from tests.cluster.load import Load
 from tests.cluster.verifier import check_followed, equal_to_embedded, settled
 from tests.reliability.processes import Child, Forge
@@ -88,8 +88,10 @@ def test_one_that_was_stopped_beyond_its_session_does_no_harm(cluster: Cluster) 
     settled(cluster)
     equal_to_embedded(cluster)
     statuses = ended([zombie, other, restarted])
-    was_fenced = "has another writer" in said(zombie)  # where it was deciding when it fell asleep
-    assert statuses == [int(was_fenced), 0, 0], said(zombie)
+    was_fenced = "has another writer" in stderr_of(
+        zombie
+    )  # where it was deciding when it fell asleep
+    assert statuses == [int(was_fenced), 0, 0], stderr_of(zombie)
 
 
 @pytest.mark.outage
@@ -139,27 +141,27 @@ def test_a_rebalance_in_the_middle_of_a_long_rebuild(cluster: Cluster) -> None:
     cluster.publish(inputs(lines(rows(100, owners=9, seed=3))))
     first = cluster.worker("first")
     cluster.decided()
-    assert ended([first]) == [0], said(first)
+    assert ended([first]) == [0], stderr_of(first)
     slow = {"at_once": 4, "slow": 0.1, "taken": 16}
     with Load(cluster.connection, cluster.topics):
         one = cluster.worker("one", **slow)
         eventually(lambda: is_rebuilding(one), "the first rebuilds")
         two = cluster.worker("two", **slow)
         eventually(lambda: is_rebuilding(two), "the second rebuilds")
-        assert "given up" in said(one)
+        assert "given up" in stderr_of(one)
         three = cluster.worker("three", **slow)
         time.sleep(1)
         two.kill()
-        assert two.wait() == -signal.SIGKILL, said(two)
+        assert two.wait() == -signal.SIGKILL, stderr_of(two)
         eventually(lambda: is_rebuilding(three), "the third rebuilds")
         one.kill(signal.SIGTERM)
-        assert one.wait() == 0, said(one)
+        assert one.wait() == 0, stderr_of(one)
         eventually(lambda: is_ready(three), "the third is ready")
         time.sleep(1)
     settled(cluster)
     equal_to_embedded(cluster)
-    assert ended([three]) == [0], said(three)
+    assert ended([three]) == [0], stderr_of(three)
 
 
 def is_rebuilding(child: Child) -> bool:
-    return "catching up: " in said(child)
+    return "catching up: " in stderr_of(child)

@@ -22,7 +22,7 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.topics import Topics
-from tests.cluster.cluster import ended, eventually, is_ready, said
+from tests.cluster.cluster import ended, eventually, is_ready, stderr_of
 from tests.cluster.shell import Shell, rows
 from tests.cluster.verifier import read_topic
 from tests.reliability.processes import Forge
@@ -114,11 +114,11 @@ def test_a_cluster_from_the_command_line(
         assert own["reason"] == "follows_a_cluster"
     _dedupe(shell)
     project.kill(signal.SIGINT)
-    assert project.wait() == 0, said(project)
+    assert project.wait() == 0, stderr_of(project)
     _unmerge_that_nobody_follows(shell, caplog, monkeypatch)
-    assert ended([worker]) == [0], said(worker)
-    assert "ready: partitions 0, 1, 2, 3" in said(worker)
-    assert "cello" not in said(worker)
+    assert ended([worker]) == [0], stderr_of(worker)
+    assert "ready: partitions 0, 1, 2, 3" in stderr_of(worker)
+    assert "cello" not in stderr_of(worker)
 
 
 def _take_back(shell: Shell) -> str:
@@ -225,7 +225,7 @@ def test_a_store_with_decisions_of_its_own_is_no_store_of_a_cluster(
     assert "decisions of its own" in published["detail"]
     project = shell.start("project")
     assert project.wait() == 4
-    assert "decisions of its own" in said(project)
+    assert "decisions of its own" in stderr_of(project)
 
 
 def test_what_follows_other_topics_says_nothing_to_these(shell: Shell, topics: Topics) -> None:
@@ -237,7 +237,7 @@ def test_what_follows_other_topics_says_nothing_to_these(shell: Shell, topics: T
         assert f"the store follows {name}" in published["detail"]
         project = shell.start("project")
         assert project.wait() == 4
-        assert name in said(project)
+        assert name in stderr_of(project)
 
 
 def test_a_port_that_is_taken_is_a_sentence(shell: Shell) -> None:
@@ -262,7 +262,7 @@ def test_two_workers_cannot_have_one_folder(shell: Shell, topics: Topics) -> Non
     eventually(lambda: is_ready(first), "the worker is ready")
     second = shell.start("worker")
     assert second.wait() == 2
-    assert "another worker has the folder" in said(second)
+    assert "another worker has the folder" in stderr_of(second)
 
 
 def test_a_log_goes_into_empty_topics_and_comes_out_as_it_was(shell: Shell, topics: Topics) -> None:

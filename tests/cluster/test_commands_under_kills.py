@@ -16,7 +16,7 @@ from palimpsest.contracts.events import Invalid, Retracted
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.contracts.requests import MergeRequest, RetractRequest, Selection
 from palimpsest.streams.cluster.topics import LARGEST
-from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
+from tests.cluster.cluster import Cluster, ended, eventually, is_ready, stderr_of
 from tests.cluster.test_ending import end
 from tests.cluster.verifier import check_followed, events_of, read_topic
 from tests.reliability.rows import rows
@@ -56,7 +56,7 @@ def test_a_request_that_cannot_be_read_or_answered_does_not_stop_the_next(
     assert told[LARGE.request_id.encode()] == {"failed": "MessageSizeTooLargeError"}
     nobodys = cluster.run(events_of(cluster.connection, cluster.topics))[""]
     assert invalid_id(digest(UNREADABLE)) in {e.id for e in nobodys if isinstance(e, Invalid)}
-    assert ended([worker]) == [0], said(worker)
+    assert ended([worker]) == [0], stderr_of(worker)
 
 
 def selection() -> Selection:
@@ -71,30 +71,30 @@ def test_a_bulk_request_that_is_killed_half_way_is_finished_and_answered(
     worker = cluster.worker()
     cluster.publish(inputs(map(orjson.dumps, rows(count, owners=9))))
     cluster.decided()
-    assert ended([worker]) == [0], said(worker)
+    assert ended([worker]) == [0], stderr_of(worker)
     answers: list[Mapping[str, Any]] = []
     request = RetractRequest(request_id=str(uuid4()), selection=selection())
     asking = threading.Thread(target=lambda: answers.append(cluster.ask(request)))
     asking.start()
     for number in (2, 7):
         worker = cluster.worker(crash=["transaction:sent", number], bulk=count // PARTS)
-        assert worker.wait() == -signal.SIGKILL, said(worker)
+        assert worker.wait() == -signal.SIGKILL, stderr_of(worker)
     before = cluster.run(cluster.ends())
     assert 0 < len(retracted(cluster)) < count
     worker = cluster.worker(bulk=count // PARTS)
     eventually(lambda: cluster.run(cluster.ends()) != before, "it goes on")
-    assert end(worker) == 0, said(worker)
+    assert end(worker) == 0, stderr_of(worker)
     worker = cluster.worker()
     projector = cluster.projector()
     eventually(lambda: is_ready(worker), "it can be told to end: all may be done already")
     asking.join(60)
-    assert len(answers) == 1, said(worker)
+    assert len(answers) == 1, stderr_of(worker)
     assert len(answers[0]["done"]["retracted"]) == count
     found = retracted(cluster)
     assert len(found) == len(set(found)) == count
     cluster.decided()
     cluster.followed()
-    assert ended([worker, projector]) == [0, 0], said(worker)
+    assert ended([worker, projector]) == [0, 0], stderr_of(worker)
     check_followed(cluster)
 
 

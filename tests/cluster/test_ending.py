@@ -25,7 +25,7 @@ from tests.cluster.cluster import (
     environment,
     eventually,
     is_ready,
-    said,
+    stderr_of,
 )
 from tests.cluster.load import Load
 from tests.cluster.verifier import compared, equal_to_embedded, read_topic, settled
@@ -42,7 +42,7 @@ def end(worker: Child) -> int:
     begun = time.monotonic()
     worker.kill(signal.SIGTERM)
     eventually(worker.has_ended, "it ends", patience=MOST_SECONDS + 5)
-    assert time.monotonic() - begun < MOST_SECONDS, said(worker)
+    assert time.monotonic() - begun < MOST_SECONDS, stderr_of(worker)
     return worker.wait()
 
 
@@ -65,7 +65,7 @@ def test_under_load_what_is_decided_is_acknowledged(cluster: Cluster) -> None:
     with Load(cluster.connection, cluster.topics, pause=0.02):
         eventually(lambda: is_ready(worker), "it is ready")
         eventually(lambda: sum(cluster.run(committed(cluster)).values()) > 100, "it has decided")
-        assert end(worker) == 0, said(worker)
+        assert end(worker) == 0, stderr_of(worker)
     told = cluster.run(committed(cluster))
     names = (cluster.topics.name(kind) for kind in ("candidates", "decisions"))
     offered, decisions = (
@@ -76,8 +76,8 @@ def test_under_load_what_is_decided_is_acknowledged(cluster: Cluster) -> None:
     report = compared(acknowledged, decisions)
     assert report.flawless, report
     slow = cluster.worker("slow", slow=2.0, at_once=4)
-    eventually(lambda: "catching up: " in said(slow), "it fills its replicas")
-    assert end(slow) == 0, said(slow)
+    eventually(lambda: "catching up: " in stderr_of(slow), "it fills its replicas")
+    assert end(slow) == 0, stderr_of(slow)
 
 
 def test_in_an_outage(tmp_path: Path, startable: None, forge: Forge, silent: socket.socket) -> None:
@@ -95,13 +95,13 @@ def test_in_an_outage(tmp_path: Path, startable: None, forge: Forge, silent: soc
             with silent.accept()[0]:
                 eventually(lambda: is_ready(worker) and is_ready(other), "both are ready")
                 broker.kill()
-                assert end(verifier) == 0, said(verifier)
-                assert end(worker) == 0, said(worker)
+                assert end(verifier) == 0, stderr_of(verifier)
+                assert end(worker) == 0, stderr_of(worker)
             time.sleep(SESSION_SECONDS)
             broker.start()
             settled(cluster)
             equal_to_embedded(cluster)
-            assert end(other) == 0, said(other)
+            assert end(other) == 0, stderr_of(other)
         finally:
             cluster.close()
 
@@ -133,7 +133,7 @@ def test_while_brokers_are_awaited(
     connection = Connection(bootstrap=address(silent))
     child = typed(forge, tmp_path, command, connection)
     with silent.accept()[0]:
-        assert end(child) == 0, said(child)
+        assert end(child) == 0, stderr_of(child)
 
 
 def test_while_the_group_is_awaited(tmp_path: Path, forge: Forge, silent: socket.socket) -> None:
@@ -141,7 +141,7 @@ def test_while_the_group_is_awaited(tmp_path: Path, forge: Forge, silent: socket
     where = {"bootstrap": address(silent), "prefix": "", "partitions": PARTITIONS}
     worker = forge.start(tmp_path, ["worker"], instance="one", **where)
     with silent.accept()[0]:
-        assert end(worker) == 0, said(worker)
+        assert end(worker) == 0, stderr_of(worker)
 
 
 def test_while_the_model_is_loaded(
@@ -149,4 +149,4 @@ def test_while_the_model_is_loaded(
 ) -> None:
     worker = typed(forge, tmp_path, "worker", connection, told_while_loading=True)
     eventually(worker.has_ended, "it ends", patience=MOST_SECONDS)
-    assert worker.wait() == 0, said(worker)
+    assert worker.wait() == 0, stderr_of(worker)

@@ -28,7 +28,7 @@ from palimpsest.streams.cluster.tasks import StoppedError
 from palimpsest.streams.cluster.topics import Topics, partition_of
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.log.log import Log
-from tests.cluster.cluster import PATIENCE, environment, said
+from tests.cluster.cluster import PATIENCE, environment, stderr_of
 from tests.cluster.verifier import check_store, events_of
 from tests.reliability.processes import Forge
 from tests.reliability.rows import lines, rows
@@ -101,10 +101,10 @@ def test_it_ends_while_it_mends_projections_and_the_next_one_mends_them(
         async def end() -> None:
             stop.set()
 
-        def told(_effect: str) -> None:
+        def observe(_effect: str) -> None:
             asyncio.run_coroutine_threadsafe(end(), loop).result()
 
-        await Follower(tmp_path, connection_to(silent), ONE, effect=told).run(stop)
+        await Follower(tmp_path, connection_to(silent), ONE, effect=observe).run(stop)
 
     asyncio.run(run())
     ProjectedReplica(tmp_path, ONE).close()
@@ -113,7 +113,7 @@ def test_it_ends_while_it_mends_projections_and_the_next_one_mends_them(
         assert verify(log, tmp_path / PROJECTIONS_FOLDER)["differences"] == 0
 
 
-def test_between_any_two_owners_it_can_be_told_to_end(tmp_path: Path, history: list[bytes]) -> None:
+def test_it_can_be_stopped_between_any_two_owners(tmp_path: Path, history: list[bytes]) -> None:
     take_over(tmp_path, history)
     remove(tmp_path / PROJECTIONS_FOLDER)
     asked = iter(range(3))
@@ -128,7 +128,7 @@ def test_the_command_ends_with_0_while_it_waits_for_brokers(
     project = forge.start(tmp_path / "store", ["project"], env=env)
     with silent.accept()[0]:
         project.kill(signal.SIGTERM)
-        assert project.wait() == 0, said(project)
+        assert project.wait() == 0, stderr_of(project)
 
 
 class Cancelling:
@@ -136,8 +136,8 @@ class Cancelling:
 
     closed = 0
 
-    def __init__(self, told: Callable[[], object] = lambda: None) -> None:
-        self._told = told
+    def __init__(self, observe: Callable[[], object] = lambda: None) -> None:
+        self._told = observe
         self._client = self
 
     async def start(self) -> None: ...
@@ -314,11 +314,11 @@ async def following(
     """Have a projector running; gives what waits until it has all that is decided by then."""
     stop, moved, at = asyncio.Event(), asyncio.Event(), dict[TopicPartition, int]()
 
-    def told(_records: int, further: Offsets) -> None:
+    def observe(_records: int, further: Offsets) -> None:
         at.update(further)
         moved.set()
 
-    running = asyncio.create_task(Follower(folder, connection, topics, told).run(stop))
+    running = asyncio.create_task(Follower(folder, connection, topics, observe).run(stop))
 
     async def caught_up() -> None:
         async with asyncio.timeout(PATIENCE), reader(connection) as consumer:

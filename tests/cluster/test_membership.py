@@ -19,7 +19,7 @@ from palimpsest.streams.cluster.records import Outgoing, Record
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.policies import load_policy
-from tests.cluster.cluster import Cluster, ended, eventually, is_ready, said
+from tests.cluster.cluster import Cluster, ended, eventually, is_ready, stderr_of
 from tests.cluster.managers import HOME, new_manager, row
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
 from tests.reliability.processes import Child
@@ -55,7 +55,7 @@ def test_a_second_producer_of_a_partition_fences_the_first(
     assert "partition 1 has another writer" in caplog.text
 
 
-def test_one_that_is_told_between_two_records_says_the_same(
+def test_one_that_is_acknowledged_between_two_records_says_the_same(
     connection: Connection,
     topics: Topics,
     monkeypatch: pytest.MonkeyPatch,
@@ -64,7 +64,9 @@ def test_one_that_is_told_between_two_records_says_the_same(
     record = Outgoing(topics.name("answers"), b"{}", b"ann")
     send = PartitionProducer._send_one
 
-    async def sent_and_told(producer: PartitionProducer, one: Outgoing) -> asyncio.Future[object]:
+    async def sent_and_acknowledged(
+        producer: PartitionProducer, one: Outgoing
+    ) -> asyncio.Future[object]:
         future = await send(producer, one)
         await asyncio.wait([future])
         return future
@@ -75,7 +77,7 @@ def test_one_that_is_told_between_two_records_says_the_same(
             for producer in (first, second):
                 stack.push_async_callback(producer.stop)
                 await producer.start()
-            monkeypatch.setattr(PartitionProducer, "_send_one", sent_and_told)
+            monkeypatch.setattr(PartitionProducer, "_send_one", sent_and_acknowledged)
             with pytest.raises(ProducerFenced):
                 await asyncio.to_thread(first.publish, [], [record, record], [])
 
@@ -93,11 +95,11 @@ def test_a_worker_that_slept_in_a_transaction_is_fenced(cluster: Cluster) -> Non
     other = cluster.worker("two")
     cluster.decided()
     zombie.kill(signal.SIGCONT)
-    assert zombie.wait() == 1, said(zombie)
-    assert "has another writer" in said(zombie)
+    assert zombie.wait() == 1, stderr_of(zombie)
+    assert "has another writer" in stderr_of(zombie)
     settled(cluster)
     equal_to_embedded(cluster)
-    assert ended([other]) == [0], said(other)
+    assert ended([other]) == [0], stderr_of(other)
 
 
 def test_it_lets_go_of_what_it_had(
@@ -162,7 +164,7 @@ def test_a_worker_that_comes_back_in_its_session_moves_nothing(cluster: Cluster)
     cluster.decided()
     assert assignments(one) == [had]
     assert assignments(two) == others
-    assert ended([one, two]) == [0, 0], said(one)
+    assert ended([one, two]) == [0, 0], stderr_of(one)
 
 
 def all_are_assigned(one: Child, two: Child) -> bool:
@@ -172,4 +174,4 @@ def all_are_assigned(one: Child, two: Child) -> bool:
 
 def assignments(worker: Child) -> list[str]:
     """The partitions of each of its assignments, one after the other."""
-    return re.findall(r"ready: partitions (.*)", said(worker))
+    return re.findall(r"ready: partitions (.*)", stderr_of(worker))

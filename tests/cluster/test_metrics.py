@@ -36,7 +36,7 @@ def test_the_lists_have_every_name_once() -> None:
 
 
 @pytest.mark.parametrize(("figure", "page"), TOLD, ids=lambda one: getattr(one, "name", one))
-def test_each_figure_is_told_with_its_advice(figure: Figure, page: str) -> None:
+def test_each_figure_has_its_advice(figure: Figure, page: str) -> None:
     told = (DOCS / page).read_text(encoding="utf-8").splitlines()
     lines = [line for line in told if line.startswith(f"| `{figure.name}")]
     assert any(f"| {figure.says} | {figure.advice} |" in line for line in lines)
@@ -85,7 +85,7 @@ def of_default(line: str) -> bool:
     return line.startswith("palimpsest_decisions_total") and 'namespace="default"' in line
 
 
-def test_namespaces_that_producers_make_up_are_told_apart_up_to_a_number(
+def test_namespaces_that_producers_make_up_are_distinguished_up_to_a_number(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(metrics_module, "MOST_NAMESPACES", 2)

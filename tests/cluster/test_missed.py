@@ -16,7 +16,7 @@ from palimpsest.streams.cluster import manager as manager_module
 from palimpsest.streams.cluster import topics as topics_module
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.topics import Topics, partition_of
-from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.managers import HOME, bring, decided, new_manager, row
 from tests.cluster.verifier import read_topic
@@ -113,7 +113,7 @@ def test_what_a_producer_gave_up_is_never_decided_on(cluster: Cluster) -> None:
     asyncio.run(transactions(cluster.connection, cluster.topics))
     eventually(lambda: len(decided(where(cluster))) == 3, "the others are decided on")
     assert decided(where(cluster)) == ["0", "1", "4"]
-    assert ended([worker]) == [0], said(worker)
+    assert ended([worker]) == [0], stderr_of(worker)
 
 
 def where(cluster: Cluster) -> tuple[Connection, Topics]:

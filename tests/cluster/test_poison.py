@@ -16,7 +16,7 @@ from palimpsest.streams.cluster.topics import LARGEST as LARGEST_WRITTEN
 from palimpsest.streams.cluster.topics import partition_of
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
-from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.verifier import Record, check_followed, read_topic
 
@@ -86,9 +86,9 @@ def decided(cluster: Cluster) -> list[Record]:
     publish(cluster.connection, cluster.topics, raw, compression_type="gzip")
     worker, projector = cluster.worker(), cluster.projector()
     eventually(lambda: cluster.is_decided() or worker.has_ended(), "all is decided")
-    assert not worker.has_ended(), said(worker)
+    assert not worker.has_ended(), stderr_of(worker)
     cluster.followed()
-    assert ended([worker, projector]) == [0, 0], said(projector)
+    assert ended([worker, projector]) == [0, 0], stderr_of(projector)
     topic = cluster.topics.name("dead_letters")
     return cluster.run(read_topic(cluster.connection, topic, PARTITIONS))[HOME]
 
@@ -121,7 +121,7 @@ def test_poison_is_kept_as_it_came_and_the_rest_goes_on_in_order(
     check_followed(cluster)
     with Log.open(cluster.folder / "store" / LOG_FILE) as log:
         letters = DeadLetters(log)
-        kept = {one.id: one for one in letters.letters()}
+        kept = {one.id: one for one in letters.all()}
         assert list(kept) == list(dict.fromkeys(bad))
         for one, (_, value, headers) in zip(kept.values(), POISON[:6] + POISON[7:], strict=True):
             original = letters.original(one.id) or b""

@@ -124,7 +124,7 @@ def test_the_broker_alone_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_what_the_brokers_refuse_is_told(connection: Connection, topics: Topics) -> None:
+def test_what_the_brokers_refuse_is_reported(connection: Connection, topics: Topics) -> None:
     """Flushing alone would end well: what is too large is refused one by one.
 
     A busy broker takes the first records before it minds the new limit.

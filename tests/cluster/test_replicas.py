@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from palimpsest.streams.cluster.metadata import read_metadata
 from palimpsest.streams.cluster.topics import Kind
-from tests.cluster.cluster import Cluster, ended, eventually, said
+from tests.cluster.cluster import Cluster, ended, eventually, stderr_of
 from tests.cluster.verifier import check_topics, equal_to_embedded, settled
 from tests.reliability.rows import lines, rows
 from tests.streams.write.runtime import inputs
@@ -25,8 +25,8 @@ def decide(cluster: Cluster, some: list[bytes]) -> str:
     worker = cluster.worker()
     cluster.publish(inputs(some))
     cluster.decided()
-    assert ended([worker]) == [0], said(worker)
-    return said(worker)
+    assert ended([worker]) == [0], stderr_of(worker)
+    return stderr_of(worker)
 
 
 def replicas(cluster: Cluster) -> list[Path]:
@@ -110,7 +110,7 @@ ROUNDS: list[list[Callable[[Path], object]]] = [
 """What happens to the replica of each partition between two starts."""
 
 
-def test_a_replica_that_is_gone_or_damaged_or_ahead_is_made_anew(cluster: Cluster) -> None:
+def test_a_lost_damaged_or_overtaking_replica_is_recreated(cluster: Cluster) -> None:
     decide(cluster, FIRST)
     for damages, some in zip(ROUNDS, (SECOND, THIRD), strict=True):
         for damage, replica in zip(damages, replicas(cluster), strict=True):
@@ -146,7 +146,9 @@ def test_damage_that_is_found_late_ends_the_worker_and_the_next_recreates_the_re
     equal_to_embedded(cluster)
 
 
-def test_topics_that_were_deleted_and_made_anew_are_begun_anew(cluster: Cluster) -> None:
+def test_topics_that_were_deleted_and_recreated_are_followed_from_the_start(
+    cluster: Cluster,
+) -> None:
     """Copies and decisions say how far former inputs were decided on: not these."""
     decide(cluster, FIRST)
     make_anew(cluster, "candidates")

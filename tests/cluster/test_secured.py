@@ -124,7 +124,7 @@ def refused(secured: Listeners, way: str, **wrong: str | None) -> str:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", *SCRAM])
-def test_a_wrong_password_is_told(secured: Listeners, mechanism: str) -> None:
+def test_a_wrong_password_is_reported(secured: Listeners, mechanism: str) -> None:
     said = refused(secured, mechanism, sasl_password="staple")
     assert f"check sasl_username (ada), sasl_password and sasl_mechanism ({mechanism})" in said
     assert "staple" not in said
@@ -135,19 +135,19 @@ def test_a_broker_that_is_not_there_hides_no_other(secured: Listeners) -> None:
     assert "sasl_password" in refused(secured, "PLAIN", sasl_password="x", bootstrap=both)
 
 
-def test_a_missing_certificate_is_told(secured: Listeners) -> None:
+def test_a_missing_certificate_is_reported(secured: Listeners) -> None:
     without = dict.fromkeys(("ssl_certfile", "ssl_keyfile", "ssl_key_password"))
     assert "ssl_certfile" in refused(secured, CERTIFICATE, **without)
 
 
-def test_a_strangers_certificate_is_told(secured: Listeners) -> None:
+def test_a_strangers_certificate_is_reported(secured: Listeners) -> None:
     folder = Path(secured.folder)
     certfile, keyfile = (str(folder / f"stranger.{end}") for end in ("crt", "key"))
     said = refused(secured, CERTIFICATE, ssl_certfile=certfile, ssl_keyfile=keyfile)
     assert "ssl_certfile" in said
 
 
-def test_a_broker_that_nobody_vouches_for_is_told(secured: Listeners) -> None:
+def test_a_broker_that_nobody_vouches_for_is_reported(secured: Listeners) -> None:
     other = str(Path(secured.folder) / "stranger.crt")
     assert "self-signed certificate" in (said := refused(secured, "PLAIN", ssl_cafile=other))
     assert "check ssl_cafile" in said
@@ -167,7 +167,7 @@ NO_TLS: dict[str, str | None] = {"ssl_cafile": None}
     ],
     ids=["SASL_SSL at PLAINTEXT", "SASL_PLAINTEXT at it", "PLAINTEXT at SASL_SSL", "SSL at it"],
 )
-def test_a_listener_of_another_kind_is_told(
+def test_a_listener_of_another_kind_is_reported(
     secured: Listeners, at: str, wrong: dict[str, str | None]
 ) -> None:
     said = refused(secured, "PLAIN", bootstrap=getattr(secured, at), **wrong)
@@ -182,7 +182,7 @@ def test_a_broker_that_broke_off_may_also_be_on_its_way_out(secured: Listeners) 
         asyncio.run(read_metadata(plain, []))
 
 
-def test_a_mechanism_that_a_broker_lacks_is_told(secured: Listeners) -> None:
+def test_a_mechanism_that_a_broker_lacks_is_reported(secured: Listeners) -> None:
     one = Connection.model_validate(settings_of(secured, "PLAIN"))
     found = meaning(UnsupportedSaslMechanismError(), one)
     assert found is not None

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 import pytest
 
 from infra.broker import free_port
-from tests.cluster.cluster import Cluster, ended, eventually, said
+from tests.cluster.cluster import Cluster, ended, eventually, stderr_of
 from tests.reliability.rows import lines, rows
 from tests.streams.write.runtime import inputs
 
@@ -32,21 +32,21 @@ def test_it_is_not_ready_while_it_catches_up_and_ends_when_it_is_stuck(cluster: 
     cluster.publish(inputs(STREAM[:12]))
     first = cluster.worker()
     cluster.decided()
-    assert ended([first]) == [0], said(first)
+    assert ended([first]) == [0], stderr_of(first)
 
     port = free_port()
     cluster.publish(inputs(STREAM[12:]))
     limits = {"look": 0.2, "stuck": 0.4, "give_up": 10.0}
     worker = cluster.worker("two", web_port=port, slow=1.5, embedding=FOR_EVER, **limits)
     eventually(lambda: status(port, "healthz") == 200, "its pages are there")
-    assert status(port, "readyz") == 503, said(worker)
+    assert status(port, "readyz") == 503, stderr_of(worker)
     assert status(port, "table/") == 404
     assert status(port, "healthz", "127.0.0.2") == 0, "the loopback's own address alone is bound"
     eventually(lambda: status(port, "readyz") == 200, "it is ready")
     eventually(lambda: status(port, "healthz") == 503, "it is stuck")
-    assert worker.wait() == 1, said(worker)
-    assert "nothing was done for 10 s" in said(worker)
+    assert worker.wait() == 1, stderr_of(worker)
+    assert "nothing was done for 10 s" in stderr_of(worker)
 
     last = cluster.worker("two")
     cluster.decided()
-    assert ended([last]) == [0], said(last)
+    assert ended([last]) == [0], stderr_of(last)

@@ -84,7 +84,7 @@ def test_making_them_again_changes_nothing(connection: Connection, topics: Topic
     assert asyncio.run(read_metadata(connection, list(topics.names))) == before
 
 
-def test_another_number_of_partitions_is_told_and_not_made(
+def test_another_number_of_partitions_is_reported_and_not_made(
     connection: Connection, topics: Topics
 ) -> None:
     again = asyncio.run(create(connection, 8))
@@ -132,12 +132,12 @@ def copies(replication: int, brokers: int, insync: int) -> list[str]:
     return [one.detail for one in compare(name, topics, metadata, settings) if not one.fine]
 
 
-def test_one_copy_is_told_where_there_are_more_brokers() -> None:
+def test_one_copy_is_reported_where_there_are_more_brokers() -> None:
     assert copies(1, 3, insync=1) == ["1 copy, and there are 3 brokers"]
     assert copies(1, 1, insync=1) == copies(2, 3, insync=1) == copies(3, 3, insync=2) == []
 
 
-def test_what_would_be_on_one_broker_alone_or_could_not_be_written_is_told() -> None:
+def test_what_would_be_on_one_broker_alone_or_could_not_be_written_is_reported() -> None:
     assert copies(3, 3, insync=1) == ["min.insync.replicas is 1 instead of 2"]
     assert copies(3, 3, insync=3) == copies(2, 2, insync=2) == []
     assert copies(2, 2, insync=3) == ["min.insync.replicas is 3 instead of 1"]
@@ -204,20 +204,20 @@ def test_the_count_is_read_from_the_brokers(connection: Connection, topics: Topi
     assert asyncio.run(read_topics(connection)) == topics
 
 
-def test_topics_that_are_not_there_are_told(connection: Connection) -> None:
+def test_topics_that_are_not_there_are_reported(connection: Connection) -> None:
     with pytest.raises(StoreError, match="palimpsest topics create"):
         asyncio.run(read_topics(connection))
     with pytest.raises(StoreError, match="palimpsest topics create"):
         asyncio.run(topic_id(connection, "nowhere"))
 
 
-def test_no_broker_is_told() -> None:
+def test_no_broker_is_reported() -> None:
     nobody = f"127.0.0.1:{free_port()}"
     with pytest.raises(TransientError, match=f"no Kafka broker answers at {nobody}"):
         asyncio.run(check(Connection(bootstrap=nobody)))
 
 
-def test_the_document_for_producers_tells_of_these_topics() -> None:
+def test_the_document_for_producers_has_these_topics() -> None:
     specs = Topics().names
     channels = asyncapi([])["channels"]
     assert {channel["address"] for channel in channels.values()} <= set(specs)

@@ -44,14 +44,14 @@ def palimpsest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     return run
 
 
-def reaching_words(connection: Connection) -> tuple[str, ...]:
+def connection_options(connection: Connection) -> tuple[str, ...]:
     return "--bootstrap", connection.bootstrap, "--prefix", connection.prefix
 
 
 def test_topics_are_checked_made_and_checked(
     palimpsest: Callable[..., Ran], connection: Connection
 ) -> None:
-    words = reaching_words(connection)
+    words = connection_options(connection)
     before = palimpsest("--json", "topics", "check", *words)
     assert before.status == 1
     assert {topic["state"] for topic in before.document["topics"]} == {"missing"}
@@ -65,10 +65,10 @@ def test_topics_are_checked_made_and_checked(
     assert palimpsest("topics", "check", *words).status == 0
 
 
-def test_what_differs_is_told_with_advice_and_status_one(
+def test_what_differs_is_reported_with_advice_and_status_one(
     palimpsest: Callable[..., Ran], connection: Connection, topics: Topics
 ) -> None:
-    ran = palimpsest("topics", "create", "--partitions", "8", *reaching_words(connection))
+    ran = palimpsest("topics", "create", "--partitions", "8", *connection_options(connection))
     assert ran.status == 1
     assert "memory.decisions: differs, 4 partitions instead of 8" in ran.out
     assert "export the log" in ran.out

@@ -22,7 +22,7 @@ from palimpsest.streams.cluster.topics import partition_of
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.verifier import Verifier
 from palimpsest.streams.judge.worker import AnsweredQuestion, JudgeWorker, Tally
-from tests.cluster.cluster import Cluster, environment, eventually, said
+from tests.cluster.cluster import Cluster, environment, eventually, stderr_of
 from tests.cluster.verifier import events_of, read_topic
 from tests.judge.stand_in import StandIn
 from tests.judge.test_verifier import about
@@ -160,17 +160,17 @@ def test_a_verifier_killed_while_the_service_is_away_is_followed_by_another(
         judge = {"ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": server.url}
         env = environment(cluster.connection) | judge | {"PALIMPSEST_JUDGE_RETRIES": "0"}
         first = forge.start(cluster.folder / "store", words, env=env)
-        eventually(lambda: "does not answer" in said(first), "it waits for the service")
+        eventually(lambda: "does not answer" in stderr_of(first), "it waits for the service")
         first.kill()
         assert first.wait() == -signal.SIGKILL
         assert settled(cluster) == {}
         server.start()
         second = forge.run(cluster.folder / "store", [*words, "--once"], env=env)
-        assert second.wait() == 0, said(second)
+        assert second.wait() == 0, stderr_of(second)
     kinds = settled(cluster)
     assert sum(kinds.values()) == PENDING
     assert not any(kind.startswith("fallback") for kind in kinds)
-    assert not [child for child in (first, second) if "Hedda" in said(child)]
+    assert not [child for child in (first, second) if "Hedda" in stderr_of(child)]
 
 
 def test_what_waits_in_a_store_that_follows_is_asked_and_settled_once(

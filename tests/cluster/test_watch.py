@@ -71,7 +71,7 @@ def figure(watching: Watch, name: str) -> float:
     return float(next(line for line in told if line.startswith(name)).rpartition(" ")[2])
 
 
-def test_a_consumer_that_stands_still_is_stuck_and_its_lag_is_told() -> None:
+def test_a_consumer_that_stands_still_is_stuck_and_its_lag_is_reported() -> None:
     watching = look(watch(Group()), LOOKS)
     assert not watching.stuck()
     assert look(watching, 1).stuck()
@@ -86,7 +86,7 @@ def test_what_is_held_waits_though_all_was_fetched() -> None:
     assert look(watch(group)).stuck()
 
 
-def test_lag_is_told_whoever_has_the_partition_and_before_it_is_ready() -> None:
+def test_lag_is_reported_for_every_partition_and_before_it_is_ready() -> None:
     group = Group()
     group.assigned = set()
     watching = look(watch(group, ready=False))
@@ -121,7 +121,7 @@ def test_it_ends_when_it_is_stuck_for_long(monkeypatch: pytest.MonkeyPatch) -> N
         look(watching, 1)
 
 
-def test_it_ends_when_a_topic_was_made_anew_but_not_while_it_is_gone() -> None:
+def test_it_ends_when_a_topic_was_recreated_but_not_while_it_is_gone() -> None:
     group = Group()
     watching = look(watch(group), 2)
     group.identities = {}
@@ -139,7 +139,7 @@ def test_it_ends_when_its_part_in_the_group_has_ended() -> None:
         look(watch(group), 1)
 
 
-def test_whoever_runs_the_worker_is_told_what_it_ends_of() -> None:
+def test_the_worker_reports_what_it_ends_of() -> None:
     told: list[BaseException] = []
 
     async def failed(error: BaseException) -> None:

@@ -129,13 +129,13 @@ def _compare(report: Report, effects: Sequence[str], events: Sequence[AnyEvent])
     report.reordered += sum(a != b for a, b in zip(first, order, strict=True))
 
 
-def place_told(letter: Record) -> str:
+def input_place(letter: Record) -> str:
     """Where a letter's input was: topic, partition and offset."""
     told: bytes = dict(letter.headers)["palimpsest-origin"]
     return told.decode()
 
 
-def compare_letters(
+def compare_dead_letters(
     report: Report, letters: Sequence[Record], inputs: Sequence[Record], partitions: int
 ) -> None:
     """Put the letters of a partition beside its inputs: each that is invalid has one, in order.
@@ -149,7 +149,7 @@ def compare_letters(
         if effect_of(one, partitions) == invalid_id(digest(one.value or b""))
     }
     first = {one.value: place for place, one in reversed(invalid.items())}
-    places = [place_told(letter) for letter in letters]
+    places = [input_place(letter) for letter in letters]
     told = list(dict.fromkeys(places))
     report.letters += len(letters)
     report.lost += sorted(set(invalid) - set(told))
@@ -174,8 +174,8 @@ async def check_topics(connection: Connection, topics: Topics) -> Report:
     name = topics.name("candidates")
     letters = await _all(connection, topics, "dead_letters")
     for some, records in zip(letters, offered, strict=True):
-        about = [one for one in some if place_told(one).rpartition("/")[0].startswith(name)]
-        compare_letters(report, about, records, topics.partitions)
+        about = [one for one in some if input_place(one).rpartition("/")[0].startswith(name)]
+        compare_dead_letters(report, about, records, topics.partitions)
     return report
 
 

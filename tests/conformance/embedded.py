@@ -72,9 +72,9 @@ class EmbeddedRuntime:
     def read_side(self) -> Path:
         return self._folder
 
-    def letters(self) -> list[bytes]:
+    def dead_letters(self) -> list[bytes]:
         letters = DeadLetters(self._gateway.log)
-        return [letters.original(letter.id) or b"" for letter in letters.letters()]
+        return [letters.original(letter.id) or b"" for letter in letters.all()]
 
     def restart(self) -> None:
         self._gateway.close()

@@ -43,7 +43,7 @@ class Runtime(Protocol):
     def read_side(self) -> Path:
         """The folder of its store, which has everything that was said so far."""
 
-    def letters(self) -> list[bytes]:
+    def dead_letters(self) -> list[bytes]:
         """The bytes of every row that could not be read, in any order: it may have no owner."""
 
     def restart(self) -> None:

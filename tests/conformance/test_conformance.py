@@ -120,10 +120,10 @@ def pair(runtime: Runtime, owner: str) -> tuple[str, str]:
 
 def test_what_comes_twice_has_one_effect(streamed: Streamed) -> None:
     runtime = streamed.runtime
-    before, letters = runtime.log(), runtime.letters()
+    before, letters = runtime.log(), runtime.dead_letters()
     again = runtime.submit(STREAM)
     assert runtime.log() == before
-    assert runtime.letters() == letters
+    assert runtime.dead_letters() == letters
     assert {outcome["result"] for outcome in again} == {"known", "invalid"}
     assert [o["decision_id"] for o in again] == [o["decision_id"] for o in streamed.outcomes]
 
@@ -168,13 +168,13 @@ def test_an_id_with_other_content_is_invalid(shared: Runtime, name: str) -> None
     other = row("another text", 1, name)
     [outcome] = shared.submit([other])
     assert (outcome["result"], outcome["reason"]) == ("invalid", "id_conflict")
-    assert shared.letters().count(other) == 1
+    assert shared.dead_letters().count(other) == 1
     [event] = [event for event in events(shared) if event.id == outcome["decision_id"]]
     assert isinstance(event, Invalid)
 
 
 def test_what_cannot_be_read_is_kept_byte_for_byte_and_the_rest_goes_on(streamed: Streamed) -> None:
-    letters = streamed.runtime.letters()
+    letters = streamed.runtime.dead_letters()
     assert [letters.count(line) for line in BROKEN] == [1] * len(BROKEN)
     assert len(streamed.outcomes) == len(STREAM)
     invalid = {o["decision_id"] for o in streamed.outcomes if o["result"] == "invalid"}
@@ -216,7 +216,7 @@ def test_the_read_side_shows_what_the_log_folds_into(shared: Runtime) -> None:
         assert len(shown) > 3
 
 
-def test_memories_are_listed_found_and_told_as_the_log_has_them(shared: Runtime) -> None:
+def test_memories_are_listed_found_and_shown_as_the_log_has_them(shared: Runtime) -> None:
     with Palimpsest.open(shared.read_side(), create=False, engine="none") as store:
         for owner in OWNERS:
             ledger = ledger_of(shared, owner)
@@ -275,7 +275,7 @@ def test_a_request_that_comes_twice_has_one_effect(shared: Runtime, name: str) -
     assert shared.log() == before
 
 
-def test_a_refusal_tells_the_reason_and_is_recorded(shared: Runtime, name: str) -> None:
+def test_a_refusal_has_the_reason_and_is_recorded(shared: Runtime, name: str) -> None:
     a, _ = pair(shared, name)
     with pytest.raises(RefusedError) as refused:
         shared.ask(MergeRequest(request_id=fresh(), a=a, b=NOBODY))
@@ -507,7 +507,7 @@ def test_different_said_of_a_merged_face_binds_that_face_alone(runtime: Runtime)
     assert history.faces() == {boats(2): 1, boats(3, "dusk"): 2}
 
 
-def test_a_composed_text_that_lost_a_source_is_composed_anew(history: History) -> None:
+def test_a_composed_text_that_lost_a_source_is_recomposed(history: History) -> None:
     a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
     joined = history.settle(b, {a: "same"})
     first = "two boats at first, and then four"
@@ -699,7 +699,7 @@ def test_an_agent_does_not_update_to_a_rewording_of_what_waits(runtime: Runtime)
 BOATS = [row(f"Ada paints {n} wooden boats in the harbour", n) for n in range(2, 7)]
 
 
-def told(runtime: Runtime) -> list[str]:
+def settlements(runtime: Runtime) -> list[str]:
     return [event.data.decision for event in events(runtime) if isinstance(event, Settled)]
 
 
@@ -709,7 +709,7 @@ def test_a_verifier_settles_what_is_pending_and_asks_nothing_twice(runtime: Runt
     runtime.restart()
     judge = StandIn(lambda _: "same")
     assert runtime.verify(judge).questions == len(BOATS) - 1
-    assert sorted(told(runtime)) == ["llm_reject"] * (len(BOATS) - 1)
+    assert sorted(settlements(runtime)) == ["llm_reject"] * (len(BOATS) - 1)
     assert [memory["members"] for memory in runtime.memories("ann")] == [len(BOATS)]
     calls = judge.calls
     runtime.submit(BOATS)
@@ -739,7 +739,7 @@ def test_where_nobody_answers_the_policy_says_what_becomes_of_it(runtime: Runtim
     away = StandIn()
     away.away = True
     runtime.verify(away)
-    assert told(runtime) == ["fallback_keep"]
+    assert settlements(runtime) == ["fallback_keep"]
 
 
 def test_what_is_checked_is_decided_so_and_nothing_is_written(runtime: Runtime) -> None:

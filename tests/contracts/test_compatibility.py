@@ -125,7 +125,7 @@ def test_growth_breaks_nothing(old: Schema, new: Schema) -> None:
     assert incompatibilities(old, new) == []
 
 
-def test_every_break_is_told() -> None:
+def test_every_break_is_reported() -> None:
     old = record(a=TEXT, b=COUNT, c={"const": 1})
     new = record(("d",), b=TEXT, c={"const": 2}, d=TEXT)
     assert incompatibilities(old, new) == [

@@ -11,7 +11,7 @@ ID = "0b6a0f6e-4b0e-4d0e-9a63-70616c696d70"
 
 
 @pytest.mark.parametrize("request_id", ["", "r", "no uuid", ID[:-1], "ä" * 36, f"{ID}-1"])
-def test_a_request_id_that_is_no_uuid_is_told(request_id: str) -> None:
+def test_a_request_id_that_is_no_uuid_is_reported(request_id: str) -> None:
     with pytest.raises(ValidationError, match="must be a UUID"):
         AccessRequest(request_id=request_id, candidate_id="a")
     with pytest.raises(ValidationError, match="must be a UUID"):

@@ -186,7 +186,7 @@ class History:
 
     def then(self, *sentences: str) -> Self:
         """Compare the events of the last command."""
-        assert [told(self, event) for event in self.new] == list(sentences)
+        assert [describe_event(self, event) for event in self.new] == list(sentences)
         return self
 
     def shows(self, expected: Mapping[str, str]) -> Self:
@@ -235,7 +235,7 @@ def _living(memory: Memory) -> str:
     return " ".join(entry.fields.id for entry in memory.members if entry.living)
 
 
-def told(history: History, event: AnyEvent) -> str:
+def describe_event(history: History, event: AnyEvent) -> str:
     """An event as a sentence: who, what, with whom."""
     name = history.name
     match event:

@@ -98,7 +98,7 @@ def test_a_retracted_source_takes_the_composition_down() -> None:
     history.when(retract("b")).shows({"Likes tea": "a"})
 
 
-def test_a_composed_text_made_anew_stands() -> None:
+def test_a_recreated_composed_text_stands() -> None:
     history = given(*OF_THREE, unmerge("b"))
     history.when(compose("c", "Likes it hot and green", "b c")).then("composed c b")
     history.shows({"Likes tea": "a", "Likes it hot and green": "b c"})

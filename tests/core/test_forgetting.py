@@ -56,7 +56,7 @@ def test_allow_stores_the_text_as_new() -> None:
     history.when(say("twice", "google")).then("twice hash_exact again")
 
 
-def test_refuse_records_that_it_came_and_nothing_of_what_it_said() -> None:
+def test_refuse_records_that_it_came_and_nothing_of_its_text() -> None:
     history = given(*JOB, forget("google", again="refuse"), say("again", "META"))
     history.then("refused forgotten").shows({})
     assert "META" not in "".join(event.model_dump_json() for event in history.new)

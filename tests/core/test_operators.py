@@ -148,7 +148,7 @@ def test_the_same_persons_later_word_about_a_pair_holds() -> None:
     history.when(unmerge("b")).when(reinstate("b")).shows({"Tea": "a b"})
 
 
-def test_two_persons_who_contradict_each_other_are_told_the_path() -> None:
+def test_two_persons_who_contradict_each_other_get_the_path() -> None:
     history = given(*APART, say("c", "Mate", {"b": KEEP}), separate("a", "c"))
     history.when(merge("a", "b")).then("refused separated")
     assert history.join("c").id in history.detail()

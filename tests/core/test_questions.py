@@ -50,7 +50,7 @@ def asked(history: History, name: str) -> list[tuple[str, str]]:
     return [(history.name(n.side.candidate_id), n.side.text) for n in found.asked] if found else []
 
 
-def told(texts: tuple[AskedText, ...]) -> list[str]:
+def texts_of(texts: tuple[AskedText, ...]) -> list[str]:
     return [one.text for one in texts]
 
 
@@ -62,7 +62,7 @@ def test_it_names_the_candidate_and_its_gray_neighbours_best_first() -> None:
     assert asked(history, "c") == [("b", "Milk"), ("a", "Tea")]
     assert (found.policy, found.rules) == (history.policy.hash, history.policy.judge)
     assert found.candidate.recorded_at > found.asked[0].side.recorded_at
-    assert told(found.asked[0].sources) == ["Milk"]
+    assert texts_of(found.asked[0].sources) == ["Milk"]
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_a_composed_text_is_made_of_what_speaks_for_the_neighbour() -> None:
     found = question(history, "c")
     assert found is not None
     assert found.asked[0].side.text == "Paris"
-    assert told(found.asked[0].sources) == ["Berlin"]
+    assert texts_of(found.asked[0].sources) == ["Berlin"]
 
 
 def test_a_composed_text_is_made_of_all_sources_of_a_standing_one() -> None:
     history = given(*COMPOSED, say("c", "Likes it hot", {"b": ASK}))
     found = question(history, "c")
     assert found is not None
-    assert told(found.asked[0].sources) == ["Likes tea", "Likes it green"]
+    assert texts_of(found.asked[0].sources) == ["Likes tea", "Likes it green"]
 
 
 LOST: tuple[Step, ...] = (
@@ -138,7 +138,7 @@ def test_a_join_that_lost_its_text_is_composed_of_what_is_left() -> None:
     found = recompose(history, "c")
     assert found is not None
     assert found.subject == history.join("c").id
-    assert told(found.sources) == ["Likes it green", "Likes it hot"]
+    assert texts_of(found.sources) == ["Likes it green", "Likes it hot"]
     history.when(compose("c", "Likes it hot and green", "b c"))
     assert recompose(history, "c") is None
 
@@ -183,7 +183,7 @@ def years(texts: tuple[AskedText, ...]) -> list[tuple[str, int]]:
     return [(one.text, one.recorded_at.year) for one in texts]
 
 
-def test_each_text_is_told_with_its_moment() -> None:
+def test_each_text_has_its_moment() -> None:
     history = given(
         say("a", "Lives in Rome"), say("b", "Lives in Bonn", {"a": ASK}, occurred_at=LONG_AGO)
     )
@@ -195,7 +195,7 @@ def test_each_text_is_told_with_its_moment() -> None:
     ]
 
 
-def test_a_face_is_told_with_the_moment_of_who_speaks() -> None:
+def test_a_face_has_the_moment_of_its_speaker() -> None:
     history = given(
         say("a", "Paris", occurred_at=LONG_AGO),
         say("b", "Berlin", {"a": TAKE}, occurred_at=LATER),
@@ -207,7 +207,7 @@ def test_a_face_is_told_with_the_moment_of_who_speaks() -> None:
     assert years((found.asked[0].side,)) == [("Berlin", 2023)]
 
 
-def test_sources_are_told_oldest_first_by_their_moments() -> None:
+def test_sources_are_sent_oldest_first_by_their_moments() -> None:
     history = given(
         say("a", "Likes tea"),
         say("b", "Likes it green", {"a": ASK}, occurred_at=LATER),

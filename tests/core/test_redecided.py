@@ -29,7 +29,7 @@ def test_a_consequence_takes_a_join_out_and_separates_nobody() -> None:
     assert separated(history, "c", "b") is None
 
 
-def test_a_decision_made_anew_joins_at_the_place_of_the_arrival() -> None:
+def test_a_redecided_join_has_the_place_of_the_arrival() -> None:
     history = given(*TOOK, say("d", "Has a dog"), unmerge("b"), unmerge("c", after="b"))
     history.when(redecide("c", "superseded", "a", after="b", face="take"))
     history.then("c superseded a").again().then()
@@ -72,7 +72,7 @@ def test_it_joins_no_memory_with_itself() -> None:
     history.when(redecide("e", "auto_reject", "c", after="b")).then("refused standing_already")
 
 
-def test_a_composed_text_is_theirs_who_were_decided_on_anew_with_it() -> None:
+def test_a_composed_text_belongs_to_those_decided_again_with_it() -> None:
     """Where the join that had composed it is out: else two memories could show one text."""
     history = given(
         say("a", "Likes tea"),

@@ -71,7 +71,7 @@ def test_the_other_field_does_not_fade() -> None:
     assert worth(memory(history), "confidence", ruled(None), late) == 0.9
 
 
-def test_an_access_and_a_join_begin_it_anew() -> None:
+def test_an_access_and_a_join_restart_it() -> None:
     history = given(say("a", "Tea"), say("x", "Boat"))
     began = memory(history).members[0].decided_at
     assert last_use(memory(history)) == began

@@ -438,7 +438,7 @@ def test_no_way_to_unmerge_is_answered(owner: Owner) -> None:
     assert run(owner, NIGHT + timedelta(days=1))["joined"] == [], "they stay apart"
 
 
-def test_a_concatenated_text_is_made_anew_by_the_rule_when_a_source_leaves(owner: Owner) -> None:
+def test_a_concatenated_text_is_recreated_by_the_rule_when_a_source_leaves(owner: Owner) -> None:
     owner.say(window(0), window(1), window(2))
     first, _ = run(owner)["joined"]
     dry = owner.unmerge(first["decision_id"], dry_run=True)

@@ -60,7 +60,7 @@ def test_empirical_testing_with_sample_memories(
     assert planned(store, 0.0)[first] == pytest.approx(cosine, abs=0.002), second
 
 
-def test_which_threshold_would_tell_all_seven_apart_and_how_little_is_left(
+def test_which_threshold_would_separate_all_seven_and_how_little_is_left(
     store: Palimpsest,
 ) -> None:
     merged = {first for first, *_, same in MEASURED + CONTEXT if same}

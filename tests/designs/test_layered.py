@@ -331,7 +331,7 @@ def test_session_cosine_among_the_20_nearest_of_the_scope(
 # -- the answer's shape --------------------------------------------------------------------------
 
 
-def told_of(owner: Owner, text: str, session: str | None = None) -> tuple[object, ...]:
+def check_result(owner: Owner, text: str, session: str | None = None) -> tuple[object, ...]:
     """What a check says of a text, but for the facts' texts."""
     row = json.dumps({"owner_id": owner.name, "text": text, "session_id": session})
     request = CheckRequest(request_id=fresh(), owner_id=owner.name, row=row, source="s")
@@ -344,15 +344,15 @@ def told_of(owner: Owner, text: str, session: str | None = None) -> tuple[object
 def test_duplicate_in_the_shape_of_the_document(owner: Owner) -> None:
     text, other = f"{HEAVY} gear lever", f"{HEAVY} pump crane"
     first, heavy = (row["memory_id"] for row in owner.say(TEXT, text))
-    assert told_of(owner, TEXT) == (True, "exact", first, 1.0, [])
-    assert told_of(owner, words(9)) == (True, "jaccard", first, 0.9, [])
-    assert told_of(owner, other) == (True, "cosine", heavy, 0.9259, [])
+    assert check_result(owner, TEXT) == (True, "exact", first, 1.0, [])
+    assert check_result(owner, words(9)) == (True, "jaccard", first, 0.9, [])
+    assert check_result(owner, other) == (True, "cosine", heavy, 0.9259, [])
     near = words(6, *"pump crane plate belt".split())
-    assert told_of(owner, near) == (False, "none", None, 0.6, [(first, 0.6)])
-    assert told_of(owner, "a boat on the lake") == (False, "none", None, None, [])
+    assert check_result(owner, near) == (False, "none", None, 0.6, [(first, 0.6)])
+    assert check_result(owner, "a boat on the lake") == (False, "none", None, None, [])
 
 
 def test_duplicate_within_the_session_in_the_shape_of_the_document(owner: Owner) -> None:
     [fourth] = owner.say(FOURTH, session_id="now")
     owner.say(*BLIND)
-    assert told_of(owner, CLEAN, "now")[:3] == (True, "session_cosine", fourth["memory_id"])
+    assert check_result(owner, CLEAN, "now")[:3] == (True, "session_cosine", fourth["memory_id"])

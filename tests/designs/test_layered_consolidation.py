@@ -55,7 +55,7 @@ def end(owner: Owner, session: str = "s", **more: Any) -> dict[str, Any]:
     return {name: answer[name] for name in FIGURES}
 
 
-def said(owner: Owner, *texts: str, **fields: Any) -> list[Mapping[str, Any]]:
+def submit_in_session(owner: Owner, *texts: str, **fields: Any) -> list[Mapping[str, Any]]:
     """Texts of the session `s`, which all became memories of their own."""
     told = owner.say(*texts, session_id="s", **fields)
     assert [one["joined_to"] for one in told] == [None] * len(texts)
@@ -74,7 +74,7 @@ def test_the_texts_are_as_alike_as_they_say() -> None:
 
 
 def test_at_end_session_redundant_memories_are_consolidated(owner: Owner) -> None:
-    one, *_ = said(owner, ONE, TWO, THREE, "a boat on the lake")
+    one, *_ = submit_in_session(owner, ONE, TWO, THREE, "a boat on the lake")
     assert end(owner) == {
         "merged_groups": 1,
         "superseded_count": 2,
@@ -88,7 +88,7 @@ def test_at_end_session_redundant_memories_are_consolidated(owner: Owner) -> Non
 
 
 def test_it_is_in_the_commit_of_the_end_and_recorded_as_a_run(owner: Owner) -> None:
-    said(owner, ONE, TWO, THREE)
+    submit_in_session(owner, ONE, TWO, THREE)
     figures = end(owner)
     *_, ended, first, second, ran = owner.events()
     assert isinstance(ended, SessionEnded)
@@ -105,7 +105,7 @@ def test_it_is_in_the_commit_of_the_end_and_recorded_as_a_run(owner: Owner) -> N
 def test_1_same_session(owner: Owner) -> None:
     owner.say(ONE, session_id="another")
     owner.say(TWO)
-    said(owner, THREE, like("shaft", "rotor"), like("axle", "frame"))
+    submit_in_session(owner, THREE, like("shaft", "rotor"), like("axle", "frame"))
     assert end(owner)["superseded_count"] == 2
     assert owner.faces()[:2] == [ONE, TWO]
 
@@ -115,7 +115,7 @@ def test_1_the_session_and_the_category_are_those_of_the_face(owner: Owner) -> N
     [elsewhere] = owner.say(ONE, session_id="another")
     [repeat] = owner.say(ONE.upper(), session_id="s")
     assert repeat["joined_to"] == elsewhere["candidate_id"]
-    [two, *_] = said(owner, TWO, THREE, like("shaft", "rotor"))
+    [two, *_] = submit_in_session(owner, TWO, THREE, like("shaft", "rotor"))
     [repeat] = owner.say(TWO.upper(), session_id="s", category="constraint")
     assert repeat["joined_to"] == two["candidate_id"]
     assert end(owner)["superseded_count"] == 2
@@ -123,53 +123,53 @@ def test_1_the_session_and_the_category_are_those_of_the_face(owner: Owner) -> N
 
 
 def test_1_same_collection(owner: Owner) -> None:
-    said(owner, ONE, TWO)
+    submit_in_session(owner, ONE, TWO)
     owner.say(THREE, session_id="s", namespace="another collection")
     assert end(owner)["merged_groups"] == 0
 
 
 @pytest.mark.parametrize("category", ["constraint", "postmortem", "gotcha"])
 def test_1_protected_categories_are_never_consolidated(owner: Owner, category: str) -> None:
-    said(owner, ONE, TWO, THREE, category=category)
+    submit_in_session(owner, ONE, TWO, THREE, category=category)
     assert end(owner) == dict.fromkeys(FIGURES, 0)
     assert len(owner.faces()) == 3
 
 
 @pytest.mark.parametrize(("confidence", "groups"), [(0.95, 0), (0.9499, 1)])
 def test_1_confidence_from_95_is_protected(owner: Owner, confidence: float, groups: int) -> None:
-    said(owner, ONE, TWO, THREE, confidence=confidence)
+    submit_in_session(owner, ONE, TWO, THREE, confidence=confidence)
     assert end(owner)["merged_groups"] == groups
 
 
 def test_1_perceptions_are_preserved_individually(owner: Owner) -> None:
-    said(owner, ONE, TWO, THREE, kind="perception")
+    submit_in_session(owner, ONE, TWO, THREE, kind="perception")
     assert end(owner)["merged_groups"] == 0
 
 
 def test_1_what_is_forgotten_is_not_active(owner: Owner) -> None:
-    _, two, _ = said(owner, ONE, TWO, THREE)
+    _, two, _ = submit_in_session(owner, ONE, TWO, THREE)
     selection = Selection(candidate_id=two["candidate_id"])
     owner.ask(RetractRequest(request_id=fresh(), selection=selection))
     assert end(owner)["merged_groups"] == 0, "only two are left"
 
 
 def test_2_skip_if_fewer_than_3_memories(owner: Owner) -> None:
-    said(owner, ONE, TWO)
+    submit_in_session(owner, ONE, TWO)
     assert end(owner) == dict.fromkeys(FIGURES, 0)
-    said(owner, "a boat on the lake")
+    submit_in_session(owner, "a boat on the lake")
     assert end(owner)["superseded_count"] == 1
 
 
 def test_2_skip_is_of_each_namespace_by_itself(owner: Owner) -> None:
     owner.say(THREE, session_id="s", namespace="an earlier collection")
-    said(owner, ONE, TWO)
+    submit_in_session(owner, ONE, TWO)
     assert end(owner) == dict.fromkeys(FIGURES, 0)
 
 
 def test_3_group_by_category(owner: Owner) -> None:
-    said(owner, ONE, TWO, category="observation")
-    said(owner, THREE, like("shaft", "rotor"), category="tradeoff")
-    said(owner, like("axle", "frame"))
+    submit_in_session(owner, ONE, TWO, category="observation")
+    submit_in_session(owner, THREE, like("shaft", "rotor"), category="tradeoff")
+    submit_in_session(owner, like("axle", "frame"))
     assert end(owner) == {
         "merged_groups": 2,
         "superseded_count": 2,
@@ -181,7 +181,7 @@ def test_3_group_by_category(owner: Owner) -> None:
 def test_4_over_50_is_a_candidate_pair_and_50_is_not(owner: Owner) -> None:
     half = [like("arm"), "grip force cup table pump crane"]
     assert alike(*half) == 0.5
-    said(owner, *half, "a boat on the lake")
+    submit_in_session(owner, *half, "a boat on the lake")
     assert end(owner)["merged_groups"] == 0
     assert RULES.consolidate is not None
     assert RULES.consolidate.above == 0.5
@@ -192,7 +192,7 @@ def test_4_all_pairs_in_a_cluster_must_exceed_the_threshold(owner: Owner) -> Non
     a, b, c = "g1 g2 g3 g4 a1", "g1 g2 g3 g4 c1 c2", "g3 g4 c1 c2 g1 x1 x2"
     assert (alike(a, b), alike(b, c)) == (0.5714, 0.625)
     assert alike(a, c) <= 0.5
-    said(owner, a, b, c)
+    submit_in_session(owner, a, b, c)
     assert end(owner)["superseded_count"] == 1
     assert owner.faces() == [b, c]
 
@@ -204,7 +204,7 @@ def test_4_a_memory_is_in_one_cluster(owner: Owner, order: str, left: str) -> No
     So it would join B to both A and C.
     """
     texts = {"a": "g1 g2 g3 g4 a1", "b": "g1 g2 g3 g4 c1 c2", "c": "g3 g4 c1 c2 g1 x1 x2"}
-    said(owner, *(texts[name] for name in order))
+    submit_in_session(owner, *(texts[name] for name in order))
     figures = end(owner)
     assert (figures["merged_groups"], figures["superseded_count"]) == (1, 1)
     assert sorted(owner.faces()) == sorted(texts[name] for name in left)
@@ -221,23 +221,23 @@ def consolidated(owner: Owner) -> str:
 
 
 def test_5_highest_confidence_survives(owner: Owner) -> None:
-    said(owner, ONE, confidence=0.6)
-    said(owner, TWO, confidence=0.8)
-    said(owner, THREE, confidence=0.7)
+    submit_in_session(owner, ONE, confidence=0.6)
+    submit_in_session(owner, TWO, confidence=0.8)
+    submit_in_session(owner, THREE, confidence=0.7)
     assert consolidated(owner) == TWO
 
 
 def test_5_highest_confidence_survives_though_it_happened_first(owner: Owner) -> None:
-    said(owner, ONE, confidence=0.6)
-    said(owner, TWO, confidence=0.8, occurred_at="2019-01-01")
-    said(owner, THREE, confidence=0.7)
+    submit_in_session(owner, ONE, confidence=0.6)
+    submit_in_session(owner, TWO, confidence=0.8, occurred_at="2019-01-01")
+    submit_in_session(owner, THREE, confidence=0.7)
     assert consolidated(owner) == TWO
 
 
 def test_5_the_timeline_says_that_it_speaks_whenever_it_happened(owner: Owner) -> None:
-    said(owner, ONE, confidence=0.6)
-    said(owner, TWO, confidence=0.8, occurred_at="2019-01-01")
-    said(owner, THREE, confidence=0.7)
+    submit_in_session(owner, ONE, confidence=0.6)
+    submit_in_session(owner, TWO, confidence=0.8, occurred_at="2019-01-01")
+    submit_in_session(owner, THREE, confidence=0.7)
     assert consolidated(owner) == TWO
     assert {did(join) for join in joins(owner)} == {
         "a batch run joined it to another candidate, and takes the face",
@@ -246,29 +246,29 @@ def test_5_the_timeline_says_that_it_speaks_whenever_it_happened(owner: Owner) -
 
 
 def test_5_without_confidence_it_is_90(owner: Owner) -> None:
-    said(owner, ONE, confidence=0.89)
-    said(owner, TWO)
-    said(owner, THREE, confidence=0.8)
+    submit_in_session(owner, ONE, confidence=0.89)
+    submit_in_session(owner, TWO)
+    submit_in_session(owner, THREE, confidence=0.8)
     assert consolidated(owner) == TWO
 
 
 def test_5_confidence_goes_before_access_count(owner: Owner) -> None:
-    [one] = said(owner, ONE, confidence=0.6)
-    said(owner, TWO, confidence=0.8)
-    said(owner, THREE, confidence=0.7)
+    [one] = submit_in_session(owner, ONE, confidence=0.6)
+    submit_in_session(owner, TWO, confidence=0.8)
+    submit_in_session(owner, THREE, confidence=0.7)
     owner.ask(AccessRequest(request_id=fresh(), candidate_id=one["candidate_id"]))
     assert consolidated(owner) == TWO
 
 
 def test_5_tiebreak_access_count(owner: Owner) -> None:
-    one, *_ = said(owner, ONE, TWO, THREE)
+    one, *_ = submit_in_session(owner, ONE, TWO, THREE)
     owner.ask(AccessRequest(request_id=fresh(), candidate_id=one["candidate_id"]))
     assert consolidated(owner) == ONE
 
 
 def test_5_access_counts_are_summed_over_members(owner: Owner) -> None:
     """An exact repeat is a join, and counts as an access, too."""
-    one, two, _ = said(owner, ONE, TWO, THREE)
+    one, two, _ = submit_in_session(owner, ONE, TWO, THREE)
     owner.ask(AccessRequest(request_id=fresh(), candidate_id=one["candidate_id"]))
     [again] = owner.say(TWO)
     owner.ask(AccessRequest(request_id=fresh(), candidate_id=again["candidate_id"]))
@@ -277,22 +277,22 @@ def test_5_access_counts_are_summed_over_members(owner: Owner) -> None:
 
 
 def test_5_tiebreak_newest(owner: Owner) -> None:
-    said(owner, ONE, TWO, THREE)
+    submit_in_session(owner, ONE, TWO, THREE)
     assert consolidated(owner) == THREE
 
 
 def test_5_newest_is_what_happened_last(owner: Owner) -> None:
-    said(owner, ONE)
-    said(owner, TWO, occurred_at="2020-02-02")
-    said(owner, THREE, occurred_at="2019-01-01")
+    submit_in_session(owner, ONE)
+    submit_in_session(owner, TWO, occurred_at="2020-02-02")
+    submit_in_session(owner, THREE, occurred_at="2019-01-01")
     assert consolidated(owner) == ONE
 
 
 def test_5_a_face_that_a_person_set_survives(owner: Owner) -> None:
     """Ours alone: what a person chose outranks confidence."""
-    one, two, _ = said(owner, ONE, TWO, THREE, confidence=0.6)
-    said(owner, like("axle", "frame"), confidence=0.9)
-    other = said(owner, like("shaft", "rotor"), confidence=0.5)[0]
+    one, two, _ = submit_in_session(owner, ONE, TWO, THREE, confidence=0.6)
+    submit_in_session(owner, like("axle", "frame"), confidence=0.9)
+    other = submit_in_session(owner, like("shaft", "rotor"), confidence=0.5)[0]
     owner.ask(
         MergeRequest(
             request_id=fresh(),
@@ -309,7 +309,9 @@ def test_5_a_face_that_a_person_set_survives(owner: Owner) -> None:
 
 
 def test_6_superseded_by_the_representative_each(owner: Owner) -> None:
-    one, two, three = (said(owner, text)[0]["candidate_id"] for text in (ONE, TWO, THREE))
+    one, two, three = (
+        submit_in_session(owner, text)[0]["candidate_id"] for text in (ONE, TWO, THREE)
+    )
     end(owner)
     made = [(j.data.candidate_id, j.data.join.to, j.data.join.face) for j in joins(owner)]
     assert made == [(three, one, "take"), (three, two, "take")]
@@ -317,15 +319,15 @@ def test_6_superseded_by_the_representative_each(owner: Owner) -> None:
 
 
 def test_6_the_older_keeps_the_face_where_it_is_the_representative(owner: Owner) -> None:
-    one = said(owner, ONE, confidence=0.94)[0]["candidate_id"]
-    said(owner, TWO, THREE)
+    one = submit_in_session(owner, ONE, confidence=0.94)[0]["candidate_id"]
+    submit_in_session(owner, TWO, THREE)
     assert consolidated(owner) == ONE
     assert [(j.data.join.to, j.data.join.face) for j in joins(owner)] == [(one, "keep")] * 2
 
 
 def test_6_ours_can_be_taken_back(owner: Owner) -> None:
     """Nothing is deleted: the dry run shows what there will be, and the un-merge does it."""
-    said(owner, ONE, TWO, THREE)
+    submit_in_session(owner, ONE, TWO, THREE)
     end(owner)
     first = joins(owner)[0]
     planned = owner.unmerge(first.id, dry_run=True)
@@ -334,13 +336,13 @@ def test_6_ours_can_be_taken_back(owner: Owner) -> None:
     done = owner.unmerge(first.id)
     assert done["memories"] == planned["memories"]
     assert owner.faces() == [ONE, THREE]
-    said(owner, "a boat on the lake", "a lamp")
+    submit_in_session(owner, "a boat on the lake", "a lamp")
     assert end(owner)["merged_groups"] == 0, "it sticks: a person said that the pair differs"
 
 
 def test_6_a_join_before_it_is_replayed_by_the_dry_run(owner: Owner) -> None:
     """An un-merge of a newcomer's join tells what later joins become of it."""
-    said(owner, ONE, TWO, THREE)
+    submit_in_session(owner, ONE, TWO, THREE)
     [near] = owner.say(f"{ONE} hinge", session_id="s")
     assert near["decision"] == "token_reject"
     end(owner)
@@ -353,14 +355,14 @@ def test_6_a_join_before_it_is_replayed_by_the_dry_run(owner: Owner) -> None:
 
 
 def test_6_separations_bind(owner: Owner) -> None:
-    one, two, _ = said(owner, ONE, TWO, THREE)
+    one, two, _ = submit_in_session(owner, ONE, TWO, THREE)
     owner.ask(SeparateRequest(request_id=fresh(), a=one["candidate_id"], b=two["candidate_id"]))
     assert end(owner)["superseded_count"] == 1
     assert owner.faces() == [THREE, TWO], "the earliest takes in who may be joined to it"
 
 
 def test_asked_again_it_is_done_once_and_answers_as_it_did(owner: Owner) -> None:
-    said(owner, ONE, TWO, THREE)
+    submit_in_session(owner, ONE, TWO, THREE)
     asked = fresh()
     first = end(owner, request_id=asked)
     log = owner.events()
@@ -371,7 +373,7 @@ def test_asked_again_it_is_done_once_and_answers_as_it_did(owner: Owner) -> None
 
 def test_a_producer_says_it_in_the_stream(owner: Owner) -> None:
     """`session_ended` beside the candidates, so that an end cannot overtake what was said."""
-    said(owner, ONE, TWO, THREE)
+    submit_in_session(owner, ONE, TWO, THREE)
     line = session_ended(owner.name, "s")
     owner.runtime.submit([line])
     assert owner.faces() == [THREE]
@@ -384,7 +386,7 @@ def test_a_policy_without_the_rule_only_notes_the_end(owner: Owner) -> None:
     plain = Owner(
         owner.runtime, owner.name, RULES.model_copy(update={"consolidate": None, "name": "plain"})
     )
-    said(plain, ONE, TWO, THREE)
+    submit_in_session(plain, ONE, TWO, THREE)
     request = SessionRequest(
         request_id=fresh(), request="end_session", owner_id=plain.name, session_id="s"
     )
@@ -398,7 +400,7 @@ def test_a_policy_without_the_rule_only_notes_the_end(owner: Owner) -> None:
 def test_response_avg_similarity_is_of_all_pairs_within_clusters(owner: Owner) -> None:
     texts = [like("arm"), like("pump", "crane"), like("wheel", "shaft")]
     assert [alike(a, b) for a, b in combinations(texts, 2)] == [0.625, 0.625, 0.5556]
-    said(owner, *texts)
+    submit_in_session(owner, *texts)
     assert end(owner)["avg_similarity"] == 0.6019
 
 
@@ -416,7 +418,7 @@ def test_example_does_not_follow_from_the_documents_own_formula(owner: Owner) ->
     assert [alike(a, b) for a, b in combinations(EXAMPLE[:3], 2)] == [0.0, 0.0, 0.25]
     for text, confidence in zip(EXAMPLE, (0.85, 0.80, 0.90, 0.85, 0.95), strict=True):
         category = "constraint" if text is EXAMPLE[-1] else "observation"
-        said(owner, text, confidence=confidence, category=category)
+        submit_in_session(owner, text, confidence=confidence, category=category)
     assert end(owner)["merged_groups"] == 0
     assert owner.faces() == list(EXAMPLE)
 
@@ -434,7 +436,7 @@ def test_configuration_all_numbers_are_from_the_file() -> None:
 
 def test_a_dry_run_says_what_the_session_would_have_become_instead(owner: Owner) -> None:
     """The newest speaks for all three. Without it, the other two would have been one."""
-    one, two, three = (row["candidate_id"] for row in said(owner, ONE, TWO, THREE))
+    one, two, three = (row["candidate_id"] for row in submit_in_session(owner, ONE, TWO, THREE))
     end(owner)
     before = owner.memories()
     out = next(join for join in joins(owner) if join.data.join.to == two)

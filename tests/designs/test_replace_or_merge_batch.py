@@ -162,7 +162,7 @@ def test_a_cluster_is_taken_apart_join_by_join(ada: Speaker, asking: JudgeSettin
     assert ada.faces() == sorted(CHAIN)
 
 
-def test_a_composed_text_whose_source_left_is_composed_anew_by_the_verifier(
+def test_a_composed_text_whose_source_left_is_recomposed_by_the_verifier(
     ada: Speaker,
     installation: Installation,
     server: JudgeServer,

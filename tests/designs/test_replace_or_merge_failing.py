@@ -64,11 +64,11 @@ def logged(runtime: Runtime, caplog: pytest.LogCaptureFixture) -> Logged:
     No level has a line that quotes a text.
     """
     caplog.set_level(logging.DEBUG, "palimpsest.streams")
-    before = len(runtime.said()) if isinstance(runtime, ClusterRuntime) else 0
+    before = len(runtime.stderr()) if isinstance(runtime, ClusterRuntime) else 0
 
     def lines(level: str) -> list[str]:
         if isinstance(runtime, ClusterRuntime):
-            said = LINE.findall(runtime.said()[before:])
+            said = LINE.findall(runtime.stderr()[before:])
         else:
             ours = (
                 record for record in caplog.records if record.name.startswith("palimpsest.streams.")
@@ -101,7 +101,7 @@ def test_a_policy_that_does_not_fail_open_stops_and_says_why(started: Runtime) -
     if isinstance(started, ClusterRuntime):
         started.cluster.publish(embedded.inputs([row]))
         assert started.stopped() == CRASHED
-        assert "cannot be searched" in started.said()
+        assert "cannot be searched" in started.stderr()
     else:
         with pytest.raises(StoreError, match="cannot be searched"):
             started.submit([row])

@@ -69,7 +69,7 @@ ROWS = 100
 
 
 @pytest.mark.timeout(600)
-def test_the_demo_tells_its_story(tmp_path: Path) -> None:
+def test_the_demo_prints_its_story(tmp_path: Path) -> None:
     rows = gzip.decompress((EXAMPLES / "data" / "memories.jsonl.gz").read_bytes()).splitlines()
     (first := tmp_path / "memories.jsonl").write_bytes(b"\n".join(rows[:ROWS]))
     said = ran(tmp_path, sys.executable, str(EXAMPLES / "demo.py"), str(first))

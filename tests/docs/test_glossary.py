@@ -38,11 +38,11 @@ def test_every_event_has_its_line() -> None:
 
 
 @pytest.mark.parametrize("cue", Cue)
-def test_every_cue_is_told(cue: Cue) -> None:
+def test_every_cue_is_described(cue: Cue) -> None:
     assert f"`{cue}`" in GLOSSARY
     assert f"| `{cue}` |" in text_of("docs/guard.md")
 
 
 @pytest.mark.parametrize("reason", sorted(values(InvalidReason)))
-def test_every_reason_to_be_invalid_is_told(reason: str) -> None:
+def test_every_reason_to_be_invalid_is_described(reason: str) -> None:
     assert f"| `{reason}` |" in text_of("docs/producers.md")

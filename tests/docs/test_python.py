@@ -123,6 +123,6 @@ def installed(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", WITH_PYTHON)
-def test_a_page_tells_how_to_install_what_it_imports(page: str) -> None:
+def test_a_page_shows_how_to_install_what_it_imports(page: str) -> None:
     missing = {distribution_of(module) for module in imported(page)} - installed(page)
     assert not missing

@@ -132,7 +132,7 @@ WRONG: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("given", WRONG.values(), ids=WRONG)
-def test_an_answer_that_is_none_is_left_out_and_told(
+def test_an_answer_that_is_none_is_left_out_and_reported(
     given: Any, server: JudgeServer, tmp_path: Path
 ) -> None:
     def change(message: dict[str, Any]) -> dict[str, Any]:

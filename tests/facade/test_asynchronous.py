@@ -134,7 +134,7 @@ def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
     use(tmp_path / "store", used)
 
 
-def test_a_store_that_fails_is_told_to_all_and_not_tried_again(tmp_path: Path) -> None:
+def test_a_failing_store_is_reported_to_all_and_not_tried_again(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         tried: list[int] = []
         begun, go = threading.Event(), threading.Event()

@@ -107,7 +107,7 @@ def test_of_a_new_store_nothing_is_written(tmp_path: Path) -> None:
         assert log.head() == 0
 
 
-def test_what_is_invalid_is_said_and_buried_nowhere(memories: Palimpsest, log: Log) -> None:
+def test_what_is_invalid_is_reported_and_kept_nowhere(memories: Palimpsest, log: Log) -> None:
     answer = memories.check({"owner_id": "ada", "text": " "})
     assert (answer["result"], answer["reason"]) == ("invalid", "field")
     assert answer["detail"] is not None

@@ -30,7 +30,7 @@ SAID = (
 
 
 @pytest.fixture(name="store")
-def said(tmp_path: Path) -> Iterator[Palimpsest]:
+def submitted(tmp_path: Path) -> Iterator[Palimpsest]:
     with Palimpsest.open(tmp_path / "store", policy="namespaced") as made:
         made.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in SAID])
         yield made

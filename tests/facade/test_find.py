@@ -10,7 +10,7 @@ from palimpsest import Palimpsest, UsageError
 from palimpsest.contracts.requests import Selection
 
 
-def said(store: Palimpsest, *texts: str, owner: str = "ada", **fields: str) -> list[str]:
+def submit(store: Palimpsest, *texts: str, owner: str = "ada", **fields: str) -> list[str]:
     rows = [{"owner_id": owner, "text": text, **fields} for text in texts]
     return [str(one.candidate_id) for one in store.submit(rows)]
 
@@ -21,8 +21,8 @@ def found(store: Palimpsest, query: str, **how: object) -> list[tuple[str, str]]
 
 
 def test_words_match_whole_and_of_this_owner_alone(memories: Palimpsest) -> None:
-    said(memories, "Order ABC-123 is late", "Order ABC1234 came", "tea at five")
-    said(memories, "Order ABC123 is mine", owner="bob")
+    submit(memories, "Order ABC-123 is late", "Order ABC1234 came", "tea at five")
+    submit(memories, "Order ABC123 is mine", owner="bob")
     assert found(memories, "abc123") == [("word", "Order ABC-123 is late")]
     assert found(memories, "order")[0][0] == "word"
     assert len(found(memories, "order")) == 2
@@ -30,7 +30,7 @@ def test_words_match_whole_and_of_this_owner_alone(memories: Palimpsest) -> None
 
 
 def test_another_wording_of_a_memory_is_an_alias(memories: Palimpsest) -> None:
-    a, b = said(memories, "the red boat Mistral", "her ship at the pier")
+    a, b = submit(memories, "the red boat Mistral", "her ship at the pier")
     memories.merge(a, b, face=b)
     assert found(memories, "mistral") == [("alias", "her ship at the pier")]
     [hit] = memories.find("ada", "mistral", by=["words"])["hits"]
@@ -44,7 +44,7 @@ def test_every_wording_is_found_and_forgotten_whatever_newcomers_are_compared_wi
 ) -> None:
     boat = "the red boat Mistral lies at the long old pier of the harbour near the two tall cranes"
     with Palimpsest.open(tmp_path / "store", policy=policy) as store:
-        a, b = said(store, boat, "tea at five")
+        a, b = submit(store, boat, "tea at five")
         store.merge(a, b, face=b)
         assert found(store, "mistral") == [("alias", "tea at five")]
         assert store.recall("ada", boat)[0]["face"] == "tea at five"
@@ -57,19 +57,21 @@ def test_every_wording_is_found_and_forgotten_whatever_newcomers_are_compared_wi
 
 
 def test_what_is_retracted_is_not_found_and_what_comes_later_is(memories: Palimpsest) -> None:
-    [a] = said(memories, "call +1-555-123-4567 about the boat")
+    [a] = submit(memories, "call +1-555-123-4567 about the boat")
     query = "(+1) 555 123 4567"
     assert len(found(memories, query)) == 1
     memories.retract(Selection(candidate_id=a))
     assert found(memories, query) == []
-    said(memories, "her number: +15551234567", namespace="phones")
+    submit(memories, "her number: +15551234567", namespace="phones")
     assert found(memories, query) == [("word", "her number: +15551234567")]
     assert found(memories, query, namespace="phones") != []
     assert found(memories, query, namespace="default") == []
 
 
 def test_meaning_proposes_after_what_mentions(memories: Palimpsest) -> None:
-    said(memories, "two cats sleep near the stove", "two dogs sleep near the stove", "tea at five")
+    submit(
+        memories, "two cats sleep near the stove", "two dogs sleep near the stove", "tea at five"
+    )
     plan = memories.find("ada", "dogs sleep", k=1)
     assert [hit["why"] for hit in plan["hits"]] == ["word", "cosine"]
     assert "score" in plan["hits"][1]
@@ -79,9 +81,9 @@ def test_meaning_proposes_after_what_mentions(memories: Palimpsest) -> None:
 
 
 def test_the_token_stands_for_the_memories_and_not_for_the_log(memories: Palimpsest) -> None:
-    a, b = said(memories, "the red boat Mistral", "her ship at the pier")
+    a, b = submit(memories, "the red boat Mistral", "her ship at the pier")
     first = memories.find("ada", "mistral", by=["words"])
-    said(memories, "tea at five")
+    submit(memories, "tea at five")
     again = memories.find("ada", "mistral", by=["words"])
     assert again["token"] == first["token"]
     assert again["position"] > first["position"]

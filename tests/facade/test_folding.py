@@ -24,7 +24,7 @@ def unchecked(tmp_path: Path) -> Iterator[Palimpsest]:
         yield store
 
 
-def said(store: Palimpsest, *texts: str, **fields: str) -> list[str]:
+def submit(store: Palimpsest, *texts: str, **fields: str) -> list[str]:
     rows = [{"owner_id": "ada", "text": text, **fields} for text in texts]
     ids = [str(one.candidate_id) for one in store.submit(rows)]
     store.set_policy(STANDARD)
@@ -32,7 +32,7 @@ def said(store: Palimpsest, *texts: str, **fields: str) -> list[str]:
 
 
 def test_it_is_folded_before_the_cut_and_nothing_is_written(unchecked: Palimpsest) -> None:
-    cats, same, more = said(unchecked, CATS, SAME, MORE)
+    cats, same, more = submit(unchecked, CATS, SAME, MORE)
     before = unchecked.position
     first, second = unchecked.recall("ada", CATS, k=2)
     assert (first["memory_id"], first["folded"]) == (cats, [same])
@@ -48,7 +48,7 @@ def test_it_is_folded_before_the_cut_and_nothing_is_written(unchecked: Palimpses
 
 
 def test_a_fold_is_of_pairs_and_not_of_chains(unchecked: Palimpsest) -> None:
-    the, mixed, both = said(
+    the, mixed, both = submit(
         unchecked,
         "the cat slept near the old stove",
         "a cat slept near the old stove",
@@ -62,39 +62,39 @@ def test_a_fold_is_of_pairs_and_not_of_chains(unchecked: Palimpsest) -> None:
 
 
 def test_what_was_said_to_differ_or_is_protected_stays_apart(unchecked: Palimpsest) -> None:
-    cats, same, _ = said(unchecked, CATS, SAME, MORE)
+    cats, same, _ = submit(unchecked, CATS, SAME, MORE)
     unchecked.separate(cats, same)
     assert [one["folded"] for one in unchecked.recall("ada", CATS)] == [[], [], []]
     unchecked.withdraw(cats, same)
     assert unchecked.recall("ada", CATS)[0]["folded"] == [same]
     unchecked.set_policy(STANDARD.model_copy(update={"protected_categories": ("vow",)}))
-    said(unchecked, CATS.replace("our", "the our"), category="vow")
+    submit(unchecked, CATS.replace("our", "the our"), category="vow")
     unchecked.set_policy(STANDARD.model_copy(update={"protected_categories": ("vow",)}))
     found = unchecked.recall("ada", CATS, k=9)
     assert [one["folded"] for one in found] == [[same], [], []]
 
 
 def test_namespaces_and_policies_without_a_joining_zone_fold_nothing(unchecked: Palimpsest) -> None:
-    said(unchecked, CATS)
+    submit(unchecked, CATS)
     unchecked.set_policy(STANDARD.model_copy(update={"enabled": False}))
-    said(unchecked, SAME, namespace="elsewhere")
+    submit(unchecked, SAME, namespace="elsewhere")
     assert [one["folded"] for one in unchecked.recall("ada", CATS)] == [[], []]
     unchecked.set_policy(STANDARD.model_copy(update={"enabled": False}))
-    said(unchecked, SAME)
+    submit(unchecked, SAME)
     assert len(unchecked.recall("ada", CATS, namespace="default")) == 1
     unchecked.set_policy(STANDARD.model_copy(update={"enabled": False}))
     assert len(unchecked.recall("ada", CATS, namespace="default")) == 2
 
 
 def test_as_of_then_it_is_folded_by_the_policy_of_then(unchecked: Palimpsest) -> None:
-    said(unchecked, CATS, SAME)
+    submit(unchecked, CATS, SAME)
     position = unchecked.position
     assert len(unchecked.recall("ada", CATS, as_of=position - 1)) == 2
     assert len(unchecked.recall("ada", CATS, as_of=position)) == 1
 
 
 def test_what_waits_for_the_judge_is_unsettled_on_both_sides(memories: Palimpsest) -> None:
-    cats, more, other = said(memories, CATS, MORE, "tea in the shed")
+    cats, more, other = submit(memories, CATS, MORE, "tea in the shed")
     found = {one["memory_id"]: one["unsettled"] for one in memories.recall("ada", CATS)}
     assert found == {cats: [more], more: [cats], other: []}
     memories.separate(cats, more)
@@ -102,7 +102,7 @@ def test_what_waits_for_the_judge_is_unsettled_on_both_sides(memories: Palimpses
 
 
 def test_former_wordings_are_shown_on_request(memories: Palimpsest) -> None:
-    paris, berlin = said(memories, "she lives in Paris", "her home is in Berlin")
+    paris, berlin = submit(memories, "she lives in Paris", "her home is in Berlin")
     memories.merge(paris, berlin, face=berlin)
     [now] = memories.recall("ada", "she lives in Paris")
     assert (now["memory_id"], now["face"], now["score"]) == (paris, "her home is in Berlin", 1.0)

@@ -11,7 +11,7 @@ from tests.designs.test_namespaced import TEXT, near
 
 
 @pytest.fixture(name="ids")
-def said(memories: Palimpsest) -> list[str]:
+def ids_of(memories: Palimpsest) -> list[str]:
     rows = [("decisions", TEXT), ("patterns", near(94)), ("learnings", near(90)), ("patterns", "x")]
     outcomes = memories.submit([{"owner_id": "ada", "namespace": n, "text": t} for n, t in rows])
     return [one.candidate_id or "" for one in outcomes]

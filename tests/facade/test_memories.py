@@ -16,7 +16,7 @@ from palimpsest.contracts.shown import Happened
 WORDS = "tea kettle boat shed Paris Berlin blue car paints clocks sings harbour".split()
 
 
-def said(store: Palimpsest, *texts: str, owner: str = "ada", **fields: Any) -> list[str]:
+def submit(store: Palimpsest, *texts: str, owner: str = "ada", **fields: Any) -> list[str]:
     rows = [{"owner_id": owner, "text": text, **fields} for text in texts]
     return [str(one.candidate_id) for one in store.submit(rows)]
 
@@ -39,8 +39,8 @@ def pages(
 
 
 def test_the_latest_memory_comes_first_and_nobody_elses(memories: Palimpsest) -> None:
-    a, b, c = said(memories, "tea in the shed", "a blue car", "the boat sings")
-    said(memories, "ben's kettle", owner="ben")
+    a, b, c = submit(memories, "tea in the shed", "a blue car", "the boat sings")
+    submit(memories, "ben's kettle", owner="ben")
     page = memories.list("ada", limit=2)
     assert [one["memory_id"] for one in page["memories"]] == [c, b]
     assert (page["next"], page["total"]) == (b, 3)
@@ -57,7 +57,7 @@ def test_nothing_is_doubled_or_left_out_while_memories_come_and_go(
     memories: Palimpsest, seed: int
 ) -> None:
     chance = random.Random(seed)
-    ids = said(memories, *(f"{number} {chance.choice(WORDS)} {number}" for number in range(14)))
+    ids = submit(memories, *(f"{number} {chance.choice(WORDS)} {number}" for number in range(14)))
 
     def living() -> set[str]:
         rows = memories.sql("SELECT memory_id FROM memories WHERE owner_id = 'ada'")
@@ -70,7 +70,7 @@ def test_nothing_is_doubled_or_left_out_while_memories_come_and_go(
         nonlocal always
         match chance.choice(["say", "retract", "restore", "merge", "unmerge"]):
             case "say":
-                ids.extend(said(memories, f"new {len(ids)} {len(ids)}"))
+                ids.extend(submit(memories, f"new {len(ids)} {len(ids)}"))
             case "retract":
                 memories.retract(Selection(candidate_id=chance.choice(ids)))
             case "restore":
@@ -152,13 +152,13 @@ def test_a_memory_is_listed_if_one_living_member_has_all_that_is_asked_for(
 
 
 def test_times_without_a_zone_are_utc(memories: Palimpsest) -> None:
-    [noon] = said(memories, "tea at noon", occurred_at="2026-03-01T12:00:00Z")
+    [noon] = submit(memories, "tea at noon", occurred_at="2026-03-01T12:00:00Z")
     assert list(pages(memories, since=datetime(2026, 3, 1, 12))) == [noon]  # noqa: DTZ001
     assert list(pages(memories, until=datetime(2026, 3, 1, 12))) == []  # noqa: DTZ001
 
 
 def test_any_id_that_was_ever_a_memorys_finds_todays(memories: Palimpsest) -> None:
-    a, b = said(memories, "tea in the shed", "a blue car", source="chat", session_id="s1")
+    a, b = submit(memories, "tea in the shed", "a blue car", source="chat", session_id="s1")
     found = memories.get(b)
     assert (found["memory_id"], found["moved"], found["state"]) == (b, False, "living")
     joined = memories.merge(a, b)["decision_id"]
@@ -177,8 +177,8 @@ def test_any_id_that_was_ever_a_memorys_finds_todays(memories: Palimpsest) -> No
     assert memories.get(b)["moved"] is False
 
 
-def test_of_the_retracted_it_is_said(memories: Palimpsest) -> None:
-    a, b = said(memories, "tea in the shed", "a blue car")
+def test_the_retracted_are_marked(memories: Palimpsest) -> None:
+    a, b = submit(memories, "tea in the shed", "a blue car")
     memories.merge(a, b)
     memories.retract(Selection(candidate_id=a))
     assert [one["text"] for one in memories.get(a)["members"]] == ["a blue car"]
@@ -193,7 +193,7 @@ def test_of_the_retracted_it_is_said(memories: Palimpsest) -> None:
 
 
 def test_what_a_face_displaced_is_former(memories: Palimpsest) -> None:
-    paris, home, berlin, again = said(
+    paris, home, berlin, again = submit(
         memories, "she lives in Paris", "her home is Paris", "she moved to Berlin", "elsewhere"
     )
     memories.merge(paris, home)
@@ -214,7 +214,7 @@ def test_what_a_face_displaced_is_former(memories: Palimpsest) -> None:
 def test_a_history_has_every_event_of_the_members_and_of_who_left_until_then(
     memories: Palimpsest,
 ) -> None:
-    tea, car, boat = said(memories, "tea in the shed", "a blue car", "the boat sings")
+    tea, car, boat = submit(memories, "tea in the shed", "a blue car", "the boat sings")
     memories.merge(tea, boat, because="one thing", actor="eve")
     joined = memories.merge(tea, car, face=car)["decision_id"]
     memories.access(tea)
@@ -252,7 +252,7 @@ def test_a_history_has_every_event_of_the_members_and_of_who_left_until_then(
 
 
 def test_a_separation_that_is_withdrawn_makes_nobody_a_member(memories: Palimpsest) -> None:
-    a, b = said(memories, "tea in the shed", "a blue car")
+    a, b = submit(memories, "tea in the shed", "a blue car")
     memories.separate(a, b)
     memories.withdraw(a, b)
     memories.access(b)

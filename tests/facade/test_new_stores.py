@@ -96,7 +96,7 @@ def test_a_second_process_waits_for_the_views_of_a_new_store(tmp_path: Path, wha
         later.join()
 
 
-def test_whoever_waits_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_too_long_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_gateway, "PATIENCE_SECONDS", 0.0)
     with (
         Palimpsest.open(tmp_path / "store") as second,

@@ -8,7 +8,7 @@ from palimpsest import Palimpsest, UsageError
 from palimpsest.contracts.requests import Selection
 
 
-def said(memories: Palimpsest, *texts: str) -> list[str]:
+def submit(memories: Palimpsest, *texts: str) -> list[str]:
     rows = [{"owner_id": "a/b", "namespace": "notes", "text": text} for text in texts]
     return [one.candidate_id or "" for one in memories.submit(rows)]
 
@@ -18,7 +18,7 @@ def urn(one: str, owner: str = "a%2Fb") -> str:
 
 
 def test_every_call_takes_urns(memories: Palimpsest) -> None:
-    a, b = said(memories, "tea in the shed", "a blue car")
+    a, b = submit(memories, "tea in the shed", "a blue car")
     joined = memories.merge(urn(a), urn(b), face=urn(b))
     assert memories.show(urn(b))["urn"] == urn(a)
     assert memories.unmerge(decision_id=urn(joined["decision_id"]))["reversed"] == [
@@ -30,7 +30,7 @@ def test_every_call_takes_urns(memories: Palimpsest) -> None:
 
 
 def test_a_urn_that_does_not_match_is_a_usage_error(memories: Palimpsest) -> None:
-    [a] = said(memories, "tea in the shed")
+    [a] = submit(memories, "tea in the shed")
     for call in (memories.show, memories.show_candidate, memories.access):
         with pytest.raises(UsageError, match="no id of owner eve in namespace notes"):
             call(urn(a, "eve"))

@@ -390,7 +390,7 @@ def test_an_unknown_argument_is_not_dropped(memories: Palimpsest) -> None:
     ],
     ids=str,
 )
-def test_what_is_said(shared: Palimpsest, name: str, wrong: dict[str, Any], said: str) -> None:
+def test_what_is_reported(shared: Palimpsest, name: str, wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as refused:
         call(shared, name, CALLS[name] | wrong)
     assert said in str(refused.value)

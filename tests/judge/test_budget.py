@@ -169,14 +169,14 @@ def test_a_budget_in_money_needs_a_price(asking: Asking) -> None:
 # -- the file ------------------------------------------------------------------------------------
 
 
-def test_a_damaged_file_is_told_and_may_be_deleted(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_and_may_be_deleted(tmp_path: Path) -> None:
     file = tmp_path / "judge.sqlite"
     file.write_bytes(b"no database at all, but long enough to be taken for one" * 50)
     with pytest.raises(StoreError, match="delete it"):
         VerdictCache(file)
 
 
-def test_answers_are_told_apart_by_all_of_their_key(tmp_path: Path) -> None:
+def test_answers_are_distinguished_by_their_whole_key(tmp_path: Path) -> None:
     cache = VerdictCache(tmp_path / "judge.sqlite")
     key = Key("aa", "bb", "p", "m")
     cache.put(key, JudgeAnswer("same", "r"))

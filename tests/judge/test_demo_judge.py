@@ -57,7 +57,7 @@ def test_it_is_stopped_twice_and_started_again_where_it_was(server: JudgeServer)
     assert server.url == url
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_reported() -> None:
     with JudgeServer() as running:
         port = running.url.rpartition(":")[2]
         ran = CliRunner().invoke(app, ["--json", "demo-judge", "--port", port])
@@ -65,7 +65,7 @@ def test_a_port_that_is_taken_is_told() -> None:
     assert f"port {port} cannot be had" in json.loads(ran.stdout)["error"]["detail"]
 
 
-def test_the_command_answers_until_it_is_told_to_end(tmp_path: Path) -> None:
+def test_the_command_answers_until_it_is_stopped(tmp_path: Path) -> None:
     run = "from palimpsest.cli import main; main()"
     command = [sys.executable, "-c", run, "--json", "demo-judge", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ) as ran:

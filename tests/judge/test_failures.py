@@ -177,7 +177,9 @@ NOT_THE_MODELS = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_an_unusable_answer_of_the_model_is_told_and_remembered(asking: Asking, kind: str) -> None:
+def test_an_unusable_answer_of_the_model_is_reported_and_remembered(
+    asking: Asking, kind: str
+) -> None:
     asking.server.fail(WRONG[kind])
     (verdict,) = asking.compare(SAME)
     assert verdict.answer == "unusable"

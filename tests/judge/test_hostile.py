@@ -154,7 +154,7 @@ def test_a_request_is_the_prompt_the_tool_and_one_message() -> None:
     assert body["max_tokens"] == 100
 
 
-def test_sources_are_told_with_their_times_and_no_ids() -> None:
+def test_sources_are_sent_with_their_times_and_no_ids() -> None:
     read = orjson.loads(sources_payload([side("One."), side("Two.", "b", 1)]))
     assert read == {
         "memories": [

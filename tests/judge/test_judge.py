@@ -34,7 +34,7 @@ def payloads(asking: Asking) -> list[dict[str, Any]]:
     return [orjson.loads(body["messages"][0]["content"]) for body in asking.server.requests]
 
 
-def saying(*said: str) -> Fault:
+def answering(*said: str) -> Fault:
     """The answers about the pairs of a request, in their order."""
     entries = [{"pair": n, "reason": "r", "answer": a} for n, a in enumerate(said, 1)]
 
@@ -84,7 +84,7 @@ def test_what_would_change_a_text_is_asked_the_other_way_round_too(asking: Askin
 def test_two_answers_that_differ_keep_both(
     asking: Asking, once: str, again: str, answer: str
 ) -> None:
-    asking.server.fail(saying(once), saying(again))
+    asking.server.fail(answering(once), answering(again))
     (verdict,) = asking.ruled(ask="relation").compare(UPDATE)
     assert verdict.answer == answer
     if once != again:
@@ -94,13 +94,13 @@ def test_two_answers_that_differ_keep_both(
 
 @pytest.mark.parametrize("once", ["same", "different"])
 def test_what_changes_no_text_is_asked_once(asking: Asking, once: str) -> None:
-    asking.server.fail(saying(once))
+    asking.server.fail(answering(once))
     assert asking.ruled(ask="relation").answers(UPDATE) == [once]
     assert asking.server.calls == 1
 
 
 @pytest.mark.parametrize(
-    ("fault", "answer"), [(Fault(500), "unavailable"), (saying("perhaps"), "unusable")]
+    ("fault", "answer"), [(Fault(500), "unavailable"), (answering("perhaps"), "unusable")]
 )
 def test_half_a_question_is_no_verdict(asking: Asking, fault: Fault, answer: str) -> None:
     asking.set(retries=0).ruled(ask="relation")
@@ -189,7 +189,7 @@ def test_a_pack_that_was_answered_is_remembered_though_another_fails(asking: Ask
         {"model": "claude-sonnet-5-5"},
     ],
 )
-def test_another_prompt_or_model_is_asked_anew(asking: Asking, other: dict[str, Any]) -> None:
+def test_another_prompt_or_model_is_asked_again(asking: Asking, other: dict[str, Any]) -> None:
     asking.compare(SAME)
     asking.ruled(**other).compare(SAME)
     assert asking.server.calls == 2
@@ -267,7 +267,7 @@ def test_both_orders_are_paid(asking: Asking) -> None:
 
 
 def test_an_unusable_answer_is_paid_too(asking: Asking) -> None:
-    asking.server.fail(saying("perhaps"))
+    asking.server.fail(answering("perhaps"))
     (verdict,) = asking.compare(SAME)
     assert (verdict.answer, verdict.calls) == ("unusable", 1)
     assert (verdict.cost_usd or 0) > 0
@@ -279,7 +279,7 @@ def test_of_an_unknown_model_no_cost_is_known(asking: Asking) -> None:
     assert (verdict.input_tokens or 0) > 0
 
 
-def test_the_prompt_is_told_to_be_cached_and_what_that_saves_is_counted(asking: Asking) -> None:
+def test_the_prompt_is_marked_for_caching_and_what_that_saves_is_counted(asking: Asking) -> None:
     (verdict,) = asking.compare(SAME)
     (body,) = asking.server.requests
     assert body["system"][0]["cache_control"] == {"type": "ephemeral"}

@@ -49,7 +49,7 @@ def about(
     )
 
 
-def anew(*sources: str, rules: Judge = RULES) -> ComposeQuestion:
+def compose_question(*sources: str, rules: Judge = RULES) -> ComposeQuestion:
     return ComposeQuestion(
         owner_id="ada",
         policy="sha256:0",
@@ -80,7 +80,7 @@ def settled(judge: StandIn, question: SettleQuestion) -> SettleRequest:
     return request
 
 
-def told(request: SettleRequest) -> list[tuple[str, str]]:
+def verdicts_of(request: SettleRequest) -> list[tuple[str, str]]:
     return [(verdict.neighbour_id, verdict.answer) for verdict in request.verdicts]
 
 
@@ -88,20 +88,20 @@ def told(request: SettleRequest) -> list[tuple[str, str]]:
 def test_it_asks_until_one_settles(last: Answer) -> None:
     judge = by_name({"a": "different", "b": "unusable", "c": last, "d": "same"})
     request = settled(judge, about("a", "b", "c", "d"))
-    assert told(request) == [("a", "different"), ("b", "unusable"), ("c", last)]
+    assert verdicts_of(request) == [("a", "different"), ("b", "unusable"), ("c", last)]
     assert judge.asked == [[(name, NEWCOMER)] for name in "abc"]
     assert (request.composed, request.sources) == (None, ())
 
 
 def test_where_none_is_the_same_all_verdicts_are_brought() -> None:
     request = settled(by_name({"a": "different", "b": "different"}), about("a", "b"))
-    assert told(request) == [("a", "different"), ("b", "different")]
+    assert verdicts_of(request) == [("a", "different"), ("b", "different")]
 
 
 def test_a_text_is_composed_of_the_face_and_the_newcomer() -> None:
     judge = by_name({"a": "different", "b": "compose", "c": "same"})
     request = settled(judge, about("a", "b", "c", face=("x", "y")))
-    assert told(request) == [("a", "different"), ("b", "compose")]
+    assert verdicts_of(request) == [("a", "different"), ("b", "compose")]
     assert request.composed == "X + Y + NEW"
     assert request.sources == ("x", "y", NEWCOMER)
     assert judge.composed == [["x", "y", NEWCOMER]]
@@ -119,7 +119,7 @@ def test_a_text_that_could_not_be_composed_is_the_verdict(failure: Answer) -> No
     judge = by_name({"b": "compose"})
     judge.composes = failure
     request = settled(judge, about("b"))
-    assert told(request) == [("b", failure)]
+    assert verdicts_of(request) == [("b", failure)]
     assert (request.composed, request.sources) == (None, ())
     assert request.verdicts[0].cost_usd == 0.75
 
@@ -128,30 +128,30 @@ def test_an_empty_composition_merges_nothing() -> None:
     judge = by_name({"b": "compose"})
     judge.empty = True
     request = settled(judge, about("b"))
-    assert told(request) == [("b", "compose")]
+    assert verdicts_of(request) == [("b", "compose")]
     assert request.sources == ()
     assert not request.composed
 
 
-def test_a_join_gets_a_text_anew_of_what_is_left() -> None:
+def test_a_join_gets_a_new_text_of_what_is_left() -> None:
     judge = StandIn()
-    request = answered(judge, anew("a", "b"))
+    request = answered(judge, compose_question("a", "b"))
     assert isinstance(request, ComposeRequest)
     assert (request.decision_id, request.text, request.sources) == (JOIN, "A + B", ("a", "b"))
     assert request.verdicts[0].cost_usd == 0.5
 
 
-def test_a_text_that_could_not_be_made_anew_is_left_for_later() -> None:
+def test_a_text_that_could_not_be_recreated_is_left_for_later() -> None:
     for empty, answer in ((True, "compose"), (False, "unusable"), (False, "unavailable")):
         judge = StandIn()
         judge.empty, judge.composes = empty, answer  # type: ignore[assignment]
-        assert answered(judge, anew("a", "b")) is None
+        assert answered(judge, compose_question("a", "b")) is None
 
 
 def test_a_policy_without_a_judge_asks_nobody() -> None:
     judge, nobody = StandIn(), Judge(enabled=False)
-    assert told(settled(judge, about("a", "b", rules=nobody))) == [("a", "unavailable")]
-    assert answered(judge, anew("a", "b", rules=nobody)) is None
+    assert verdicts_of(settled(judge, about("a", "b", rules=nobody))) == [("a", "unavailable")]
+    assert answered(judge, compose_question("a", "b", rules=nobody)) is None
     assert judge.calls == 0
 
 
@@ -160,12 +160,12 @@ def test_the_request_has_the_same_id_whenever_it_is_asked() -> None:
     first = settled(by_name({"a": "same"}), question)
     again = settled(by_name({"a": "different", "b": "different"}), question)
     assert first.request_id == again.request_id == request_id(question)
-    assert request_id(anew("a", "b")) != request_id(anew("a", "c"))
-    lost_again = anew("a", "b").model_copy(update={"lost_by": JOIN})
-    assert request_id(lost_again) != request_id(anew("a", "b"))
+    assert request_id(compose_question("a", "b")) != request_id(compose_question("a", "c"))
+    lost_again = compose_question("a", "b").model_copy(update={"lost_by": JOIN})
+    assert request_id(lost_again) != request_id(compose_question("a", "b"))
 
 
-def test_what_became_pending_anew_is_another_question() -> None:
+def test_what_became_pending_again_is_another_question() -> None:
     assert request_id(about("a")) != request_id(about("a", decided=JOIN))
 
 
@@ -208,7 +208,7 @@ def together(judge: StandIn, questions: Sequence[SettleQuestion]) -> list[Settle
 def test_equal_texts_of_two_owners_that_are_under_way_at_once_are_paid_once() -> None:
     judge = StandIn()
     requests = together(judge, of_each_owner(3, "a"))
-    assert [told(one) for one in requests] == [
+    assert [verdicts_of(one) for one in requests] == [
         [(f"a-{owner}", "different")] for owner in (0, 1, 2, 0)
     ]
     assert len(judge.asked) == 1
@@ -247,7 +247,7 @@ def test_who_asked_first_may_go_without_taking_the_answer_along() -> None:
         judge.gate.set()
         request = await second
         assert isinstance(request, SettleRequest)
-        assert told(request) == [("a-1", "different")]
+        assert verdicts_of(request) == [("a-1", "different")]
         assert judge.calls == 1
 
     asyncio.run(story())
@@ -280,7 +280,7 @@ def test_a_pair_is_shown_in_the_order_of_its_moments_whoever_came_first() -> Non
     later = AskedNeighbour(side=asked("a", at=AFTER), speaker="s")
     request = settled(judge, read_late(later, AskedNeighbour(side=asked("b", at=BEFORE))))
     assert judge.asked == [[(NEWCOMER, "a")], [("b", NEWCOMER)]]
-    assert told(request) == [("a", "different"), ("b", "different")]
+    assert verdicts_of(request) == [("a", "different"), ("b", "different")]
     assert [verdict.speaker for verdict in request.verdicts] == ["s", None]
 
 
@@ -307,7 +307,7 @@ def test_a_question_of_an_older_version_is_read_with_the_time_of_its_recording()
 
 def test_a_text_that_two_ask_for_at_once_is_each_ones_own() -> None:
     judge = StandIn()
-    other = anew("x", "y").model_copy(
+    other = compose_question("x", "y").model_copy(
         update={
             "owner_id": "ben",
             "decision_id": NEWCOMER,
@@ -317,7 +317,7 @@ def test_a_text_that_two_ask_for_at_once_is_each_ones_own() -> None:
 
     async def both() -> list[SettleRequest | ComposeRequest | None]:
         verifier = Verifier(lambda _: judge, Batcher(BatchSettings(patience=0.0)))
-        return [*await asyncio.gather(*map(verifier.answer, (anew("a", "b"), other)))]
+        return [*await asyncio.gather(*map(verifier.answer, (compose_question("a", "b"), other)))]
 
     first, second = asyncio.run(both())
     assert isinstance(first, ComposeRequest)

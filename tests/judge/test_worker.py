@@ -89,7 +89,7 @@ class Store:
     def verified(
         self,
         server: JudgeServer,
-        told: Callable[[Tally], object] = lambda _: None,
+        on_tally: Callable[[Tally], object] = lambda _: None,
         patience: float = 1e9,
         **settings: object,
     ) -> Tally:
@@ -102,7 +102,7 @@ class Store:
             async with StoreQuestions(self.opened) as questions, judge:
                 batcher = Batcher(BatchSettings(patience=patience, first_pause=0.001, size=2))
                 verifier = Verifier(cache(judge.by), batcher)
-                worker = JudgeWorker(questions, verifier, told, poll=0.01, most=4)
+                worker = JudgeWorker(questions, verifier, on_tally, poll=0.01, most=4)
                 return await worker.run(asyncio.Event(), once=True)
 
         return asyncio.run(run())
@@ -150,7 +150,7 @@ def test_a_service_that_goes_away_half_way_costs_time_alone(
     """The stream goes on meanwhile, and all is settled after it is back: none by a fallback."""
     store.say(*BOATS)
 
-    def told(tally: Tally) -> None:
+    def on_tally(tally: Tally) -> None:
         if tally.questions >= 2 and not gone:
             server.stop()
             gone.append(tally.questions)
@@ -160,7 +160,7 @@ def test_a_service_that_goes_away_half_way_costs_time_alone(
     gone: list[int] = []
     came: list[Outcome] = []
     store_of_another = Store(store.folder)
-    tally = store.verified(server, told)
+    tally = store.verified(server, on_tally)
     assert gone
     assert {outcome.result for outcome in came} == {"decided"}
     assert "unavailable" not in tally.answers
@@ -372,7 +372,7 @@ def test_a_question_that_comes_twice_is_asked_once() -> None:
     assert judge.calls == 1
 
 
-def test_told_to_end_it_brings_what_is_answered_and_leaves_the_rest() -> None:
+def test_stopped_it_brings_what_is_answered_and_leaves_the_rest() -> None:
     gate = asyncio.Event()
     judge = StandIn(gate=gate)
 

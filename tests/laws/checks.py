@@ -42,7 +42,7 @@ from palimpsest.contracts.identity import NAMESPACE, candidate_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import ReinstateRequest, UnmergeRequest
 from palimpsest.contracts.wire import decode, encode
-from palimpsest.streams.core import looking
+from palimpsest.streams.core import neighbour_lookup
 from palimpsest.streams.core.decide import decide
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
@@ -51,7 +51,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.core.separations import separated_pair, separated_pairs, separation
 from palimpsest.streams.core.walk import holds
 from palimpsest.streams.retrieval import ScopeIndex
-from tests.laws.histories import Act, Say, Told, tell
+from tests.laws.histories import Act, Playback, Say, play
 from tests.laws.world import (
     Command,
     Picture,
@@ -120,7 +120,7 @@ def everything(ledger: Ledger) -> Everything:
 
 def l1_unmerge_restores(policy: Policy, story: list[Act]) -> None:
     """After each join: un-merging it at once gives what was before, with that pair separated."""
-    told = Told(World(policy))
+    told = Playback(World(policy))
     for act in story:
         before = list(told.world.log)
         told.follow(act)
@@ -154,7 +154,7 @@ def _without_its_join(world: World, event: AnyEvent) -> None:
                 update={"data": event.data.model_copy(update=update)}
             )
         case Settled():
-            alone = _said_alone(event)
+            alone = _verdicts_only(event)
         case _:
             alone = None
     world.now = event.time
@@ -167,7 +167,7 @@ def _without_its_join(world: World, event: AnyEvent) -> None:
         world.run(command, seconds=0)
 
 
-def _said_alone(event: Settled) -> Refused:
+def _verdicts_only(event: Settled) -> Refused:
     """The answers of a settlement, as if they had settled nothing."""
     data = RefusedData(
         command="settle",
@@ -196,7 +196,7 @@ def l2_equals_never(policy: Policy, story: list[Act], which: int) -> None:
 
 
 def _compare_suffixes(policy: Policy, story: list[Act], which: int, *, without: bool) -> None:
-    told = tell(policy, story)
+    told = play(policy, story)
     joins = [
         (number, event)
         for number, (_, events) in enumerate(told.steps)
@@ -225,7 +225,7 @@ def _compare_suffixes(policy: Policy, story: list[Act], which: int, *, without: 
 
 def l2_withdrawing_equals_never(policy: Policy, story: list[Act], which: int) -> None:
     """A merge that is withdrawn, however late, leaves what would be there had nobody said it."""
-    told = tell(policy, story)
+    told = play(policy, story)
     merges = [
         (number, command)
         for number, (command, events) in enumerate(told.steps)
@@ -412,7 +412,7 @@ def _of_its_own_text(ledger: Ledger, entry: Entry, speaker: str) -> bool:
 
 def l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
     """Every command delivered twice, and all of them again at the end, changes nothing."""
-    told = Told(World(policy))
+    told = Playback(World(policy))
     for act in story:
         told.follow(act)
         if told.steps:
@@ -427,7 +427,7 @@ def l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
 def l4_nothing_outside(policy: Policy, story: list[Act]) -> None:
     """`reversed` leaves every memory alone but the one that it cuts."""
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         if isinstance(event, Reversed) and event.data.decision_id in ledger.edges:
             before = picture(ledger)
             cut = ledger.edges[event.data.decision_id].newer.memory
@@ -446,7 +446,7 @@ def _others(seen_by_id: Picture, members: set[str]) -> Picture:
 
 def l5_partition(policy: Policy, story: list[Act]) -> None:
     """Memories are the components of standing joins; each join is inside one scope."""
-    told = Told(World(policy))
+    told = Playback(World(policy))
     for act in story:
         told.follow(act)
         ledger = told.world.ledger
@@ -479,7 +479,7 @@ def components(ledger: Ledger) -> list[list[str]]:
 
 def l6_one_memory_per_text(policy: Policy, story: list[Act]) -> None:
     """At every moment, one memory in a scope has a text: its living candidates', or composed."""
-    told = Told(World(policy))
+    told = Playback(World(policy))
     for act in story:
         told.follow(act)
         homes: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -522,7 +522,7 @@ def state(ledger: Ledger) -> dict[str, object]:
 
 def l7_fold_is_live(policy: Policy, story: list[Act], chance: random.Random) -> None:
     """At every prefix, with every event as its bytes, delivered once or again and again."""
-    told = Told(World(policy))
+    told = Playback(World(policy))
     once, often = Ledger("ada"), Ledger("ada")
     for act in story:
         start = len(told.world.log)
@@ -544,7 +544,7 @@ def l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
 
     Verdicts that the join had held back are held back again.
     """
-    told = tell(policy, story)
+    told = play(policy, story)
     edges = told.edges(standing=True)
     assume(edges)
     edge = edges[which % len(edges)]
@@ -569,7 +569,7 @@ def taken_apart_stays_apart(policy: Policy, story: list[Act], which: int) -> Non
     Save where both have the same text: an update went back to it.
     And when all of it is taken back, all is as it was.
     """
-    told = tell(policy, story)
+    told = play(policy, story)
     ledger = told.world.ledger
     whole = [memory for memory in ledger.memories() if len(memory.members) > 2]
     assume(whole)
@@ -596,7 +596,7 @@ def a_persons_face_survives(policy: Policy, story: list[Act]) -> None:
     the side says that the person chose (law L2 wants that).
     """
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         chosen = {
             memory.face.hash: memory.members[0]
             for memory in ledger.memories()
@@ -611,7 +611,7 @@ def a_persons_face_survives(policy: Policy, story: list[Act]) -> None:
 def l9_separations_bind(policy: Policy, story: list[Act]) -> None:
     """After an automatic event, no separated pair is one memory that was not one before."""
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         before = {entry.id: entry.memory.id for entry in ledger.entries.values()}
         evolve(ledger, event)
         if isinstance(event, Decided | Settled | Joined) and not by_person(event):
@@ -626,7 +626,7 @@ def batches_leave_questions_open(policy: Policy, story: list[Act]) -> None:
     Save who was so before: a person, or a settlement, may have joined the two another way.
     """
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         before = {entry.id: (entry.open, entry.memory.id) for entry in ledger.entries.values()}
         evolve(ledger, event)
         if isinstance(event, Joined) and not by_person(event):
@@ -652,7 +652,7 @@ def separated(ledger: Ledger) -> Iterable[tuple[Entry, Entry]]:
 def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
     """An automatic event that is no repeat never makes a displaced face speak again."""
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         before = {entry.id: entry.memory.face for entry in ledger.entries.values()}
         evolve(ledger, event)
         if not isinstance(event, Decided | Settled | Joined) or join_of(event) is None:
@@ -670,20 +670,20 @@ def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
 
 def l11_owners_are_apart(policies_: Policy, stories: tuple[list[Act], list[Act]]) -> None:
     """Two owners taking turns have what each has alone."""
-    first, second = Told(World(policies_, "ada")), Told(World(policies_, "bob"))
+    first, second = Playback(World(policies_, "ada")), Playback(World(policies_, "bob"))
     for number in range(max(map(len, stories))):
         for told, story in zip((first, second), stories, strict=True):
             before = [picture(t.world.ledger) for t in (first, second) if t is not told]
             if number < len(story):
                 told.follow(story[number])
             assert [picture(t.world.ledger) for t in (first, second) if t is not told] == before
-    assert picture(first.world.ledger) == picture(tell(policies_, stories[0]).world.ledger)
-    assert picture(second.world.ledger) == picture(tell(policies_, stories[1], "bob").world.ledger)
+    assert picture(first.world.ledger) == picture(play(policies_, stories[0]).world.ledger)
+    assert picture(second.world.ledger) == picture(play(policies_, stories[1], "bob").world.ledger)
 
 
 def l12_as_of(policy: Policy, story: list[Act]) -> None:
     """What the log said up to a position, it says for ever."""
-    told = Told(World(policy))
+    told = Playback(World(policy))
     answers: list[tuple[int, Everything]] = []
     for act in story:
         told.follow(act)
@@ -700,24 +700,27 @@ def l14_order_of_neighbours(policy: Policy, story: list[Act], chance: random.Ran
         chance.shuffle(found)
         return tuple(found)
 
-    ours = tell(policy, story).world.log
-    assert ours == tell(policy, story, retrieve=shuffled).world.log
+    ours = play(policy, story).world.log
+    assert ours == play(policy, story, retrieve=shuffled).world.log
 
 
-class Asked(AssertionError):
+class ModelAskedError(AssertionError):
     """Somebody asked a model, a search or the guard, who must not be asked."""
 
 
-def nobody(*_: object, **__: object) -> NoReturn:
+def must_not_be_asked(*_: object, **__: object) -> NoReturn:
     """Stands where a model, a search or the guard would be."""
-    raise Asked
+    raise ModelAskedError
 
 
 def l13_no_model(policy: Policy, story: list[Act]) -> None:
     """Folding the log, trying and carrying out every un-merge and its reinstatement."""
-    told = tell(policy, story)
-    with patch.object(looking, "read", nobody), patch.object(looking, "compare", nobody):
-        world = World(policy, retrieve=nobody)
+    told = play(policy, story)
+    with (
+        patch.object(neighbour_lookup, "read", must_not_be_asked),
+        patch.object(neighbour_lookup, "compare", must_not_be_asked),
+    ):
+        world = World(policy, retrieve=must_not_be_asked)
         world.ledger, world.log = fold("ada", told.world.log), list(told.world.log)
         world.now = told.world.now
         for edge in [edge for edge in world.ledger.edges.values() if edge.standing]:
@@ -746,7 +749,7 @@ class Windows:
 
     def tell(self, story: list[Act]) -> list[AnyEvent]:
         """The log of a story whose newcomers are looked up window by window."""
-        told = Told(World(self.policy, retrieve=self.retrieve))
+        told = Playback(World(self.policy, retrieve=self.retrieve))
         for start in range(0, len(story), self.size):
             window = story[start : start + self.size]
             if self.size > 1:
@@ -769,7 +772,7 @@ def l15_batch_size(policy: Policy, story: list[Act], size: int) -> None:
     one_by_one = Windows(policy, 1).tell(story)
     assert Windows(policy, size).tell(story) == one_by_one
     if policy.search == "candidates" and not policy.protected_categories:
-        by_hand = tell(policy, story).world.log
+        by_hand = play(policy, story).world.log
         assert _decisions(by_hand) == _decisions(one_by_one)
 
 
@@ -781,7 +784,7 @@ def _decisions(log: list[AnyEvent]) -> list[object]:
 def touched_is_all(policy: Policy, story: list[Act]) -> None:
     """`Touched` names every memory that an event changed, and every candidate that moved."""
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         before = picture(ledger)
         homes = {e.id: (e.memory.id, e.living, e.pending) for e in ledger.entries.values()}
         touched = evolve(ledger, event)
@@ -818,7 +821,7 @@ def lost_texts_are_kept(policy: Policy, story: list[Act]) -> None:
     """After each event the fold knows which texts are missing, and `Touched` says what is new."""
     ledger = Ledger("ada")
     waiting: set[str] = set()
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         before = dict(ledger.composing)
         touched = evolve(ledger, event)
         now = texts_to_compose(ledger)
@@ -833,7 +836,7 @@ def lost_texts_are_kept(policy: Policy, story: list[Act]) -> None:
 
 def face_is_a_fold(policy: Policy, story: list[Act]) -> None:
     """The face that was continued newcomer by newcomer is the one folded from the start."""
-    told = Told(World(policy))
+    told = Playback(World(policy))
     for act in story:
         told.follow(act)
         for memory in told.world.ledger.memories():
@@ -846,7 +849,7 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
     counted: Counter[str] = Counter()
     ledger = Ledger("ada")
     settled: set[str] = set()
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         pending = {entry.id for entry in ledger.entries.values() if entry.pending}
         retracted = any(not entry.living for entry in ledger.entries.values())
         counted[event.type.split(".")[1]] += 1

@@ -55,7 +55,7 @@ from tests.laws.checks import (
     request_of,
     unmerged,
 )
-from tests.laws.histories import Act, Told, tell
+from tests.laws.histories import Act, Playback, play
 from tests.laws.world import POINTS, Command, World, by_brute_force, content_at, content_of, picture
 
 RUNS = (EndSession, RecordRun)
@@ -67,7 +67,7 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
 
     And so they are when the verdicts have come that only that history needs.
     """
-    told = tell(policy, story)
+    told = play(policy, story)
     number, join = _chosen(told, which)
     assume(_joined_once(told.world.ledger))
     real, other = _both(policy, [command for command, _ in told.steps], number, join)
@@ -154,7 +154,7 @@ def _text_of(event: AnyEvent) -> tuple[str, tuple[str, ...]] | None:
 
 def reinstating_restores(policy: Policy, story: list[Act], which: int) -> None:
     """What was carried out because of a reversal is taken back with it: all is as it was."""
-    told = tell(policy, story)
+    told = play(policy, story)
     _, join = _chosen(told, which)
     world, recorded = told.world, list(told.world.log)
     edge = world.ledger.edges[join.id]
@@ -166,7 +166,7 @@ def reinstating_restores(policy: Policy, story: list[Act], which: int) -> None:
     assert everything(world.ledger) == before
 
 
-def _chosen(told: Told, which: int) -> tuple[int, Decided | Settled | Joined]:
+def _chosen(told: Playback, which: int) -> tuple[int, Decided | Settled | Joined]:
     """A join on arrival, or of a run, and the number of its command."""
     joins = [
         (number, event)

@@ -377,7 +377,7 @@ class Head(TypedDict):
 
 
 @dataclass
-class Told:
+class Playback:
     """A history as it was told: each command with its events."""
 
     world: World
@@ -633,11 +633,11 @@ class Told:
         return Compose(**self._head(), decision_id=lacking.edge.id, composition=text)
 
 
-def tell(
+def play(
     policy: Policy, story: list[Act], owner_id: str = "ada", retrieve: Retrieve | None = None
-) -> Told:
+) -> Playback:
     """Follow the acts of a story."""
-    told = Told(World(policy, owner_id, retrieve))
+    told = Playback(World(policy, owner_id, retrieve))
     for act in story:
         told.follow(act)
     return told

@@ -18,7 +18,6 @@ from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import decode
-from palimpsest.streams.ahead import Ahead
 from palimpsest.streams.core import (
     admit,
     combine,
@@ -26,7 +25,7 @@ from palimpsest.streams.core import (
     faces,
     graph,
     indexes,
-    looking,
+    neighbour_lookup,
     operate,
     settle,
 )
@@ -37,6 +36,7 @@ from palimpsest.streams.core.ledger import Answer, Edge, Entry, Ledger, Memory, 
 from palimpsest.streams.core.refusal import Refusal
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.walk import Due, walk
+from palimpsest.streams.prefetch import Prefetch
 from tests.laws import checks, world
 from tests.laws.histories import ASKING, arrivals, losses, policies, questions, stories, waiting
 
@@ -213,7 +213,7 @@ def batches_answer_open_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(combine, "_forestalled", lambda older, newer: None)
 
 
-def verdicts_do_not_hear_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+def verdicts_ignore_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     """`different` from one member and `same` as another, in one answer."""
     hindrance = walking._hindrance
     monkeypatch.setattr(
@@ -283,7 +283,7 @@ def unmerging_asks_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def broken(command: Unmerge, ledger: Ledger, now: datetime) -> operate.Result:
         newcomer = world.admit_at(ledger.owner_id, "again", 0)
-        looked = looking.Looking(ledger, newcomer, ASKING)
+        looked = neighbour_lookup.NeighbourLookup(ledger, newcomer, ASKING)
         for entry in ledger.entries.values():
             looked.passes(Neighbour(candidate_id=entry.id))
         return unmerge(command, ledger, now)
@@ -294,19 +294,21 @@ def unmerging_asks_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
 def ties_go_to_the_first_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal scores are left in the order of the search's answer."""
 
-    def broken(self: looking.Looking, score: Callable[[Neighbour], float | None], top: int) -> Any:
+    def broken(
+        self: neighbour_lookup.NeighbourLookup, score: Callable[[Neighbour], float | None], top: int
+    ) -> Any:
         known = [n for n in self._eligible if score(n) is not None]
         return sorted(known, key=lambda n: -(score(n) or 0.0))[:top]
 
-    monkeypatch.setattr(looking.Looking, "_best", broken)
+    monkeypatch.setattr(neighbour_lookup.NeighbourLookup, "_best", broken)
 
 
 def a_window_does_not_see_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who arrived since a window was looked up is not searched."""
-    monkeypatch.setattr(Ahead, "arrived", lambda *_: None)
+    monkeypatch.setattr(Prefetch, "arrived", lambda *_: None)
 
 
-def moves_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def moves_are_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates whose memory has another id now are not named."""
     monkeypatch.setattr(Touched, "moved", lambda self, entries: None)
 
@@ -354,7 +356,7 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
     ("L8", what_is_put_back_comes_last, checks.l8_redo_restores, CHOICE),
     ("L9", verdicts_ask_for_no_separation, checks.l9_separations_bind, QUESTIONS),
     ("L9", batches_ask_for_no_separation, checks.l9_separations_bind, HISTORY),
-    ("L9", verdicts_do_not_hear_themselves, checks.l9_separations_bind, QUESTIONS),
+    ("L9", verdicts_ignore_themselves, checks.l9_separations_bind, QUESTIONS),
     ("L10", keep_means_the_candidate_compared, checks.l10_no_way_back, HISTORY),
     ("L11", scopes_are_shared, checks.l11_owners_are_apart,
      (any_policy, st.tuples(stories, stories))),
@@ -364,7 +366,7 @@ BREAKS: list[tuple[str, Patch, Check, tuple[st.SearchStrategy[Any], ...]]] = [
      (any_policy, arrivals, chances)),
     ("L15", a_window_does_not_see_itself, checks.l15_batch_size,
      (*HISTORY, st.integers(2, 7))),
-    ("touched", moves_are_not_told, checks.touched_is_all, HISTORY),
+    ("touched", moves_are_not_reported, checks.touched_is_all, HISTORY),
     ("pending", batches_answer_open_questions, checks.batches_leave_questions_open, HISTORY),
     ("face", the_face_always_goes_on, checks.face_is_a_fold, HISTORY),
     ("texts", newcomers_do_not_speak, checks.lost_texts_are_kept, (any_policy, losses)),

@@ -37,8 +37,8 @@ from tests.laws.histories import (
     OnCandidate,
     Say,
     changes,
+    play,
     policies,
-    tell,
 )
 from tests.laws.test_breaks import search
 from tests.laws.world import World, cosine_of, fold, jaccard_of, picture
@@ -114,7 +114,7 @@ def test_the_face_that_somebody_chose_survives_automation(policy: Policy, story:
 
 def undone_at_once(policy: Policy, story: list[Act]) -> None:
     """An update undone with nothing after it is as if it had not been; its own text is gone."""
-    told = tell(policy, [])
+    told = play(policy, [])
     for act in story:
         before = picture(told.world.ledger)
         start = len(told.world.log)
@@ -138,7 +138,7 @@ def undone_at_once(policy: Policy, story: list[Act]) -> None:
 def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
     """A newcomer or a batch join has no memory say again what a living update displaced."""
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         gone = {
             memory.members[0]: {
                 edge.over.distinct.hash
@@ -158,7 +158,7 @@ def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
 def what_is_forgotten_stays_so(policy: Policy, story: list[Act]) -> None:
     """No newcomer has a memory live that was forgotten, whoever of it was retracted before."""
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         gone = [memory.members[0] for memory in ledger.memories() if memory.forgotten]
         evolve.evolve(ledger, event)
         if isinstance(event, Decided):
@@ -169,7 +169,7 @@ def rewordings_wait(policy: Policy, story: list[Act]) -> None:
     """Who is in the policy's zones of a text that waits does, or joined somebody as near."""
     ledger = Ledger("ada")
     gone: list[Distinct] = []
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         nearest = 0.0
         if isinstance(event, Decided) and event.data.rank is None:
             nearest = _nearest(policy, ledger, event.data, gone)
@@ -204,7 +204,7 @@ def _nearest(policy: Policy, ledger: Ledger, said: DecidedData, gone: list[Disti
 
 def chain_is_whole(numbers: list[int], out: int) -> None:
     """Of updates one after the other, any one can be undone, and the last of the rest speaks."""
-    told = tell(ASKING, [Say(0), *(Change(which=n, point=1 + n) for n in numbers)])
+    told = play(ASKING, [Say(0), *(Change(which=n, point=1 + n) for n in numbers)])
     updates = [edge for edge in told.world.ledger.edges.values() if edge.over is not None]
     if not updates:
         return
@@ -300,7 +300,7 @@ LEAST = {
 def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
     counted: Counter[str] = Counter()
     ledger = Ledger("ada")
-    for event in tell(policy, story).world.log:
+    for event in play(policy, story).world.log:
         match event:
             case Decided() | Joined() if event.data.join and event.data.join.over:
                 counted["updates"] += 1

@@ -247,9 +247,7 @@ def test_the_face_is_a_function_of_the_component(policy: Policy, story: list[Act
 
 
 @given(any_policy, st.one_of(stories, losses))
-def test_the_fold_knows_which_texts_are_to_be_composed_anew(
-    policy: Policy, story: list[Act]
-) -> None:
+def test_the_fold_knows_which_texts_are_to_be_recomposed(policy: Policy, story: list[Act]) -> None:
     """And who needs one is asked about: each memory that says so has such a join."""
     checks.lost_texts_are_kept(policy, story)
 

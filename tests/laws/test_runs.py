@@ -31,7 +31,7 @@ from tests.laws.histories import (
     OnCandidate,
     Say,
     among,
-    tell,
+    play,
 )
 from tests.laws.test_breaks import search
 
@@ -97,7 +97,7 @@ def test_unmerging_with_consequences_equals_the_history_without(
 
 def nothing_absorbed_absorbs(policy: Policy, story: list[Act]) -> None:
     """Within a run, who does not speak any more is in no later pair."""
-    log = tell(policy, story).world.log
+    log = play(policy, story).world.log
     gone: dict[str, set[str]] = {}
     for event in log:
         if isinstance(event, Joined) and event.data.cause is not None:
@@ -123,7 +123,7 @@ def test_the_histories_have_runs_of_every_kind() -> None:
     seen: Counter[str] = Counter()
 
     def count(policy: Policy, story: list[Act]) -> None:
-        log = tell(policy, story).world.log
+        log = play(policy, story).world.log
         made = [e for e in log if isinstance(e, Joined) and e.data.cause]
         seen.update({e.data.join.face for e in made})
         seen["composed"] += any(isinstance(e, Composed) for e in log)
@@ -156,7 +156,7 @@ def it_remembers_who_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_pairs, "_absorbed", broken)
 
 
-def a_run_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def a_run_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a run without a join, it is as if it had not been."""
     monkeypatch.setattr(Without, "_planned", lambda self, ran, run: iter(()))
 
@@ -171,7 +171,7 @@ def without_the_first(policy: Policy, story: list[Act]) -> None:
     [
         (it_joins_what_is_apart, checks.l9_separations_bind),
         (it_remembers_who_stays, nothing_absorbed_absorbs),
-        (a_run_is_not_told_again, without_the_first),
+        (a_run_is_not_replayed, without_the_first),
     ],
 )
 def test_a_break_is_found(

@@ -35,7 +35,7 @@ from tests.laws.histories import (
     OnCandidate,
     Say,
     among,
-    tell,
+    play,
 )
 from tests.laws.test_breaks import search
 from tests.laws.test_consequences import layered
@@ -72,7 +72,7 @@ def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
 
 def clusters_are_cliques(policy: Policy, story: list[Act]) -> None:
     """Every two of a cluster are alike by more than the threshold, and a memory is in one."""
-    ledger = tell(policy, story).world.ledger
+    ledger = play(policy, story).world.ledger
     rule = policy.consolidate
     assert rule is not None
     planned = consolidate.plan(ledger, policy, rule, "s")
@@ -98,7 +98,7 @@ def test_all_pairs_of_a_cluster_are_alike_and_a_memory_is_in_one(
 @FEWER
 @given(policies, stories)
 def test_a_run_counts_its_joins(policy: Policy, story: list[Act]) -> None:
-    log = tell(policy, story).world.log
+    log = play(policy, story).world.log
     joins = Counter(e.data.cause for e in log if isinstance(e, Joined) and e.data.cause)
     made = {event_id(cause, "0"): count for cause, count in joins.items()}
     runs = [e for e in log if isinstance(e, Ran) and e.data.session_id == "s"]
@@ -119,7 +119,7 @@ def test_the_histories_consolidate() -> None:
     seen: Counter[str] = Counter()
 
     def count(policy: Policy, story: list[Act]) -> None:
-        log = tell(policy, story).world.log
+        log = play(policy, story).world.log
         made = {e.id for e in log if isinstance(e, Joined) and e.data.cause}
         seen["joins"] += bool(made)
         seen["reversed"] += any(
@@ -150,7 +150,7 @@ def every_pair_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike.Alike, "_like", broken)
 
 
-def a_run_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def a_run_is_not_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a run without a join, it is as if it had not been."""
     monkeypatch.setattr(Without, "_planned", lambda self, ran, run: iter(()))
 
@@ -165,7 +165,7 @@ def without_the_first(policy: Policy, story: list[Act]) -> None:
     [
         (it_joins_what_is_apart, checks.l9_separations_bind),
         (every_pair_is_alike, clusters_are_cliques),
-        (a_run_is_not_told_again, without_the_first),
+        (a_run_is_not_replayed, without_the_first),
     ],
     ids=lambda one: one.__name__,
 )

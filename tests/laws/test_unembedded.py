@@ -18,7 +18,7 @@ from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import candidates
 from tests.laws import checks, consequences
-from tests.laws.histories import FEWER, Act, Say, Told, policies, stories, tell
+from tests.laws.histories import FEWER, Act, Playback, Say, play, policies, stories
 from tests.laws.test_consequences import lates, presets
 from tests.laws.world import POINTS, Command, World, by_brute_force, text_at, vector_at
 
@@ -34,7 +34,7 @@ VECTORS = {
 @contextmanager
 def often_down() -> Iterator[None]:
     """For one of three newcomers the model is down; vectors follow as `Writer` has them follow."""
-    ready, follow = World.ready, Told.follow
+    ready, follow = World.ready, Playback.follow
 
     def without(self: World, command: Command) -> Command:
         found = ready(self, command)
@@ -44,7 +44,7 @@ def often_down() -> Iterator[None]:
         down = replace(found, content=content, down=("embedder",))
         return replace(down, neighbours=by_brute_force(self.policy)(self.ledger, down))
 
-    def following(self: Told, act: Act) -> None:
+    def following(self: Playback, act: Act) -> None:
         follow(self, act)
         if not isinstance(act, Say) or self.steps[-1][0] is None or _lacks(self):
             return
@@ -59,7 +59,7 @@ def often_down() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(World, "ready", without)
-        patch.setattr(Told, "follow", following)
+        patch.setattr(Playback, "follow", following)
         yield
 
 
@@ -70,7 +70,7 @@ def _is_down(admit: Admit, world: World) -> bool:
     return not known and not repeats and int(admit.candidate.id.removeprefix("c")) % 3 == 1
 
 
-def _lacks(told: Told) -> bool:
+def _lacks(told: Playback) -> bool:
     """Whether what was said last came without a vector itself, down or a repeat."""
     last = told.world.log[-1]
     return isinstance(last, Decided) and last.data.content.vector is None
@@ -87,7 +87,7 @@ def test_vectors_are_lacking_and_follow() -> None:
         }
     )
     with often_down():
-        told = tell(policy, [Say(0), Say(6), Say(11), Say(7)])
+        told = play(policy, [Say(0), Say(6), Say(11), Say(7)])
     log = told.world.log
     assert [type(event) for event in log] == [Decided, Decided, Decided, Embedded, Decided]
     assert isinstance(last := log[-1], Decided)

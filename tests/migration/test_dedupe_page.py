@@ -122,7 +122,7 @@ def test_the_table_says_how_to_do_just_that(full: CommandLine) -> None:
     assert len(full.json(*words, "--plan", plan)["joined"]) == 1
 
 
-def test_who_may_not_run_yet_is_told_how(palimpsest: CommandLine) -> None:
+def test_a_run_that_is_not_allowed_yet_explains_how(palimpsest: CommandLine) -> None:
     """The first two things that stop somebody who has just imported a store."""
     path = palimpsest.file(ROWS)
     palimpsest.json("import", path, "--yes")

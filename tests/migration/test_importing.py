@@ -29,7 +29,7 @@ from tests.serve.child import PROGRAM
 from tests.stub_engine import StubEngine, vector_of
 
 
-def said(text: str, memory_id: str, **also: Any) -> dict[str, Any]:
+def mem0_row(text: str, memory_id: str, **also: Any) -> dict[str, Any]:
     return {"id": memory_id, "user_id": "ada", "content": text, **also}
 
 
@@ -81,8 +81,8 @@ def test_of_equal_rows_the_surest_and_newest_speaks(
     rows: list[tuple[str, dict[str, Any]]], speaks: str, palimpsest: CommandLine
 ) -> None:
     """Whatever else lies between them."""
-    others = [said(f"Another one, number {n} of all.", f"x{n}") for n in range(3)]
-    [first, second] = [said(text, str(n), **also) for n, (text, also) in enumerate(rows)]
+    others = [mem0_row(f"Another one, number {n} of all.", f"x{n}") for n in range(3)]
+    [first, second] = [mem0_row(text, str(n), **also) for n, (text, also) in enumerate(rows)]
     path = palimpsest.file([first, *others, second])
     [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
     palimpsest.json("import", path, "--yes")
@@ -98,7 +98,7 @@ def test_of_equal_rows_the_surest_and_newest_speaks(
 
 def test_a_policy_says_how_sure_a_row_without_confidence_is(palimpsest: CommandLine) -> None:
     """`layered` takes it for 0.9."""
-    rows = [said("Ada sings.", "1", confidence=0.8), said("ada SINGS.", "2")]
+    rows = [mem0_row("Ada sings.", "1", confidence=0.8), mem0_row("ada SINGS.", "2")]
     path = palimpsest.file(rows)
     palimpsest("policy", "set", "layered")
     [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
@@ -109,9 +109,9 @@ def test_a_policy_says_how_sure_a_row_without_confidence_is(palimpsest: CommandL
 
 def test_only_rows_of_one_owner_and_namespace_are_equal(palimpsest: CommandLine) -> None:
     rows = [
-        said("Ada sings.", "1"),
-        said("Ada sings.", "2") | {"user_id": "bob"},
-        said("Ada sings.", "3", namespace="work"),
+        mem0_row("Ada sings.", "1"),
+        mem0_row("Ada sings.", "2") | {"user_id": "bob"},
+        mem0_row("Ada sings.", "3", namespace="work"),
     ]
     path = palimpsest.file(rows)
     assert palimpsest.json("import", path, "--dry-run")["repeats"] == []
@@ -119,7 +119,7 @@ def test_only_rows_of_one_owner_and_namespace_are_equal(palimpsest: CommandLine)
 
 
 def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> None:
-    rows = [said(f"Number {n} of all.", str(n), created_at=f"2026-01-0{n}") for n in (3, 1, 2)]
+    rows = [mem0_row(f"Number {n} of all.", str(n), created_at=f"2026-01-0{n}") for n in (3, 1, 2)]
     palimpsest.json("import", palimpsest.file(rows), "--yes")
     found = palimpsest.json("sql", "SELECT producer_id FROM candidates ORDER BY position")
     assert [row["producer_id"] for row in found] == ["1", "2", "3"]
@@ -127,14 +127,16 @@ def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> Non
 
 def test_rows_come_in_owner_by_owner(palimpsest: CommandLine) -> None:
     """So that an owner is loaded once, however many there are."""
-    rows = [said(f"Number {n} of all.", str(n)) | {"user_id": f"owner {n % 3}"} for n in range(9)]
+    rows = [
+        mem0_row(f"Number {n} of all.", str(n)) | {"user_id": f"owner {n % 3}"} for n in range(9)
+    ]
     palimpsest.json("import", palimpsest.file(rows), "--yes")
     found = palimpsest.json("sql", "SELECT producer_id AS id FROM candidates ORDER BY position")
     assert [int(row["id"]) for row in found] == [0, 3, 6, 1, 4, 7, 2, 5, 8]
 
 
 def test_a_preview_is_short_and_no_markup(palimpsest: CommandLine) -> None:
-    rows = [said("[red]\x1b[31m" + "word " * 40, str(n)) for n in range(2)]
+    rows = [mem0_row("[red]\x1b[31m" + "word " * 40, str(n)) for n in range(2)]
     path = palimpsest.file(rows)
     [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
     assert len(repeat["assertion_preview"]) == 80
@@ -143,7 +145,7 @@ def test_a_preview_is_short_and_no_markup(palimpsest: CommandLine) -> None:
     assert "[red]" in shown
 
 
-def test_it_is_told_how_far_it_is_and_only_so_much_is_read(
+def test_it_reports_progress_and_reads_only_so_much(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spool, "_BATCH", 10)
@@ -199,7 +201,9 @@ def watched_engine(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> 
     return engine
 
 
-NOTES = [said(f"Note {n}: {' '.join(f'w{n}x{m}' for m in range(6))}", f"n{n}") for n in range(60)]
+NOTES = [
+    mem0_row(f"Note {n}: {' '.join(f'w{n}x{m}' for m in range(6))}", f"n{n}") for n in range(60)
+]
 NAMED = ("--model-of-vectors", DEFAULT_MODEL)
 
 
@@ -237,7 +241,7 @@ def test_words_that_the_model_cannot_read_are_known_all_the_same(
     palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
 ) -> None:
     """The guard needs them, and a vector does not tell."""
-    rows = [said(f"Number {n} of all likes 🍕 now.", str(n)) for n in range(2)]
+    rows = [mem0_row(f"Number {n} of all likes 🍕 now.", str(n)) for n in range(2)]
     palimpsest.json("import", lance_of(tmp_path, rows), "--yes", *NAMED)
     found = vectors_by_id(palimpsest)
     assert [one.get("unknown") for one in found.values()] == [["🍕"], ["🍕"]]
@@ -291,7 +295,7 @@ def test_a_row_whose_vector_is_of_another_length_is_embedded(
     assert lengths == {2 * engine.dimension}
 
 
-def test_a_vector_that_has_gone_is_made_anew() -> None:
+def test_a_vector_that_has_gone_is_recreated() -> None:
     engine = StubEngine()
     known = KnownVectors(engine)
     for number in range(WAITING + 1):

@@ -32,7 +32,7 @@ def test_usual_names_are_known() -> None:
     assert fields(ROW) == {"text": ("memory",), "owner_id": ("user",), "id": ("id",)}
 
 
-def test_what_is_told_is_not_guessed() -> None:
+def test_what_is_given_is_not_guessed() -> None:
     assert fields(ROW, vec="vector", ts="occurred_at", user="session_id") == {
         "vector": ("vec",),
         "occurred_at": ("ts",),
@@ -49,7 +49,7 @@ def test_a_field_is_not_what_its_values_cannot_be() -> None:
     assert fields(odd) == {"text": ("memory",)}
 
 
-def test_a_row_says_all_that_it_said() -> None:
+def test_a_row_keeps_all_its_fields() -> None:
     assert applied(ROW, ts="occurred_at") == {
         "source": "s",
         "id": "7",
@@ -141,7 +141,7 @@ def test_a_blank_name_is_refused(palimpsest: CommandLine) -> None:
     assert palimpsest("import", palimpsest.file([ROW]), "--yes", "--source", " ").status == 2
 
 
-def test_a_mapping_can_be_told(palimpsest: CommandLine, tmp_path: Path) -> None:
+def test_a_mapping_can_be_given(palimpsest: CommandLine, tmp_path: Path) -> None:
     path = palimpsest.file([{"who": "ada", "words": "Ada sings.", "n": 1}])
     words = ("--map", "who=owner_id", "--map", "words=text", "--source", "old")
     palimpsest.json("import", path, *words, "--yes")

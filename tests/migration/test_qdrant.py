@@ -51,7 +51,9 @@ def test_a_pickle_runs_nothing(palimpsest: CommandLine, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("point", [b"", b"\x80\x04N.", b"no pickle", pickle.dumps({"id": 1})])
-def test_what_is_no_point_is_said(point: bytes, palimpsest: CommandLine, tmp_path: Path) -> None:
+def test_what_is_no_point_is_reported(
+    point: bytes, palimpsest: CommandLine, tmp_path: Path
+) -> None:
     folder = collection(tmp_path / "theirs", point)
     ran = palimpsest("import", str(folder), "--trust", "--yes")
     assert ran.status == 2

@@ -174,7 +174,7 @@ def test_a_folder_of_lancedb_has_its_only_table(
         (lambda path: path.mkdir(), ("--query", "SELECT 1"), "--query is for a SQLite file"),
     ],
 )
-def test_what_is_no_source_is_said(
+def test_what_is_no_source_is_reported(
     make: Callable[[Path], Any],
     words: tuple[str, ...],
     told: str,

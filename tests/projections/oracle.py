@@ -170,7 +170,7 @@ class Owner:
     vectors: dict[tuple[str, str], Row | None] = field(default_factory=dict)
     updated: dict[str, tuple[int, datetime]] = field(default_factory=dict)
     memory_of: dict[str, str] = field(default_factory=dict)
-    words: list[oracle_questions.Word] = field(default_factory=list)
+    words: list[oracle_questions.Statement] = field(default_factory=list)
     taken_apart: list[oracle_questions.TakenApart] = field(default_factory=list)
 
     def connect(self) -> None:

@@ -27,7 +27,7 @@ class Answer:
 
 
 @dataclass
-class Word:
+class Statement:
     """Who was said to be, or not to be, the same as whom; `text`: only while that text stands."""
 
     event: Event
@@ -70,7 +70,7 @@ def note(event: Event, owner: Owner) -> None:
         case "settled" | "refused" if data.get("command", "settle") == "settle":
             about = owner.candidates.get(data.get("candidate_id") or "")
             if about is not None:
-                _hear(event, owner, about)
+                _keep_answers(event, owner, about)
         case "separated":
             _say(event, owner, data["candidate_id"], data["other_id"], separates=True)
         case "joined":
@@ -93,7 +93,7 @@ def note(event: Event, owner: Owner) -> None:
 def _say(event: Event, owner: Owner, a: str, b: str, *, separates: bool) -> None:
     reasons = [verdict.get("reasoning") for verdict in event.verdicts]
     reasoning = reasons[0] if reasons and event.name == "separated" else None
-    word = Word(event, 0, (a, b), separates, event.data["rank"], reasoning=reasoning)
+    word = Statement(event, 0, (a, b), separates, event.data["rank"], reasoning=reasoning)
     owner.words.append(word)
 
 
@@ -114,7 +114,7 @@ def _take_apart(event: Event, owner: Owner) -> None:
     found.position = event.position
 
 
-def held(owner: Owner, a: str, b: str) -> Word | None:
+def held(owner: Owner, a: str, b: str) -> Statement | None:
     """The word about a pair that holds: the latest of the highest rank, if it is not void."""
     words = [
         word
@@ -139,10 +139,10 @@ def separated(owner: Owner, one: Candidate, other: Candidate) -> bool:
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _hear(event: Event, owner: Owner, one: Candidate) -> None:
+def _keep_answers(event: Event, owner: Owner, one: Candidate) -> None:
     """Keep an event's answers up to the first that joins; of two about one text, the first."""
     before = list(one.answers)
-    for number, verdict in enumerate(_heard(event)):
+    for number, verdict in enumerate(_up_to_joining(event)):
         neighbour = verdict["neighbour_id"]
         if neighbour not in owner.candidates:
             continue
@@ -155,7 +155,7 @@ def _hear(event: Event, owner: Owner, one: Candidate) -> None:
             one.answers.append(Answer(neighbour, speaker, verdict["answer"]))
 
 
-def _heard(event: Event) -> Iterator[dict[str, Any]]:
+def _up_to_joining(event: Event) -> Iterator[dict[str, Any]]:
     for verdict in event.verdicts:
         yield verdict
         if verdict["answer"] in JOINING:
@@ -181,7 +181,7 @@ def _differs(
         rank = event.data.get("rank") or "judge"
         told = verdict.get("reasoning")
         text = speaker if composed else None
-        owner.words.append(Word(event, number, (one.id, other), True, rank, text, told))
+        owner.words.append(Statement(event, number, (one.id, other), True, rank, text, told))
 
 
 def closes(event: Event) -> bool:

@@ -360,7 +360,7 @@ def _events(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
     rows = []
     for event in said.events:
         row = by_id.get(event.id)
-        rows.append(_word(said, event, by_id) if row is None else _told(said, event, row))
+        rows.append(_word(said, event, by_id) if row is None else _decision_event(said, event, row))
     return rows
 
 
@@ -369,7 +369,7 @@ SHARED = ("decision", "decided_at", "owner_id", "namespace", "candidate_id", "de
           "session_id", "policy", "llm_answer", "llm_reasoning", "position")  # fmt: skip
 
 
-def _told(said: Oracle, event: Event, row: Row) -> Row:
+def _decision_event(said: Oracle, event: Event, row: Row) -> Row:
     """A decision among the events."""
     answers = None
     if event.name == "settled":

@@ -8,7 +8,7 @@ from pathlib import Path
 from palimpsest.contracts.shown import Recalled
 from palimpsest.projections import recall_lance
 from palimpsest.projections.filters import Filter
-from palimpsest.projections.hits import Asked
+from palimpsest.projections.hits import RecallOptions
 from palimpsest.projections.recall import Query, Recollection
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
@@ -26,7 +26,7 @@ def recall(
     without: Sequence[str] = (),
 ) -> list[Recalled]:
     """From LanceDB."""
-    asked = Asked(k, Filter(namespace), former=True)
+    asked = RecallOptions(k, Filter(namespace), former=True)
     found = recall_lance.recall(folder, log, owner_id, vector, asked, without=without)
     assert found is not None, "only the ledger can tell"
     return found
@@ -45,5 +45,5 @@ def recall_as_of(
     ledger = Ledger(owner_id)
     for recorded in log.of_owner(owner_id, upto=position):
         evolve(ledger, recorded.event)
-    asked = Asked(k, Filter(namespace), session_id, former=True)
+    asked = RecallOptions(k, Filter(namespace), session_id, former=True)
     return Recollection(ledger, len(vector)).recall(vector, asked)

@@ -30,7 +30,7 @@ from palimpsest.projections.segments import MANIFEST, listed
 from palimpsest.projections.tables import LAYOUT
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.verify import verify
-from palimpsest.streams.core.separations import said_of
+from palimpsest.streams.core.separations import statement_on
 from tests.projections.histories import STANDARD, History, content_of
 from tests.projections.test_oracle import wrong
 
@@ -38,7 +38,7 @@ OWNER = "ada"
 FACES = STANDARD.model_copy(update={"name": "faces", "search": "memories"})
 
 
-class Told(History):
+class OneOwner(History):
     """A history by hand, of one owner, with words on it."""
 
     def say(self, text: str, *near: tuple[str, float], **extra: Any) -> str:
@@ -88,11 +88,11 @@ def rows(folder: Path, text: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def ada() -> Told:
-    return Told()
+def ada() -> OneOwner:
+    return OneOwner()
 
 
-def test_a_word_on_a_join_answers_it(tmp_path: Path, ada: Told) -> None:
+def test_a_word_on_a_join_answers_it(tmp_path: Path, ada: OneOwner) -> None:
     a, b = ada.say("She keeps a kettle."), ada.say("A kettle is hers.")
     joined = ada.run(Merge(a=a, b=b, **ada.words()))[0].id
     confirmed = ada.run(Confirm(decision_id=joined, **ada.words("lee")))[0].id
@@ -117,7 +117,7 @@ def test_a_word_on_a_join_answers_it(tmp_path: Path, ada: Told) -> None:
     assert rows(tmp_path, "SELECT event_id, standing FROM separations") == [(reversal, False)]
 
 
-def test_a_settlement_answers_its_question(tmp_path: Path, ada: Told) -> None:
+def test_a_settlement_answers_its_question(tmp_path: Path, ada: OneOwner) -> None:
     a = ada.say("The orchard is sold.")
     b = ada.say("They sold the orchard to a cousin.", (a, 0.81))
     settled = ada.answer(b, a, "different")
@@ -138,7 +138,7 @@ def test_a_settlement_answers_its_question(tmp_path: Path, ada: Told) -> None:
     assert separation["llm_reasoning"] == "as it reads"
 
 
-def test_what_a_person_separates(tmp_path: Path, ada: Told) -> None:
+def test_what_a_person_separates(tmp_path: Path, ada: OneOwner) -> None:
     a = ada.say("The orchard is sold.")
     b = ada.say("They sold the orchard to a cousin.", (a, 0.81))
     parted, kept = (e.id for e in ada.run(Separate(a=a, b=b, **ada.words(because="another"))))
@@ -158,7 +158,7 @@ def test_what_a_person_separates(tmp_path: Path, ada: Told) -> None:
     ]
 
 
-def test_retractions_and_refusals(tmp_path: Path, ada: Told) -> None:
+def test_retractions_and_refusals(tmp_path: Path, ada: OneOwner) -> None:
     a = ada.say("The tunnel floods in March.")
     gone = ada.run(Retract(candidate_id=a, **ada.words("lee", "wrong tunnel")))[0].id
     refused = ada.run(Retract(candidate_id=a, **ada.words("max")))[0].id
@@ -181,7 +181,7 @@ def test_retractions_and_refusals(tmp_path: Path, ada: Told) -> None:
     ]
 
 
-def test_a_refused_merge_names_its_pair(tmp_path: Path, ada: Told) -> None:
+def test_a_refused_merge_names_its_pair(tmp_path: Path, ada: OneOwner) -> None:
     a, b = ada.say("The orchard is sold."), ada.say("A lantern hangs high up.")
     ada.run(Separate(a=a, b=b, **ada.words()))
     [refused] = ada.run(Separate(a=a, b=b, **ada.words("lee")))
@@ -192,7 +192,7 @@ def test_a_refused_merge_names_its_pair(tmp_path: Path, ada: Told) -> None:
     ]
 
 
-def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: Told) -> None:
+def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: OneOwner) -> None:
     a, b = ada.say("The ferry leaves at noon."), ada.say("At noon a ferry leaves.")
     words, said = ada.words("janitor", "dedupe"), (verdict(a, "different"),)
     [kept] = ada.run(Separate(a=a, b=b, rank="judge", verdicts=said, similarity=0.91, **words))
@@ -204,13 +204,13 @@ def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: Told) -> None:
     assert (row["similarity"], row["review_status"]) == (0.91, None)
 
 
-def faces(ada: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def faces(ada: OneOwner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the policy in force compare with faces, and the log say so."""
     monkeypatch.setattr("tests.projections.histories.STANDARD", FACES)
     ada.nobody()
 
 
-def composed(ada: Told) -> tuple[str, str, str]:
+def composed(ada: OneOwner) -> tuple[str, str, str]:
     """Two candidates of one composed text, and the text."""
     a = ada.say("Alice is a nurse.")
     b = ada.say("Alice works at night.", (a, 0.8))
@@ -220,7 +220,7 @@ def composed(ada: Told) -> tuple[str, str, str]:
 
 
 def test_the_existing_text_is_the_composed_one(
-    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under `search: memories`, whatever becomes of the memory later."""
     faces(ada, monkeypatch)
@@ -244,7 +244,7 @@ def test_the_existing_text_is_the_composed_one(
 
 
 def test_the_existing_text_is_the_face_of_another(
-    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faces(ada, monkeypatch)
     a = ada.say("She lives in Rome.")
@@ -258,7 +258,7 @@ def test_the_existing_text_is_the_face_of_another(
 
 
 def test_who_spoke_for_a_neighbour_is_separated(
-    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not the neighbour itself, whose text nobody compared."""
     faces(ada, monkeypatch)
@@ -274,7 +274,7 @@ def test_who_spoke_for_a_neighbour_is_separated(
 
 
 def test_a_composed_text_separates_while_it_stands(
-    tmp_path: Path, ada: Told, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once it fell apart, nobody has compared the two: the question is open again."""
     faces(ada, monkeypatch)
@@ -298,7 +298,7 @@ def test_a_composed_text_separates_while_it_stands(
     assert wrong(tmp_path, ada.log) == []
 
 
-def test_an_answer_that_settled_nothing_separates(tmp_path: Path, ada: Told) -> None:
+def test_an_answer_that_settled_nothing_separates(tmp_path: Path, ada: OneOwner) -> None:
     x, a = ada.say("The kettle is old."), ada.say("The ferry leaves at noon.")
     c = ada.say("A ferry goes at noon.", (x, 0.82), (a, 0.75))
     refused = ada.answer(c, a, "different")
@@ -311,7 +311,7 @@ def test_an_answer_that_settled_nothing_separates(tmp_path: Path, ada: Told) -> 
     assert wrong(tmp_path, ada.log) == []
 
 
-def test_a_separation_that_was_taken_back_does_not_stand(tmp_path: Path, ada: Told) -> None:
+def test_a_separation_that_was_taken_back_does_not_stand(tmp_path: Path, ada: OneOwner) -> None:
     a = ada.say("The orchard is sold.")
     b = ada.say("They sold the orchard to a cousin.", (a, 0.81))
     nightly = ada.run(Separate(a=a, b=b, rank="judge", **ada.words("janitor")))[0].id
@@ -327,7 +327,7 @@ def test_a_separation_that_was_taken_back_does_not_stand(tmp_path: Path, ada: To
     assert wrong(tmp_path, ada.log) == []
 
 
-def test_what_contradicts_a_chosen_face_waits_for_a_person(tmp_path: Path, ada: Told) -> None:
+def test_what_contradicts_a_chosen_face_waits_for_a_person(tmp_path: Path, ada: OneOwner) -> None:
     """Until somebody confirms it, or chooses another face."""
     a, b = ada.say("She lives in Rome."), ada.say("She lives in Berlin.")
     ada.run(Merge(a=a, b=b, face=b, **ada.words()))
@@ -353,7 +353,7 @@ def test_what_contradicts_a_chosen_face_waits_for_a_person(tmp_path: Path, ada: 
     assert wrong(tmp_path, ada.log) == []
 
 
-def test_candidates_are_compared_with_what_they_say(tmp_path: Path, ada: Told) -> None:
+def test_candidates_are_compared_with_what_they_say(tmp_path: Path, ada: OneOwner) -> None:
     """Under `search: candidates`, whatever speaks for their memory."""
     ada.nobody()
     _, b, _ = composed(ada)
@@ -363,7 +363,7 @@ def test_candidates_are_compared_with_what_they_say(tmp_path: Path, ada: Told) -
     assert rows(tmp_path, waits) == [("Alice works at night.",)]
 
 
-def test_a_repeat_of_a_composed_text_was_compared_with_that(tmp_path: Path, ada: Told) -> None:
+def test_a_repeat_of_a_composed_text_was_compared_with_that(tmp_path: Path, ada: OneOwner) -> None:
     _, b, text = composed(ada)
     ada.say(text.upper())
     show(tmp_path, ada)
@@ -371,7 +371,7 @@ def test_a_repeat_of_a_composed_text_was_compared_with_that(tmp_path: Path, ada:
     assert rows(tmp_path, log) == [(b, text)]
 
 
-def test_a_batch_run_compares_faces(tmp_path: Path, ada: Told) -> None:
+def test_a_batch_run_compares_faces(tmp_path: Path, ada: OneOwner) -> None:
     a, b, text = composed(ada)
     c = ada.say("Alice is a night nurse.")
     evidence = Evidence(
@@ -392,7 +392,7 @@ def test_a_batch_run_compares_faces(tmp_path: Path, ada: Told) -> None:
     assert rows(tmp_path, "SELECT text, sources FROM compositions") == [(text, [a, b])]
 
 
-def test_a_text_composed_anew_is_a_row(tmp_path: Path, ada: Told) -> None:
+def test_a_recomposed_text_is_a_row(tmp_path: Path, ada: OneOwner) -> None:
     a, b, _ = composed(ada)
     c = ada.say("Alice is on the ward.", (b, 0.8))
     ada.answer(c, b, "compose", "Alice works at night on the ward.", a, b, c)
@@ -407,7 +407,7 @@ def test_a_text_composed_anew_is_a_row(tmp_path: Path, ada: Told) -> None:
     assert answers == join
 
 
-def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: Told) -> None:
+def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: OneOwner) -> None:
     """Nothing retracted, nothing taken out, no question that another replaced."""
     a, x = ada.say("The ferry leaves at noon."), ada.say("A lantern hangs high up.")
     b = ada.say("The ferry leaves at noon", (a, 0.99))
@@ -429,7 +429,7 @@ def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: Told) -> Non
     assert wrong(tmp_path, ada.log) == []
 
 
-def test_a_pair_that_a_person_separated_is_not_in_the_queue(tmp_path: Path, ada: Told) -> None:
+def test_a_pair_that_a_person_separated_is_not_in_the_queue(tmp_path: Path, ada: OneOwner) -> None:
     a, x = ada.say("The ferry leaves at noon."), ada.say("A lantern hangs high up.")
     ada.say("The ferry has a lantern.", (a, 0.8), (x, 0.75))
     [b] = (entry.id for entry in ada.ledgers[OWNER].entries.values() if entry.pending)
@@ -439,7 +439,7 @@ def test_a_pair_that_a_person_separated_is_not_in_the_queue(tmp_path: Path, ada:
     assert rows(tmp_path, queue) == [(b, x)]
 
 
-def test_tables_of_an_earlier_version_are_made_anew(tmp_path: Path, ada: Told) -> None:
+def test_tables_of_an_earlier_version_are_recreated(tmp_path: Path, ada: OneOwner) -> None:
     """They lack columns: a start says so, and nobody is told of differences."""
     ada.say("The orchard is sold.")
     show(tmp_path, ada)
@@ -490,7 +490,7 @@ def _separated(history: History) -> Iterator[tuple[frozenset[str], str]]:
     for ledger in history.ledgers.values():
         for a, others in ledger.statements.items():
             for b in others:
-                said = said_of(ledger, a, b)
+                said = statement_on(ledger, a, b)
                 if said is not None and said.separated:
                     yield frozenset((a, b)), said.rank
 

@@ -80,7 +80,7 @@ def test_a_large_memory_is_summed_as_it_grows() -> None:
     assert final(batches) == final(list(folded(history.log, 0, history.log.head())))
 
 
-def test_a_large_memory_is_summed_anew_after_a_retraction() -> None:
+def test_a_large_memory_is_summed_again_after_a_retraction() -> None:
     """Whoever is retracted was counted, with its topic; the newcomers after it count once."""
     history = History()
     ids = [

@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections.analysts import query
-from palimpsest.projections.figures import WHOLE, Owners, days, outcomes, said_on
+from palimpsest.projections.figures import WHOLE, Owners, activity_on, days, outcomes
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import listed
 from tests.projections.histories import History
@@ -20,7 +20,7 @@ from tests.projections.histories import History
 LONG = timedelta(days=400)
 
 
-def said(
+def verdicts(
     neighbour_id: str, answer: Any, cost: float = 0.25, model: str = "judge-1"
 ) -> tuple[Verdict, ...]:
     verdict = Verdict(
@@ -39,7 +39,7 @@ def said(
 
 
 @pytest.fixture(name="told", scope="module")
-def _told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
+def _recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
     """Two owners: a repeat, a merge that was taken back, a question answered, one confirmed."""
     folder, history = tmp_path_factory.mktemp("projections"), History()
     for owner in ("ada", "bob"):
@@ -51,7 +51,7 @@ def _told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, History]:
                 command_id=history.fresh(),
                 owner_id=owner,
                 candidate_id=b,
-                verdicts=said(a, "same", 0.25 if owner == "ada" else 0.5),
+                verdicts=verdicts(a, "same", 0.25 if owner == "ada" else 0.5),
             )
         )
         c = history.admit(owner, "The orchard is sold.")
@@ -134,7 +134,7 @@ def test_the_merges_of_a_day_come_with_whom_they_joined(
     found = [
         one
         for n in range((last - first).days + 1)
-        for one in said_on(folder, first + timedelta(days=n), 100, owners)[0]
+        for one in activity_on(folder, first + timedelta(days=n), 100, owners)[0]
     ]
     repeats = ("hash_exact", "recent_capture")
     joins = query(folder, "FROM joins ORDER BY position")
@@ -147,7 +147,7 @@ def test_the_merges_of_a_day_come_with_whom_they_joined(
         row = wanted[one.decision_id]
         assert (one.candidate_id, one.joined_to) == (row["candidate_id"], row["joined_to"])
         assert one.decided_at == row["decided_at"].replace(tzinfo=UTC)
-    latest, _ = said_on(folder, last, 1)
+    latest, _ = activity_on(folder, last, 1)
     assert [one.position for one in latest] == [max(row["position"] for row in rows)]
 
 
@@ -157,7 +157,7 @@ def test_the_words_of_a_day_come_with_who_said_them(told: tuple[Path, History]) 
     found = [
         one
         for n in range((last - first).days + 1)
-        for one in said_on(folder, first + timedelta(days=n), 100)[1]
+        for one in activity_on(folder, first + timedelta(days=n), 100)[1]
     ]
     by_event = {one.event: one for one in found}
     assert by_event.keys() == {"reversed", "confirmed", "retracted"}

@@ -181,7 +181,7 @@ def test_the_model_of_the_policy_counts_and_else_the_latest_vector() -> None:
 # -- batches ----------------------------------------------------------------------------------
 
 
-def told(seed: int, steps: list[tuple[str, str]]) -> MemoryLog:
+def log_of(seed: int, steps: list[tuple[str, str]]) -> MemoryLog:
     """A log of two owners in which models come and go, and of a third whose text stays."""
     history = History(seed)
     history.admit("eve", "She waits.", vector=of("She waits.", steps[-1][1]))
@@ -213,7 +213,7 @@ STEPS = st.lists(
 def test_no_split_into_batches_changes_a_row(
     tmp_path_factory: pytest.TempPathFactory, seed: int, steps: list[tuple[str, str]], data: Any
 ) -> None:
-    log = told(seed, steps)
+    log = log_of(seed, steps)
     positions = [one.position for one in log.events]
     ends = data.draw(st.sets(st.sampled_from(positions), min_size=2, max_size=4), "batches end at")
     above = tmp_path_factory.mktemp("split")
@@ -309,7 +309,7 @@ def test_stopped_while_the_dimension_changes_it_goes_on(tmp_path: Path, at: str)
     assert len(recalled(tmp_path, history.log, "The kettle sings.", "other")) == 3
 
 
-def test_tables_that_are_made_anew_are_indexed_as_before(
+def test_tables_that_are_recreated_are_indexed_as_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lance, "INDEXED_FROM", 3)

@@ -44,8 +44,8 @@ from tests.laws.histories import (
     Pair,
     Say,
     TakeBack,
+    play,
     policies,
-    tell,
 )
 from tests.projections.histories import History, MemoryLog
 from tests.projections.oracle import Tables
@@ -169,9 +169,9 @@ def acts(seed: int, count: int) -> list[Act]:
     ]
 
 
-def told(policy: Policy, story: list[Act], owner_id: str) -> list[AnyEvent]:
+def history_of(policy: Policy, story: list[Act], owner_id: str) -> list[AnyEvent]:
     """A story, and after it some joins are taken out with their consequences."""
-    world = tell(policy, story, owner_id).world
+    world = play(policy, story, owner_id).world
     for edge in list(world.ledger.edges.values())[:3]:
         recorded = list(world.log)
         if accepted(unmerged(world, edge.id)):
@@ -208,10 +208,10 @@ def of_owners(count: int, length: int) -> MemoryLog:
     for policy in {policy.hash: policy for policy in examples}.values():
         log.append(policy_set(policy))
     histories = [
-        told(policy, [*(COMPOSED if n % 2 else []), *acts(n, length)], f"owner {n}")
+        history_of(policy, [*(COMPOSED if n % 2 else []), *acts(n, length)], f"owner {n}")
         for n, policy in enumerate(examples)
     ]
-    histories.append(tell(ASKING, TAKEN_BACK, "withdrawing").world.log)
+    histories.append(play(ASKING, TAKEN_BACK, "withdrawing").world.log)
     for event in shuffled(histories):
         log.append(event)
     return log

@@ -105,7 +105,7 @@ def replace_sql(monkeypatch: pytest.MonkeyPatch, name: str, old: str, new: str) 
     monkeypatch.setattr(module, name, text.replace(old, new))
 
 
-def moves_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def moves_are_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Candidates keep the memory that they were in."""
     monkeypatch.setattr(Touched, "moved", lambda self, entries: None)
 
@@ -159,7 +159,7 @@ def remembered_answers_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "_JUDGE_COST", "sum(cost_usd)", "count(*)")
 
 
-def the_last_word_holds_whoever_said_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def the_last_statement_holds_whatever_its_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "SEPARATIONS", "x.position DESC", "x.position")
 
 
@@ -205,14 +205,14 @@ BREAKS: list[tuple[Patch, str]] = [
     (times_are_swapped, "memories created_at"),
     (verdicts_that_settled_nothing_are_lost, "verdicts missing"),
     (reversed_joins_stand, "joins standing"),
-    (moves_are_not_told, "candidates memory_id"),
+    (moves_are_not_reported, "candidates memory_id"),
     (memories_that_ended_stay, "lancedb memories extra"),
     (the_older_always_speaks, "memories face"),
     (a_cut_takes_nothing_apart, "memories missing"),
     (retracted_members_count, "memories members"),
     (the_closest_neighbour_is_the_first, "decisions nearest_id"),
     (remembered_answers_are_paid_for, "judge_cost cost_usd"),
-    (the_last_word_holds_whoever_said_it, "separations standing"),
+    (the_last_statement_holds_whatever_its_rank, "separations standing"),
     (words_that_were_taken_back_hold, "separations standing"),
     (withdrawn_merges_hold, "separations standing"),
     (answered_questions_wait, "candidates waits_for"),

@@ -75,7 +75,7 @@ def verdict(neighbour: str, answer: Answer, calls: float, cost: float) -> Verdic
 
 
 @pytest.fixture(scope="module")
-def told() -> tuple[ByHand, Tables]:
+def history_and_tables() -> tuple[ByHand, Tables]:
     """The history, and the rows of every table."""
     history = ByHand()
     history.nobody()  # 1: a policy, 2: what is no JSON; the log leaves positions 4 and 12 out
@@ -443,8 +443,8 @@ def _events(
 
     def first(position: int, name: str, one: str, decision: str, when: datetime) -> Row:
         said = {"decision": decision, "candidate_id": one, "decision_id": ids[name]}
-        told = row(position, "decided", ids[name], when)
-        return plain | told | said | {"rank": "rule", "policy": STANDARD.hash}
+        history_and_tables = row(position, "decided", ids[name], when)
+        return plain | history_and_tables | said | {"rank": "rule", "policy": STANDARD.hash}
 
     settled = plain | {"other_id": a, "rank": "judge", "policy": STANDARD.hash}
     nobodys = empty | {"owner_id": None}
@@ -520,15 +520,15 @@ def _dedup_log(
     ]  # fmt: skip
 
 
-def test_the_oracle_says_what_a_person_would(told: tuple[ByHand, Tables]) -> None:
-    history, expected = told
+def test_the_oracle_says_what_a_person_would(history_and_tables: tuple[ByHand, Tables]) -> None:
+    history, expected = history_and_tables
     assert differences(expected, tables(lines(history.log))) == []
 
 
 def test_what_is_projected_is_what_a_person_would_say(
-    told: tuple[ByHand, Tables], tmp_path: Path
+    history_and_tables: tuple[ByHand, Tables], tmp_path: Path
 ) -> None:
-    history, expected = told
+    history, expected = history_and_tables
     project_live(tmp_path, history.log)
     found = projected(tmp_path)
     assert differences(expected, found) == []

@@ -12,7 +12,7 @@ from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.core.separations import said_of
+from palimpsest.streams.core.separations import statement_on
 
 FOLDER = Path(__file__).parent
 
@@ -23,7 +23,7 @@ def record(name: str, events: Iterable[AnyEvent]) -> None:
     if log.exists():
         raise FileExistsError(log)
     log.write_bytes(b"".join(encode(event) + b"\n" for event in events))
-    expected = orjson.dumps(said(replayed(log)), option=orjson.OPT_INDENT_2)
+    expected = orjson.dumps(snapshot(replayed(log)), option=orjson.OPT_INDENT_2)
     log.with_suffix(".json").write_bytes(expected + b"\n")
 
 
@@ -37,7 +37,7 @@ def replayed(log: Path) -> Ledger:
     return ledger
 
 
-def said(ledger: Ledger) -> dict[str, Any]:
+def snapshot(ledger: Ledger) -> dict[str, Any]:
     """All that a ledger says and that must never change, as JSON values."""
     return {
         "memories": [
@@ -59,7 +59,7 @@ def said(ledger: Ledger) -> dict[str, Any]:
             [a, b, said.rank]
             for a, others in ledger.statements.items()
             for b in others
-            if a < b and (said := said_of(ledger, a, b)) is not None and said.separated
+            if a < b and (said := statement_on(ledger, a, b)) is not None and said.separated
         ],
         "reviews": dict(ledger.reviews),
         "questions": [

@@ -10,7 +10,7 @@ import pytest
 from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.touched import Touched
-from tests.recorded.replay import FOLDER, replayed, said
+from tests.recorded.replay import FOLDER, replayed, snapshot
 
 LOGS = sorted(FOLDER.glob("*.jsonl"))
 LATER = {"questions", "contradicts"}
@@ -28,9 +28,9 @@ def test_every_line_is_written_as_it_was_read(log: Path) -> None:
 
 
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.stem)
-def test_a_replay_says_what_it_said(log: Path) -> None:
+def test_a_replay_gives_the_recorded_state(log: Path) -> None:
     expected = orjson.loads(log.with_suffix(".json").read_bytes())
-    found = orjson.loads(orjson.dumps(said(replayed(log))))
+    found = orjson.loads(orjson.dumps(snapshot(replayed(log))))
     for name in found.keys() - (LATER - expected.keys()):
         assert found[name] == expected[name]
 

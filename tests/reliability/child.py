@@ -65,7 +65,7 @@ def main(live: Callable[[Plan], int]) -> None:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 running.discard(pid)
-                _tell(f"ended {pid} {os.waitstatus_to_exitcode(status)}")
+                _print(f"ended {pid} {os.waitstatus_to_exitcode(status)}")
     for pid in running:
         os.kill(pid, signal.SIGKILL)
 
@@ -79,7 +79,7 @@ def _prepare() -> None:
     get_command(cli.app)
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -89,7 +89,7 @@ def _started(plan: Plan, live: Callable[[Plan], int]) -> int:
         import_module("anthropic")  # seconds, once, for it and all after it
     pid = os.fork()
     if pid:
-        _tell(f"started {pid}")
+        _print(f"started {pid}")
         return pid
     status = 70
     try:

@@ -137,7 +137,7 @@ def outcome(store: Path) -> dict[str, Any]:
             "decided": [event.model_dump(exclude={"time"}) for event in decided],
             "redecided": [data.model_dump(exclude={"cause"}) for data in redecided],
             "memories": memories(log),
-            "letters": [(letter.id, letter.reason) for letter in DeadLetters(log).letters()],
+            "letters": [(letter.id, letter.reason) for letter in DeadLetters(log).all()],
         }
 
 

@@ -18,7 +18,7 @@ from tests.reliability.rows import ROWS
 NO_STORE = 4
 
 
-def told(child: Any, number: int = 0) -> str:
+def stderr_of(child: Any, number: int = 0) -> str:
     """What a command said to standard error, on one line."""
     return " ".join(child.printed(number, 2).split())
 
@@ -32,10 +32,10 @@ def test_a_file_that_cannot_grow_ends_an_ingest_that_goes_on_later(
 ) -> None:
     store = tmp_path / "store"
     full = forge.run(store, ["ingest", str(file)], limit=limit)
-    assert full.statuses() == [NO_STORE], told(full)
-    assert "Traceback" not in told(full)
+    assert full.statuses() == [NO_STORE], stderr_of(full)
+    assert "Traceback" not in stderr_of(full)
     again = forge.run(store, ["ingest", str(file)], ["verify", "--json"])
-    assert again.statuses() == [1, 0], told(again)
+    assert again.statuses() == [1, 0], stderr_of(again)
     assert outcome(store) == outcome(undisturbed)
 
 
@@ -67,12 +67,12 @@ def test_a_full_disk_ends_an_ingest_that_goes_on_when_there_is_room(
 ) -> None:
     disk = small_disk(f"size={size}")
     full = forge.run(disk / "store", ["ingest", str(file)])
-    assert full.statuses() == [NO_STORE], told(full)
-    assert "Traceback" not in told(full), told(full)[-6000:]
+    assert full.statuses() == [NO_STORE], stderr_of(full)
+    assert "Traceback" not in stderr_of(full), stderr_of(full)[-6000:]
     resized = ["mount", "-o", "remount,size=200m", str(disk)]
     subprocess.run(resized, check=True)
     again = forge.run(disk / "store", ["ingest", str(file)], ["verify", "--json"])
-    assert again.statuses() == [1, 0], told(again)
+    assert again.statuses() == [1, 0], stderr_of(again)
     assert outcome(disk / "store") == outcome(undisturbed)
 
 
@@ -93,9 +93,9 @@ def test_a_read_only_disk_is_named(
     store = Path(shutil.copytree(undisturbed, disk / "store"))
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     child = forge.run(store, [str(file) if word == "FILE" else word for word in command])
-    assert child.statuses() == [NO_STORE], told(child)
-    assert str(store) in told(child).replace(" ", "")
-    assert "Traceback" not in told(child)
+    assert child.statuses() == [NO_STORE], stderr_of(child)
+    assert str(store) in stderr_of(child).replace(" ", "")
+    assert "Traceback" not in stderr_of(child)
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     checked = forge.run(store, ["verify", "--json"])
     assert checked.answer()["differences"] == 0
@@ -111,7 +111,7 @@ def test_a_store_on_a_read_only_disk_is_read_and_left_as_it_is(
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     for command in (["status"], ["decisions"], ["sql", "SELECT 1"], ["recall", "ann", "a memory"]):
         child = forge.run(store, [*command, "--json"])
-        assert child.statuses() == [0], told(child)
+        assert child.statuses() == [0], stderr_of(child)
     assert forge.run(store, ["status", "--json"]).answer() == before
     exported = disk.parent / "exported.jsonl"
     assert forge.run(store, ["log", "export", str(exported)]).statuses() == [0]
@@ -174,7 +174,7 @@ def test_damaged_projections_are_mended_at_the_next_start(
 ) -> None:
     DAMAGES[damage](copied / "projections")
     child = forge.run(copied, ["status", "--json"], ["verify", "--json"])
-    assert child.statuses() == [0, 0], told(child)
+    assert child.statuses() == [0, 0], stderr_of(child)
     assert child.answer()["differences"] == 0, child.answer()
     assert child.answer(0)["candidates"] == ROWS
     assert outcome(copied) == outcome(undisturbed)
@@ -187,7 +187,7 @@ def test_bytes_that_changed_in_place_are_found_by_verify_and_mended_by_rebuild(
     scramble(largest(copied / "projections", what))
     child = forge.run(copied, ["verify", "--json"], ["rebuild"], ["verify", "--json"])
     assert child.answer(0)["differences"] > 0
-    assert child.statuses() == [1, 0, 0], [told(child, n) for n in range(3)]
+    assert child.statuses() == [1, 0, 0], [stderr_of(child, n) for n in range(3)]
     assert child.answer(2)["differences"] == 0
 
 
@@ -199,7 +199,7 @@ def test_bytes_that_changed_in_place_are_found_by_verify_and_mended_by_rebuild(
     [["verify"], ["rebuild"], ["log", "export", "FILE"], ["ingest", "FILE"]],
     ids=["verify", "rebuild", "export", "ingest"],
 )
-def test_a_damaged_event_is_said_with_its_position_and_nothing_is_guessed(
+def test_a_damaged_event_is_reported_with_its_position_and_nothing_is_guessed(
     forge: Forge, copied: Path, tmp_path: Path, file: Path, command: list[str]
 ) -> None:
     position = 77
@@ -212,18 +212,18 @@ def test_a_damaged_event_is_said_with_its_position_and_nothing_is_guessed(
     before = (copied / "log.sqlite").read_bytes()
     target = file if command[0] == "ingest" else tmp_path / "exported"
     child = forge.run(copied, [str(target) if word == "FILE" else word for word in command])
-    assert child.statuses() == [NO_STORE], told(child)
-    assert f"position {position} is damaged" in told(child)
+    assert child.statuses() == [NO_STORE], stderr_of(child)
+    assert f"position {position} is damaged" in stderr_of(child)
     assert (copied / "log.sqlite").read_bytes() == before
 
 
-def test_a_log_that_is_none_is_said(forge: Forge, tmp_path: Path) -> None:
+def test_a_file_that_is_no_log_is_reported(forge: Forge, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     scrawl(store / "log.sqlite")
     child = forge.run(store, ["status"])
     assert child.statuses() == [NO_STORE]
-    assert "no palimpsest log" in told(child)
+    assert "no palimpsest log" in stderr_of(child)
 
 
 # -- moved and copied ----------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def test_a_store_works_where_it_was_moved(forge: Forge, copied: Path, tmp_path: 
     moved.parent.mkdir()
     copied.rename(moved)
     child = forge.run(moved, ask, ["status", "--json"], ["verify", "--json"])
-    assert child.statuses() == [0, 0, 0], told(child)
+    assert child.statuses() == [0, 0, 0], stderr_of(child)
     assert child.answer(0) == [{"n": ROWS}]
     assert child.answer(1) == before
     assert child.answer(2)["differences"] == 0

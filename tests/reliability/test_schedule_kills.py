@@ -51,7 +51,7 @@ def runs(store: Path) -> tuple[int, int]:
     return sum(isinstance(e, Ran) for e in events), sum(isinstance(e, Joined) for e in events)
 
 
-def told(child: Child) -> bool:
+def has_reported(child: Child) -> bool:
     """Whether it has told what became of a step."""
     out = Path(f"{child.out}.0.1")
     return out.exists() and '"dedupe"' in out.read_text()
@@ -76,7 +76,7 @@ def test_two_schedules_at_once_make_one_run_and_sigterm_ends_them(
     at = due()
     both = [forge.start(store, ["--json", "schedule"], env=at) for _ in range(2)]
     for child in both:
-        until(partial(told, child))
+        until(partial(has_reported, child))
     for child in both:
         assert not child.has_ended(), child.printed(0, 2)
         child.kill(signal.SIGTERM)

@@ -136,7 +136,7 @@ def test_killed_at_random_moments_every_acknowledged_write_is_there_once(
     print(f"{KILLS} kills, {len(load.acknowledged)} acknowledged: none lost, none doubled")
 
 
-def test_told_to_end_it_answers_what_it_began_and_ends_with_0(forge: Forge, tmp_path: Path) -> None:
+def test_stopped_it_answers_what_it_began_and_ends_with_0(forge: Forge, tmp_path: Path) -> None:
     store = tmp_path / "store"
     with serving(forge, store) as (child, endpoint), ThreadPoolExecutor(9) as threads:
         path = "/v1/owners/ada/memories"

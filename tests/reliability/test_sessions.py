@@ -159,7 +159,7 @@ def test_an_item_that_meets_a_bug_is_answered_and_the_rest_goes_on(store: Palimp
     assert sound(store)
 
 
-def test_whoever_left_an_item_that_meets_a_bug_is_told(
+def test_a_bug_is_reported_to_the_process_that_left_the_item(
     store: Palimpsest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "unpack", lambda _: 1 / 0)

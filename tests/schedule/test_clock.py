@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from palimpsest.commands.schedule import told
+from palimpsest.commands.schedule import describe_step
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.scheduling import RETRY_SECONDS, Schedule, Scheduler, StepDone
 from palimpsest.settings import read_settings
@@ -70,7 +70,7 @@ def test_of_several_times_the_latest_counts_and_the_next_is_waited_for() -> None
         ({"janitor": "03:00"}, "Extra inputs"),
     ],
 )
-def test_what_is_no_schedule_is_told(said: dict[str, Any], wrong: str) -> None:
+def test_what_is_no_schedule_is_reported(said: dict[str, Any], wrong: str) -> None:
     with pytest.raises(ValidationError, match=wrong):
         Schedule.model_validate(said)
 
@@ -221,8 +221,8 @@ SKIPPED: Mapping[str, Any] = {"skipped": {"reason": "too_soon"}}
         ({"ann": BEFORE, "bob": NOW}, "1 owner, 2 joined; 1 done before"),
     ],
 )
-def test_what_was_done_before_is_not_told_as_done_now(
+def test_what_was_done_before_is_not_reported_as_done_now(
     runs: dict[str, Mapping[str, Any]], line: str
 ) -> None:
     """As where a timer starts the schedule twice for one night."""
-    assert told(dedupe_done(**runs)) == f"dedupe, due at 2026-03-01: {line}"
+    assert describe_step(dedupe_done(**runs)) == f"dedupe, due at 2026-03-01: {line}"

@@ -227,7 +227,7 @@ def test_memories_that_give_orders_are_values_of_fields(served: Use[None]) -> No
     served(used)
 
 
-def test_what_is_wrong_is_told_by_field(served: Use[None]) -> None:
+def test_what_is_wrong_is_reported_by_field(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         async with client(server) as made:
             result = await made.call_tool("search_memories", {"query": "a", "k": 0})

@@ -85,7 +85,7 @@ def test_roles_say_what_is_remembered(served: Use[None]) -> None:
     served(used)
 
 
-def test_a_memory_changes_and_tells_its_history(served: Use[None]) -> None:
+def test_a_memory_changes_and_has_a_history(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         [row] = await added(server, PIZZA, agent_id="cook", metadata={"sure": True})
         changed = await answer(server, "PUT", path_of(row), {"text": SUSHI})

@@ -42,7 +42,7 @@ def test_without_a_model_it_names_what_is_missing(
     opened = partial(Palimpsest.open, tmp_path / "store")
     only, settings = OnlyServer(tmp_path / "store"), ServeSettings(port=0)
     with pytest.raises(ModelError, match="install one"):
-        asyncio.run(serve(opened, only, settings, asyncio.Event(), told=lambda *_: None))
+        asyncio.run(serve(opened, only, settings, asyncio.Event(), on_ready=lambda *_: None))
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_without_a_model_it_names_what_is_missing(
         (None, "serve.log says why"),
     ],
 )
-def test_who_started_it_is_told_why(tmp_path: Path, log: str | None, told: str) -> None:
+def test_a_failed_start_has_its_reason(tmp_path: Path, log: str | None, told: str) -> None:
     if log is not None:
         (tmp_path / "serve.log").write_text(log)
     assert told in str(_not_started(tmp_path))
 
 
-def test_a_second_server_is_told_before_it_loads_or_binds_anything(
+def test_a_second_server_is_reported_before_it_loads_or_binds_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "palimpsest.serve.run", None)  # whoever imports it fails
@@ -74,7 +74,7 @@ def test_a_second_server_is_told_before_it_loads_or_binds_anything(
 
 
 @pytest.mark.parametrize("owner", ["", " ", "a" * 513])
-def test_who_names_no_owner_is_told_before_a_server_is_started(tmp_path: Path, owner: str) -> None:
+def test_a_missing_owner_is_reported_before_a_server_is_started(tmp_path: Path, owner: str) -> None:
     folder = tmp_path / "store"
     ran = CliRunner().invoke(app, ["--store", str(folder), "mcp", "--owner", owner], input=b"")
     assert ran.exit_code == 2
@@ -119,7 +119,7 @@ def test_tokens_come_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -
         ('[{"name": "a", "secret": "a-secret" "owners": "a"}]', "PALIMPSEST_* that is no JSON"),
     ],
 )
-def test_wrong_tokens_of_the_environment_are_told_without_them(
+def test_wrong_tokens_of_the_environment_are_reported_without_them(
     monkeypatch: pytest.MonkeyPatch, tokens: str, told: str
 ) -> None:
     monkeypatch.setenv("PALIMPSEST_SERVE_TOKENS", tokens)

@@ -336,7 +336,7 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
     assert not [line for line in ours if "/ada" in line or "?" in line]
 
 
-def test_a_file_of_tokens_is_read_and_a_wrong_one_is_told_without_its_secrets(
+def test_a_file_of_tokens_is_read_and_a_wrong_one_is_reported_without_its_secrets(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "tokens.toml"
@@ -356,9 +356,9 @@ def test_a_file_of_tokens_is_read_and_a_wrong_one_is_told_without_its_secrets(
         '[[token]]\nname = "a"\nsecret = "short-secret-no-more"\nowners = "a"\nrole = "king"\n',
     ):
         file.write_text(wrong)
-        with pytest.raises(UsageError) as told:
+        with pytest.raises(UsageError) as answers_to:
             read_tokens(file)
-        assert "short-secret" not in str(told.value)
+        assert "short-secret" not in str(answers_to.value)
     with pytest.raises(UsageError):
         read_tokens(tmp_path / "none.toml")
 
@@ -416,15 +416,15 @@ def test_an_agent_sees_no_forgotten_text(served: Use[None]) -> None:
             ("POST", "/v1/owners/ada/undo", {"id": first["memory_id"], "dry_run": True}),
         ]
 
-        async def told(name: str) -> list[str]:
+        async def answers_to(name: str) -> list[str]:
             answers = [await server.ask(*one, name=name) for one in asked]
             return [answer.text for answer in answers]
 
-        assert not any("The rhinoceros" in text for text in await told("ada"))
-        assert sum("The rhinoceros is a secret" in text for text in await told("grace")) >= 5
+        assert not any("The rhinoceros" in text for text in await answers_to("ada"))
+        assert sum("The rhinoceros is a secret" in text for text in await answers_to("grace")) >= 5
         back = Selection(candidate_id=changed.json()["candidate_id"])
         await server.twin.restore(back)
-        assert not any("is a secret" in text for text in (await told("ada"))[:3])
-        assert any("in the yard" in text for text in await told("ada"))
+        assert not any("is a secret" in text for text in (await answers_to("ada"))[:3])
+        assert any("in the yard" in text for text in await answers_to("ada"))
 
     served(used)

@@ -31,7 +31,7 @@ GRAY = Zone(at_least=0.7, action="pending")
 MODEL = load_policy("standard").model
 
 
-def said(number: int, *places: int, **more: str) -> Row:
+def row_of(number: int, *places: int, **more: str) -> Row:
     """A row of twenty words, others at these places: nineteen that two texts share are .95."""
     words = [f"other{number}at{at}" if at in places else word for at, word in enumerate(WORDS)]
     return {"owner_id": "ann", "id": str(number), "text": " ".join(words), **more}
@@ -65,10 +65,10 @@ def test_another_policy_looks_as_far_as_it_says(runtime: Runtime) -> None:
     """The index of the policy before it had a higher floor."""
     strict = rules(CosineCheck(check="cosine", zones=(Zone(at_least=0.99, action="pending"),)))
     runtime.writer.use_policy(strict)
-    first, second = runtime.submit(said(1), said(2, 0, 1))
+    first, second = runtime.submit(row_of(1), row_of(2, 0, 1))
     assert second.decision == "stored"
     runtime.writer.use_policy(ASKING)
-    (third,) = runtime.submit(said(3, 0, 1, 2))
+    (third,) = runtime.submit(row_of(3, 0, 1, 2))
     assert set(asked(runtime, third)) == {first.candidate_id, second.candidate_id}
 
 
@@ -76,30 +76,30 @@ def test_a_text_that_comes_back_to_life_is_found_in_the_window_that_brings_it_ba
     runtime: Runtime,
 ) -> None:
     """It was not there when the window's newcomers were looked up."""
-    (retracted,) = runtime.submit(said(1))
+    (retracted,) = runtime.submit(row_of(1))
     selection = Selection(candidate_id=retracted.candidate_id)
     request = RetractRequest(request_id=str(uuid4()), selection=selection)
     execute(WriterExecutor(runtime.writer), request)
     runtime.writer.commit()
-    before, repeat, after = runtime.submit(said(2, 0), {**said_again(1, 3)}, said(4, 1))
+    before, repeat, after = runtime.submit(row_of(2, 0), {**repeat_of(1, 3)}, row_of(4, 1))
     assert asked(runtime, before) == ()
     assert repeat.decision == "hash_exact"
     assert asked(runtime, after) == (repeat.candidate_id, before.candidate_id)
 
 
-def said_again(number: int, again: int) -> dict[str, object]:
+def repeat_of(number: int, again: int) -> dict[str, object]:
     """The text of a row under another id."""
-    row = said(number)
+    row = row_of(number)
     assert not isinstance(row, bytes)
     return {**row, "id": str(again)}
 
 
 def test_who_was_not_looked_up_with_the_window_is_found_by_it(runtime: Runtime) -> None:
     """Its text is on its way for a window whose candidate is then refused: it is embedded late."""
-    refused = {**said_again(2, 1)}
+    refused = {**repeat_of(2, 1)}
     windows = [
         runtime.writer.open_window(inputs(rows))
-        for rows in ([said(1, *range(20)), refused], [said_again(2, 2), said(3, 0)])
+        for rows in ([row_of(1, *range(20)), refused], [repeat_of(2, 2), row_of(3, 0)])
     ]
     [_, conflict], [stranger, near] = [runtime.writer.close_window(one) for one in windows]
     assert (conflict.reason, stranger.decision) == ("id_conflict", "stored")
@@ -115,11 +115,11 @@ def test_the_session_is_seen_whole_where_others_fill_the_top(tmp_path: Path, top
     )
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
         own, *_ = runtime.submit(
-            said(1, 2, 3, session_id="own"),
-            said(2, 0, session_id="other"),
-            said(3, 1, session_id="other"),
+            row_of(1, 2, 3, session_id="own"),
+            row_of(2, 0, session_id="other"),
+            row_of(3, 1, session_id="other"),
         )
-        (last,) = runtime.submit(said(4, session_id="own"))
+        (last,) = runtime.submit(row_of(4, session_id="own"))
         assert (last.decision, last.joined_to) == ("session_reject", own.candidate_id)
 
 
@@ -127,14 +127,14 @@ def test_a_memory_that_went_into_another_is_found_no_more(tmp_path: Path) -> Non
     """Its own row is there still, in an index that was made before."""
     policy = rules(CosineCheck(check="cosine", zones=(GRAY,)), search="memories")
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
-        first, second = (runtime.submit(said(number, number))[0] for number in (1, 2))
+        first, second = (runtime.submit(row_of(number, number))[0] for number in (1, 2))
         assert first.candidate_id is not None
         assert second.candidate_id is not None
         assert asked(runtime, second) == (first.candidate_id,)
         merging = MergeRequest(request_id=str(uuid4()), a=first.candidate_id, b=second.candidate_id)
         execute(WriterExecutor(runtime.writer), merging)
         runtime.writer.commit()
-        (third,) = runtime.submit(said(3, 3))
+        (third,) = runtime.submit(row_of(3, 3))
         assert asked(runtime, third) == (first.candidate_id,)
 
 
@@ -147,13 +147,13 @@ def test_another_policy_searches_again_what_could_not_be_searched(
         raise SearchError("no index")
 
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
-        (first,) = runtime.submit(said(1))
+        (first,) = runtime.submit(row_of(1))
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr("palimpsest.streams.retrieval.ScopeIndex.neighbours", broken)
-            assert asked(runtime, runtime.submit(said(2, *range(20)))[0]) == ()
-        assert asked(runtime, runtime.submit(said(3, 0))[0]) == ()
+            assert asked(runtime, runtime.submit(row_of(2, *range(20)))[0]) == ()
+        assert asked(runtime, runtime.submit(row_of(3, 0))[0]) == ()
         runtime.writer.use_policy(policy.model_copy(update={"name": "another"}))
-        (found,) = runtime.submit(said(4, 1))
+        (found,) = runtime.submit(row_of(4, 1))
         assert first.candidate_id in asked(runtime, found)
 
 
@@ -172,19 +172,19 @@ def test_a_forgotten_text_is_found_until_it_is_back(
     """In its scope alone, and after a policy that looks less far."""
     strict = CosineCheck(check="cosine", zones=(Zone(at_least=0.99, action="pending"),))
     runtime.writer.use_policy(rules(strict, search=search))
-    (first,) = runtime.submit(said(1))
+    (first,) = runtime.submit(row_of(1))
     request = forget(runtime, first.candidate_id)
-    assert [one.decision for one in runtime.submit(said(2, 0))] == ["stored"]
+    assert [one.decision for one in runtime.submit(row_of(2, 0))] == ["stored"]
     runtime.writer.use_policy(rules(CosineCheck(check="cosine", zones=(GRAY,)), search=search))
     near, other, far = runtime.submit(
-        said(3, 1), said(4, 2, namespace="work"), said(5, *range(3, 15))
+        row_of(3, 1), row_of(4, 2, namespace="work"), row_of(5, *range(3, 15))
     )
     assert [one.decision for one in (near, other, far)] == ["pending", "stored", "stored"]
     assert first.candidate_id in asked(runtime, near)
     back = RestoreRequest(request_id=str(uuid4()), forgotten=request)
     execute(WriterExecutor(runtime.writer), back)
     runtime.writer.commit()
-    (later,) = runtime.submit(said(6, 4))
+    (later,) = runtime.submit(row_of(6, 4))
     ledger = runtime.writer.owners.get("ann").ledger
     assert ledger.entries[str(later.candidate_id)].living
 
@@ -194,7 +194,7 @@ def test_what_was_forgotten_is_found_by_words_too(
 ) -> None:
     words = TokenCheck(check="tokens", threshold=0.75, guard=False)
     runtime.writer.use_policy(rules(words))
-    (first,) = runtime.submit(said(1))
+    (first,) = runtime.submit(row_of(1))
     forget(runtime, first.candidate_id)
-    near, far = runtime.submit(said(2, 1), said(3, *range(9)))
+    near, far = runtime.submit(row_of(2, 1), row_of(3, *range(9)))
     assert [one.decision for one in (near, far)] == ["pending", "stored"]

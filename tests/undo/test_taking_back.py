@@ -71,7 +71,7 @@ class Telling:
 
 
 @contextmanager
-def telling(folder: Path, policy: str | Policy = "standard") -> Iterator[Telling]:
+def opened(folder: Path, policy: str | Policy = "standard") -> Iterator[Telling]:
     with Palimpsest.open(folder, policy=policy) as store:
         yield Telling(store)
 
@@ -86,7 +86,7 @@ def with_zones(*zones: tuple[float, str]) -> Policy:
 
 @pytest.mark.parametrize("mistake", [False, True])
 def test_a_question_outlives_a_mistaken_merge(tmp_path: Path, mistake: bool) -> None:
-    with telling(tmp_path) as told:
+    with opened(tmp_path) as told:
         told.say(DOGS[0])
         told.say("Ada has two big dogs.")
         told.say(KEY)
@@ -99,7 +99,7 @@ def test_a_question_outlives_a_mistaken_merge(tmp_path: Path, mistake: bool) -> 
 
 
 def test_a_bulk_dry_run_counts_the_questions_that_it_opens_again(tmp_path: Path) -> None:
-    with telling(tmp_path) as told:
+    with opened(tmp_path) as told:
         for text in DOGS:
             told.say(text)
         asked = told.store.show_candidate(told.ids[DOGS[2]])["evidence"]["asked"]
@@ -116,7 +116,7 @@ def test_a_bulk_dry_run_counts_the_questions_that_it_opens_again(tmp_path: Path)
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_an_answer_outlives_a_merge_with_somebody_else(tmp_path: Path, at_once: bool) -> None:
-    with telling(tmp_path) as told:
+    with opened(tmp_path) as told:
         told.say(DOGS[0])
         joined = told.say(DOGS[1])
         told.say(DOGS[2])
@@ -136,7 +136,7 @@ def test_an_answer_outlives_a_merge_with_somebody_else(tmp_path: Path, at_once: 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_different_is_said_of_the_text_that_was_compared(tmp_path: Path, at_once: bool) -> None:
     texts = ("The piano is not idle", "the piano is idle", "piano is idle")
-    with telling(tmp_path, "store-time") as told:
+    with opened(tmp_path, "store-time") as told:
         for text in texts:
             told.say(text)
         asked = told.store.show_candidate(told.ids[texts[2]])["evidence"]["asked"]
@@ -172,7 +172,7 @@ def test_a_better_neighbour_is_asked_about(tmp_path: Path, at_once: bool) -> Non
                     break
             told.settle(row["text"], *answers)
 
-    with telling(tmp_path, "store-time") as told:
+    with opened(tmp_path, "store-time") as told:
         told.say(WALKS[0])
         told.say(WALKS[1])
         judge(told)
@@ -188,7 +188,7 @@ def test_a_better_neighbour_is_asked_about(tmp_path: Path, at_once: bool) -> Non
 
 
 def test_reinstating_takes_the_consequences_back(tmp_path: Path) -> None:
-    with telling(tmp_path, with_zones((0.93, "superseded"))) as told:
+    with opened(tmp_path, with_zones((0.93, "superseded"))) as told:
         decisions = [told.say(text) for text in WALKS]
         before = told.memories(), told.waits()
         cut = told.store.unmerge(decision_id=decisions[1].decision_id, with_consequences=True)
@@ -200,7 +200,7 @@ def test_reinstating_takes_the_consequences_back(tmp_path: Path) -> None:
 
 
 def test_a_composed_text_that_lost_its_source_is_composed_of_what_there_is(tmp_path: Path) -> None:
-    with telling(tmp_path) as told:
+    with opened(tmp_path) as told:
         told.say(DOGS[0])
         joined = told.say(DOGS[1])
         told.say(DOGS[2])
@@ -225,7 +225,7 @@ def test_a_late_verdict_brings_no_displaced_text_back(tmp_path: Path, answer: An
         "IS 2 A FREELANCE TECH WRITER",
         "IS 2 A FREELANCE TECH WRITER!",
     )
-    with telling(tmp_path, with_zones((0.9, "superseded"), (0.5, "pending"))) as told:
+    with opened(tmp_path, with_zones((0.9, "superseded"), (0.5, "pending"))) as told:
         for number, text in enumerate((x, y, z, y)):
             told.say(text, str(number))
         told.settle(y, (x, answer), composed="Is a freelance tech writer, twice")

@@ -118,11 +118,11 @@ def plain(html: str) -> str:
 
 def pair_texts(number: int) -> tuple[str, str]:
     """Two texts that the judge would be asked about, and that no other pair is near."""
-    said = letters(number, 11)
+    said = own_words(number, 11)
     return f"{said} upstairs", f"{said} downstairs"
 
 
-def letters(number: int, count: int) -> str:
+def own_words(number: int, count: int) -> str:
     """So many words that only this number has; digits would be cues."""
     codes = (f"{number:04d}{one:02d}" for one in range(count))
     return " ".join(code.translate(str.maketrans("0123456789", "abcdefghij")) for code in codes)

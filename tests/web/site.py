@@ -77,12 +77,12 @@ class Site:
         context.set_default_timeout(30_000)
         self._contexts.append(context)
         page = context.new_page()
-        page.on("console", self._heard)
+        page.on("console", self._note_error)
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.on("dialog", lambda dialog: self.wrong.append(f"a dialog: {dialog.message}"))
         return page
 
-    def _heard(self, message: Any) -> None:
+    def _note_error(self, message: Any) -> None:
         if message.type == "error":
             self.wrong.append(message.text)
 
@@ -123,7 +123,7 @@ def a_site(folder: Path, browser: Browser) -> Iterator[Site]:
     async def run() -> None:
         stop = asyncio.Event()
         loops.append((asyncio.get_running_loop(), stop))
-        await serve(opened, OnlyServer(folder), ServeSettings(port=0), stop, told=told)
+        await serve(opened, OnlyServer(folder), ServeSettings(port=0), stop, on_ready=told)
 
     thread = Thread(target=lambda: asyncio.run(run()), name="server")
     thread.start()

@@ -19,7 +19,7 @@ from palimpsest import Palimpsest
 from palimpsest.web import desk as desks
 from palimpsest.web.waiting import read_pairs
 from tests.serve.child import PROGRAM
-from tests.web.conftest import letters
+from tests.web.conftest import own_words
 from tests.web.site import PHONE, Site, a_browser, a_site, complaints, picture, submit_pairs
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,7 @@ def until(page: Page, holds: str) -> None:
         page.wait_for_timeout(10)
 
 
-def said(store: Palimpsest) -> list[tuple[str, str]]:
+def statements(store: Palimpsest) -> list[tuple[str, str]]:
     """Every word of a person: the event and who said it."""
     rows = store.sql("SELECT event, actor FROM events WHERE actor IS NOT NULL ORDER BY position")
     return [(row["event"], row["actor"]) for row in rows]
@@ -143,7 +143,7 @@ def test_three_hundred_pairs_by_keyboard_alone(site: Site) -> None:
     expect(page.locator("#question")).to_have_text("Nothing waits here")
     skipped = PAIRS // len(keys)
     expect(page.locator("main")).to_contain_text(f"{skipped} left, {skipped} skipped by you")
-    events = [event for event, _ in said(site.store)]
+    events = [event for event, _ in statements(site.store)]
     assert (events.count("joined"), events.count("separated")) == (180, 60)
 
 
@@ -157,7 +157,7 @@ def test_two_people_at_once_never_see_the_same_pair(site: Site) -> None:
         seen.append(shown(page))
         press(page, "d")
     assert len(set(seen) - {None}) == 11
-    by = [actor for event, actor in said(site.store) if event == "separated"]
+    by = [actor for event, actor in statements(site.store) if event == "separated"]
     assert (by.count("grace"), by.count("lin")) == (7, 4)
 
 
@@ -201,7 +201,7 @@ def test_a_server_killed_between_two_keys_loses_nothing_it_acknowledged(
         process.terminate()
         process.communicate()
     with Palimpsest.open(folder) as store:
-        events = [event for event, _ in said(store)]
+        events = [event for event, _ in statements(store)]
         assert (events.count("separated"), events.count("joined")) == (1, 2)
         assert store.verify()["differences"] == 0
 
@@ -219,8 +219,8 @@ def test_hostile_texts_are_shown_as_what_they_are(site: Site) -> None:
     long = "wide" * 8_000
     for number, text in enumerate((*HOSTILE, long)):
         rows = [
-            f"{letters(number, 11)} {text} upstairs",
-            f"{letters(number, 11)} {text} downstairs",
+            f"{own_words(number, 11)} {text} upstairs",
+            f"{own_words(number, 11)} {text} downstairs",
         ]
         site.store.submit([{"owner_id": f"<i>eve</i>{'_' * 90}", "text": one} for one in rows])
     asked: list[str] = []
@@ -248,7 +248,7 @@ MEETS = "Ada meets her brother on Sundays at {} in the café near the bridge"
 REMEMBERED = (
     *map(KEY.format, ("third", "fourth")),
     *map(MEETS.format, ("9", "10")),
-    *(f"{letters(70, 30)}{end}" for end in ("", " also")),
+    *(f"{own_words(70, 30)}{end}" for end in ("", " also")),
 )
 """As people are shown it in docs/review.md."""
 

@@ -71,7 +71,7 @@ def test_zones_lie_where_their_scores_are() -> None:
     assert joined.x <= bar.x <= joined.x + joined.width
 
 
-def test_nothing_at_all_is_said_so() -> None:
+def test_an_empty_chart_is_labelled() -> None:
     assert stacked("c", "Kinds", [], KINDS).description == "There is nothing in it."
     empty = by_day("c", "Kinds", {date(2026, 3, 1): {}}, KINDS)
     assert (empty.bars, empty.legend) == ([], [])

@@ -18,7 +18,7 @@ from palimpsest.web import desk as desks
 from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted, read_pairs
 from palimpsest.web.word_diff import word_diff
 from tests.serve.conftest import Server, Use
-from tests.web.conftest import Browser, letters, pair_texts, person, plain, waiting_pairs
+from tests.web.conftest import Browser, own_words, pair_texts, person, plain, waiting_pairs
 
 TEA, CELLO = "Ada drinks tea", "the cello belongs to her sister"
 
@@ -67,7 +67,7 @@ def test_each_answer_is_an_event_at_once_by_the_person_who_gave_it(served: Use[N
 
 def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        said = letters(0, 30)
+        said = own_words(0, 30)
         for text in (said, f"{said} also"):
             await server.add(text)
         [before] = await _list(server)
@@ -129,7 +129,7 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
 
     async def used(server: Server) -> None:
         await waiting_pairs(server, 3)
-        said = letters(9, 30)
+        said = own_words(9, 30)
         for text in (said, f"{said} also"):
             await server.add(text)
         browser = Browser(server)
@@ -374,7 +374,7 @@ def test_where_nothing_waits_the_queue_is_read_once_for_a_page(
         browser = Browser(server)
         await browser.enter()
         for number in range(3):
-            await server.add(f"fact {letters(number, 5)}")
+            await server.add(f"fact {own_words(number, 5)}")
             before = len(reads)
             page = (await browser.get("/review")).text
             assert "Nothing waits here" in page
@@ -443,7 +443,7 @@ def test_a_reviewer_sees_the_owners_of_the_pattern_alone(served: Use[None]) -> N
     served(used)
 
 
-def test_filters_narrow_the_queue_and_wrong_words_are_told(served: Use[None]) -> None:
+def test_filters_narrow_the_queue_and_wrong_words_are_reported(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1, "ada", source="mail")
         await waiting_pairs(server, 2, "bob")
@@ -474,7 +474,7 @@ def test_filters_narrow_the_queue_and_wrong_words_are_told(served: Use[None]) ->
 
 def test_what_cannot_be_seen_in_a_text_is_named(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        said = letters(0, 11)
+        said = own_words(0, 11)
         for text in (f"{said} <b>up</b>", f"{said} \u202edown\u202c\u200b"):
             await server.add(text)
         browser = Browser(server)
@@ -491,7 +491,7 @@ def test_what_cannot_be_seen_in_a_text_is_named(served: Use[None]) -> None:
 
 def test_words_that_show_a_cue_have_its_colour(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        said = letters(0, 11)
+        said = own_words(0, 11)
         for text in (f"{said} is happy with 9 boats", f"{said} is unhappy with 10 boats"):
             await server.add(text)
         await waiting_pairs(server, 1, "bob")
@@ -536,7 +536,7 @@ def test_spaces_between_words_of_one_text_are_of_that_text() -> None:
     assert [(one.text, one.only) for one in right][1] == ("sold her", True)
 
 
-def test_what_hangs_on_a_join_is_told_before_a_key_is_pressed(served: Use[None]) -> None:
+def test_what_hangs_on_a_join_is_shown_before_a_key_is_pressed(served: Use[None]) -> None:
     """The third text met the face alone, which the second had taken: without it, the first."""
 
     async def used(server: Server) -> None:
@@ -597,7 +597,7 @@ async def restarted(server: Server, browser: Browser) -> None:
 def test_a_restart_forgets_no_answer(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 4)
-        said = letters(9, 30)
+        said = own_words(9, 30)
         for text in (said, f"{said} also"):
             await server.add(text)
         browser = Browser(server)
@@ -663,7 +663,7 @@ def test_of_a_restart_a_person_sees_their_own_answers(served: Use[None]) -> None
 @pytest.mark.parametrize("word", ["same", "different", "newer"])
 def test_a_restart_forgets_no_answer_about_a_join(served: Use[None], word: str) -> None:
     async def used(server: Server) -> None:
-        said = letters(0, 30)
+        said = own_words(0, 30)
         for text in (said, f"{said} also"):
             await server.add(text)
         before = await _list(server)
@@ -694,7 +694,7 @@ def waterfall(page: str) -> dict[str, list[str]]:
 
 def test_each_step_of_the_evidence_has_its_thresholds(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        said = letters(0, 12)
+        said = own_words(0, 12)
         await server.twin.submit({"owner_id": "ada", "text": f"{said} up", "session_id": "monday"})
         await server.twin.submit({"owner_id": "ada", "text": f"{said} 7", "session_id": "monday"})
         await server.twin.submit({"owner_id": "bob", "text": f"{said} up", "session_id": "monday"})
@@ -721,7 +721,7 @@ def test_each_step_of_the_evidence_has_its_thresholds(served: Use[None]) -> None
     served(used)
 
 
-def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_said(served: Use[None]) -> None:
+def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_shown(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)
         browser = Browser(server)

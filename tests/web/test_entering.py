@@ -229,7 +229,9 @@ def test_a_server_reads_the_queue_once_it_is_ready(
         settings = ServeSettings(port=0)
         ready = lambda *_: stop.set()  # noqa: E731 - a line is enough
         only = OnlyServer(tmp_path)
-        await serve(lambda: Palimpsest.open(tmp_path), only, settings, stop, idle=idle, told=ready)
+        await serve(
+            lambda: Palimpsest.open(tmp_path), only, settings, stop, idle=idle, on_ready=ready
+        )
 
     asyncio.run(run())
     assert len(begun) == (idle is None)

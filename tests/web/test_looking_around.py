@@ -42,7 +42,7 @@ async def entered(server: Server, owners: str = "ada|bob") -> Browser:
     return browser
 
 
-async def told(server: Server) -> tuple[str, str]:
+async def fill(server: Server) -> tuple[str, str]:
     """Memories of two owners; one merge of ada's was taken back. Her two candidates."""
     a, b = [await server.add(text) for text in ("Ada rows a boat", "Ada paints walls")]
     await server.add("Ada rows a boat")
@@ -77,7 +77,7 @@ def test_an_owner_is_found_and_shown_page_by_page(served: Use[None]) -> None:
 
 def test_a_search_finds_by_words_and_by_meaning(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        await told(server)
+        await fill(server)
         browser = await entered(server)
         await browser.get("/review/owners/ada")
         search = "/review/owners/ada/search"
@@ -100,7 +100,7 @@ def test_a_search_finds_by_words_and_by_meaning(served: Use[None]) -> None:
 
 def test_nobody_sees_an_owner_who_is_not_theirs(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        await told(server)
+        await fill(server)
         browser = await entered(server, owners="bob")
         owners = await browser.get("/review/owners")
         assert re.findall(r'href="/review/owners/(\w+)"', owners.text) == ["bob"]
@@ -113,9 +113,9 @@ def test_nobody_sees_an_owner_who_is_not_theirs(served: Use[None]) -> None:
     served(used)
 
 
-def test_days_tell_what_the_views_do(served: Use[None]) -> None:
+def test_days_show_what_the_views_do(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        await told(server)
+        await fill(server)
         browser = await entered(server)
         today = datetime.now(UTC).date()
         page = await browser.get("/review/days")
@@ -144,7 +144,7 @@ def test_days_tell_what_the_views_do(served: Use[None]) -> None:
     served(used)
 
 
-def test_a_day_tells_what_the_judge_cost(served: Use[None]) -> None:
+def test_a_day_shows_what_the_judge_cost(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)
         [asked] = await server.twin.sql("FROM review_queue")
@@ -174,7 +174,7 @@ def test_a_day_tells_what_the_judge_cost(served: Use[None]) -> None:
 
 def test_days_and_policies_are_of_the_owners_that_one_sees(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        await told(server)
+        await fill(server)
         await server.twin.submit({"owner_id": "ada"})
         today = datetime.now(UTC).date()
         policy = quote((await server.twin.policy()).hash, safe="")
@@ -199,7 +199,7 @@ def test_days_and_policies_are_of_the_owners_that_one_sees(served: Use[None]) ->
 
 def test_a_policy_is_explained_and_its_zones_are_counted(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        await told(server)
+        await fill(server)
         words = [f"word{n}" for n in range(20)]
         await server.add(" ".join(words))
         await server.add(" ".join([*words[:19], "other"]))
@@ -262,7 +262,7 @@ def test_every_decision_is_of_one_family() -> None:
     assert FAMILY_OF["superseded"] == "replaced"
 
 
-def test_the_banner_tells_what_waits_and_what_failed(served: Use[None]) -> None:
+def test_the_banner_shows_what_waits_and_what_failed(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await server.add("Ada has one dog")
         browser = await entered(server)
@@ -282,7 +282,7 @@ def test_the_banner_tells_what_waits_and_what_failed(served: Use[None]) -> None:
     served(used)
 
 
-def test_an_operator_is_told_of_refusals_and_finds_them(served: Use[None]) -> None:
+def test_refusals_are_shown_to_an_operator_who_finds_them(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         a = (await server.add("Ada rows a boat"))["candidate_id"]
         b = (await server.add("Ada walks the dog"))["candidate_id"]
@@ -327,7 +327,7 @@ def test_refusals_are_looked_up_where_something_happened(
         assert len(asked) == 3
 
 
-def test_no_refusal_is_told_that_nobody_asked_for(tmp_path: Path) -> None:
+def test_no_refusal_is_shown_that_nobody_asked_for(tmp_path: Path) -> None:
     """A forgotten text that comes again is refused as it should be; what is old is past."""
     with Palimpsest.open(tmp_path / "store") as store:
         store.submit({"owner_id": "ada", "text": "Ada rows"})
@@ -345,7 +345,7 @@ def test_no_refusal_is_told_that_nobody_asked_for(tmp_path: Path) -> None:
         assert refused_since(store.gateway.projections, now) == (0, None)
 
 
-def test_a_page_that_tells_a_problem_has_the_banner_too(served: Use[None]) -> None:
+def test_a_page_that_shows_a_problem_has_the_banner_too(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await server.twin.submit({"owner_id": "ada"})
         browser = await entered(server, owners=".*")
@@ -369,7 +369,7 @@ def test_a_banner_is_looked_up_once_in_a_while(tmp_path: Path) -> None:
         assert len(banner.lines(store)) == 1
 
 
-def test_projections_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+def test_projections_that_cannot_be_read_are_reported(tmp_path: Path) -> None:
     with Palimpsest.open(tmp_path / "store") as store:
         store.submit({"owner_id": "ada", "text": "Ada rows"})
         now = 100.0
@@ -380,7 +380,7 @@ def test_projections_that_cannot_be_read_are_told(tmp_path: Path) -> None:
         assert banner.lines(store) == [Line(UNREADABLE)]
 
 
-def test_a_projection_that_stays_behind_is_told(
+def test_a_projection_that_stays_behind_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0

@@ -133,7 +133,7 @@ def test_nobody_sees_or_changes_what_is_not_theirs(served: Use[None]) -> None:
     served(used)
 
 
-def test_what_cannot_be_is_said_with_its_reason(served: Use[None]) -> None:
+def test_what_cannot_be_is_reported_with_its_reason(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         first = await server.add("Ada rows a boat")
         again = await server.add("Ada rows a boat")

@@ -250,7 +250,7 @@ def test_a_step_travels_in_a_query() -> None:
 
 @pytest.mark.parametrize("verb", ["unmerge", "reinstate", "undo", "retract", "remember"])
 @pytest.mark.parametrize("about", ["no id", "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22"])
-def test_what_is_not_there_is_told_so(store: Palimpsest, verb: str, about: str) -> None:
+def test_what_is_not_there_is_reported(store: Palimpsest, verb: str, about: str) -> None:
     say(store, FERRY)
     with pytest.raises((ProblemError, RefusedError)):
         foresee(store, "ada", step_of({"verb": verb, "about": about}))

@@ -75,7 +75,7 @@ def test_a_partition_that_has_answered_is_waited_for_no_more() -> None:
         awaited(words, ANSWER_SECONDS * 0.9, partitions=(0, 1))
 
 
-def test_a_bug_of_one_partition_is_told_whatever_others_did() -> None:
+def test_a_bug_of_one_partition_is_reported_whatever_others_did() -> None:
     assert merged([ANSWER, Failed("ZeroDivisionError")]) == Failed("ZeroDivisionError")
 
 

@@ -150,7 +150,7 @@ def test_a_replica_goes_on_behind_the_last_decision_it_took(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("end", "goes_on_at"), [(17, 17), (16, 0)])
-def test_a_replica_that_is_ahead_of_the_topic_is_made_anew(
+def test_a_replica_that_is_ahead_of_the_topic_is_recreated(
     tmp_path: Path, end: int, goes_on_at: int
 ) -> None:
     """As where the brokers were put back to an older state."""
@@ -182,7 +182,7 @@ def read_back(offset: int, line: bytes, headers: Headers = ()) -> ConsumerRecord
 
 
 @dataclass(frozen=True)
-class Told:
+class Acknowledged:
     """What a broker tells of a record that it took."""
 
     offset: int
@@ -198,9 +198,9 @@ class Client:
     async def transaction(self) -> AsyncIterator[None]:
         yield
 
-    async def send(self, *_args: object, **_named: object) -> asyncio.Future[Told]:
+    async def send(self, *_args: object, **_named: object) -> asyncio.Future[Acknowledged]:
         future = asyncio.get_running_loop().create_future()
-        future.set_result(Told(next(self._offsets)))
+        future.set_result(Acknowledged(next(self._offsets)))
         return future
 
 
@@ -235,7 +235,7 @@ def test_what_is_published_ends_behind_its_last_decision(
     assert published(monkeypatch, [], (2,), 10) is None
 
 
-def test_decisions_that_would_go_back_are_of_a_topic_made_anew(
+def test_decisions_that_would_go_back_are_of_a_recreated_topic(
     monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     with pytest.raises(StoreError, match="made anew"):

@@ -23,8 +23,8 @@ from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import InputOffset
 from palimpsest.streams.write.writer import Writer
-from tests.laws.checks import nobody, texts_to_compose
-from tests.laws.histories import ASKING, COMPOSED, Act, Told, losses
+from tests.laws.checks import must_not_be_asked, texts_to_compose
+from tests.laws.histories import ASKING, COMPOSED, Act, Playback, losses
 from tests.laws.world import BEGIN
 from tests.streams.write.written import Written
 
@@ -60,17 +60,25 @@ class Brokers:
         known = sum(len(lines) for lines, _ in self.taken)
         decisions = Followed(TOPICS.name("decisions"), 0, "id", known)
         return PartitionWriter(
-            log, self.publish, decisions, TOPICS, INPUTS, ASKING, nobody, clock, Metrics()
+            log,
+            self.publish,
+            decisions,
+            TOPICS,
+            INPUTS,
+            ASKING,
+            must_not_be_asked,
+            clock,
+            Metrics(),
         )
 
-    def told(self, story: list[Act], path: Path) -> Written:
-        """A story told to a partition's writer, each act in a transaction of its own."""
+    def filled_by(self, story: list[Act], path: Path) -> Written:
+        """A story played to a partition's writer, each act in a transaction of its own."""
 
         def made(clock: Callable[[], datetime]) -> Writer:
             return self.partition(path, clock).writer
 
         world = Written(ASKING, made)
-        teller = Told(world)
+        teller = Playback(world)
         for act in story:
             teller.follow(act)
             world.writer.commit()
@@ -82,7 +90,7 @@ class Brokers:
 def test_the_last_question_about_a_join_is_of_the_sources_that_are_left(story: list[Act]) -> None:
     brokers = Brokers()
     with TemporaryDirectory() as folder:
-        world = brokers.told(story, Path(folder) / "replica.sqlite")
+        world = brokers.filled_by(story, Path(folder) / "replica.sqlite")
         asked = brokers.asked()
         for edge_id, left in texts_to_compose(world.ledger).items():
             question = asked[edge_id]
@@ -96,7 +104,7 @@ def test_the_last_question_about_a_join_is_of_the_sources_that_are_left(story: l
 def composed(tmp_path: Path) -> tuple[Brokers, Path, str]:
     """A text composed of four, its partition's replica, and the join of the oldest of them."""
     brokers = Brokers()
-    world = brokers.told(COMPOSED, tmp_path / "replica.sqlite")
+    world = brokers.filled_by(COMPOSED, tmp_path / "replica.sqlite")
     world.writer.log.close()
     return brokers, tmp_path / "replica.sqlite", next(iter(world.ledger.edges))
 

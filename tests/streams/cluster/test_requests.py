@@ -95,7 +95,7 @@ class Partition:
     def events(self) -> list[AnyEvent]:
         return [event for events, _, _ in self.taken for event in events]
 
-    def told(self, request: AnyRequest) -> list[int]:
+    def progress_of(self, request: AnyRequest) -> list[int]:
         """How far the request was said to be, before its answer."""
         key = f"{request.request_id}{SO_FAR}".encode()
         others = [one for _, others, _ in self.taken for one in others]
@@ -113,7 +113,7 @@ def retract(**more: Any) -> RetractRequest:
     return RetractRequest(request_id=str(uuid4()), selection=Selection(source="made-up"), **more)
 
 
-def test_a_request_that_meets_a_bug_is_told_so_and_the_next_is_carried_out(
+def test_a_request_that_meets_a_bug_fails_and_the_next_is_carried_out(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(executor: Any, request: Any) -> Any:
@@ -144,7 +144,7 @@ def test_what_happens_on_the_way_to_the_brokers_is_no_answer(
     assert partition.taken == []
 
 
-def test_a_long_request_is_told_of_and_left_between_two_steps_of_one_owner(
+def test_a_long_request_reports_progress_and_is_left_between_two_steps_of_one_owner(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "BULK", 4)
@@ -156,7 +156,7 @@ def test_a_long_request_is_told_of_and_left_between_two_steps_of_one_owner(
     partition.sending = end
     with pytest.raises(Interrupted):
         partition.bring(request)
-    assert partition.told(request) == [0, 4, 8, 12]
+    assert partition.progress_of(request) == [0, 4, 8, 12]
     assert len(partition.events()) == 12
     partition.writer.ending = False
     partition.sending = lambda: None
@@ -165,13 +165,13 @@ def test_a_long_request_is_told_of_and_left_between_two_steps_of_one_owner(
     assert [isinstance(event, Retracted) for event in partition.events()] == [True] * COUNT
 
 
-def test_a_long_dry_run_is_told_of_and_left_and_writes_nothing(
+def test_a_long_dry_run_reports_progress_can_be_left_and_writes_nothing(
     partition: Partition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "BULK", 4)
     request = retract(dry_run=True)
     assert len(partition.asked(request)["done"]["retracted"]) == COUNT
-    assert partition.told(request) == [0, *range(4, COUNT, 4)]
+    assert partition.progress_of(request) == [0, *range(4, COUNT, 4)]
     assert partition.events() == []
     partition.writer.ending = True
     with pytest.raises(Interrupted):

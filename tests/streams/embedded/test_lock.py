@@ -54,7 +54,7 @@ def test_the_locks_of_two_stores_are_two(tmp_path: Path) -> None:
         pass
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=LOCK_FILE):
         WriterLock(tmp_path / "nowhere").try_acquire()
 

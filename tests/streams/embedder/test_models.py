@@ -23,7 +23,7 @@ Copied = Callable[..., Path]
 TEXTS = ["She lives in Berlin.", "tea", "The kettle is broken again, and so is the stove."]
 
 
-def told(messages: list[str]) -> Callable[[str, float | None], None]:
+def collecting(messages: list[str]) -> Callable[[str, float | None], None]:
     return lambda message, share: messages.append(message)
 
 
@@ -56,9 +56,9 @@ def test_a_folder_is_a_model_under_its_name(
 
 def test_a_graph_is_built_once(folder: ModelFolder, tmp_path: Path) -> None:
     messages: list[str] = []
-    first = graph_of(folder, tmp_path, told(messages))
+    first = graph_of(folder, tmp_path, collecting(messages))
     assert len(messages) == 1
-    assert graph_of(folder, tmp_path, told(messages)) == first
+    assert graph_of(folder, tmp_path, collecting(messages)) == first
     assert len(messages) == 1
     assert list(tmp_path.iterdir()) == [first]
 
@@ -67,12 +67,12 @@ def test_a_graph_is_built_once(folder: ModelFolder, tmp_path: Path) -> None:
 def test_a_damaged_graph_is_built_again(
     folder: ModelFolder, cache_dir: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
-    kept = graph_of(folder, cache_dir, told([]))
+    kept = graph_of(folder, cache_dir, collecting([]))
     assert isinstance(kept, Path)
     whole, path = kept.read_bytes(), tmp_path / kept.name
     path.write_bytes(damage(whole))
     messages: list[str] = []
-    assert graph_of(folder, tmp_path, told(messages)) == path
+    assert graph_of(folder, tmp_path, collecting(messages)) == path
     assert path.read_bytes() == whole
     assert len(messages) == 1
 
@@ -82,7 +82,7 @@ def test_where_the_cache_cannot_be_written_the_graph_is_used_all_the_same(
 ) -> None:
     (tmp_path / "file").touch()
     messages: list[str] = []
-    graph = graph_of(folder, tmp_path / "file" / "cache", told(messages))
+    graph = graph_of(folder, tmp_path / "file" / "cache", collecting(messages))
     assert isinstance(graph, bytes)
     assert "cannot be kept" in messages[-1]
 
@@ -98,7 +98,7 @@ def test_an_exported_graph_is_used_as_it_is(
     copied: Copied, folder: ModelFolder, cache_dir: Path, tmp_path: Path, engine: OnnxEngine
 ) -> None:
     root = copied(without=("model.safetensors",))
-    graph = graph_of(folder, cache_dir, told([]))
+    graph = graph_of(folder, cache_dir, collecting([]))
     assert isinstance(graph, Path)
     (root / "onnx").mkdir()
     onnx.save(exported(onnx.load(graph)), root / "onnx" / "model.onnx")
@@ -162,7 +162,7 @@ def test_from_the_hub_the_graph_is_fetched_and_else_the_weights(
     ]
 
 
-def test_the_share_of_what_was_fetched_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_share_of_what_was_fetched_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     shares = []
 
     def snapshot(repository: str, *, allow_patterns: list[str], tqdm_class: type) -> str:

@@ -30,7 +30,7 @@ def test_characters_outside_the_plane_do_not_shift_the_words(reader: Reader) -> 
     assert unknown(reader, "𝒳 is é, 你 and 🦀") == ("𝒳", "你", "🦀")
 
 
-def test_many_words_are_bounded_and_still_tell_texts_apart(reader: Reader) -> None:
+def test_many_words_are_bounded_and_still_distinguish_texts(reader: Reader) -> None:
     crowd = [chr(0x1F400 + n) for n in range(MAX_UNKNOWN + 4)]
     one, other = (unknown(reader, " ".join([*crowd, last])) for last in "🦀🍣")
     assert len(one) == len(other) == MAX_UNKNOWN
@@ -38,13 +38,13 @@ def test_many_words_are_bounded_and_still_tell_texts_apart(reader: Reader) -> No
     assert one != other
 
 
-def test_a_long_word_is_bounded_and_still_tells_texts_apart(reader: Reader) -> None:
+def test_a_long_word_is_bounded_and_still_distinguishes_texts(reader: Reader) -> None:
     one, other = (unknown(reader, "🦀" * 90 + last) for last in "🍕🍣")
     assert one != other
     assert len(one[0]) <= MAX_WORD
 
 
-def test_a_cut_text_is_said_to_be(reader: Reader) -> None:
+def test_a_cut_text_is_marked(reader: Reader) -> None:
     (tokens,) = reader.read(["tea " * 1000 + "🦀"])
     assert tokens.truncated
     assert len(tokens.ids) == 256

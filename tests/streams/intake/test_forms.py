@@ -134,7 +134,7 @@ def test_a_table_is_rows(tmp_path: Path, name: str) -> None:
     assert second.metadata == {"mood": "calm"}
 
 
-def test_a_table_may_be_told_to_be_one(tmp_path: Path) -> None:
+def test_a_file_can_be_declared_a_table(tmp_path: Path) -> None:
     path = written(tmp_path / "export.txt", b"user,content,sure\nada,Ada paints,0.5\n")
     [row] = candidates(path, "csv", user="owner_id", content="text", sure="confidence")
     assert (row.owner_id, row.text, row.confidence) == ("ada", "Ada paints", 0.5)
@@ -156,7 +156,7 @@ def test_a_cell_that_breaks_a_rule_makes_its_row_invalid(
     assert (error.reason, row.text) == (reason, "Ben paints")
 
 
-def test_what_no_table_can_be_is_told(tmp_path: Path) -> None:
+def test_what_no_table_can_be_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.csv", b'a,b\n"' + b"x" * 200_000)
     with pytest.raises(UsageError, match=r"rows\.csv cannot be read as CSV"):
         raws(path)
@@ -202,7 +202,7 @@ def test_nothing_of_a_pipe_is_lost_to_looking(monkeypatch: pytest.MonkeyPatch) -
     assert [row.raw for row in reader] == [b"wrong", b"wrong", b"right", b"b"]
 
 
-def test_a_file_that_is_cut_short_is_told_after_its_rows(tmp_path: Path) -> None:
+def test_a_file_that_is_cut_short_is_reported_after_its_rows(tmp_path: Path) -> None:
     packed = gzip.compress(b"wrong\n" * 3)
     whole = written(tmp_path / "whole.jsonl", b"wrong\n")
     cut = written(tmp_path / "rows.gz", packed[:-6])
@@ -214,7 +214,7 @@ def test_a_file_that_is_cut_short_is_told_after_its_rows(tmp_path: Path) -> None
         list(rows)
 
 
-def test_a_file_that_cannot_be_read_at_all_is_told_at_once(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_at_all_is_reported_at_once(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.gz", b"no gzip")
     with pytest.raises(UsageError, match="is no gzip file"):
         list(RowReader([path]).beginnings(9, is_right))

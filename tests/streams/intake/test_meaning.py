@@ -16,7 +16,7 @@ from palimpsest.contracts.events import Content, Decided, DecidedData
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import candidate_id, decision_id_of
 from palimpsest.contracts.wire import decode, encode
-from palimpsest.streams.intake import Prepared, RawRow, Word, prepare, understand
+from palimpsest.streams.intake import Notice, Prepared, RawRow, prepare, understand
 from tests.streams.intake.test_parsing import ROW, candidate, row
 
 
@@ -88,7 +88,7 @@ NAMES = st.sampled_from([*sorted(Candidate.model_fields), "created_at", "specver
 
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader(raw: bytes) -> None:
-    assert isinstance(understand(RawRow(raw, "f")), Prepared | InvalidInputError | Word)
+    assert isinstance(understand(RawRow(raw, "f")), Prepared | InvalidInputError | Notice)
 
 
 @given(st.dictionaries(NAMES, JSON), st.booleans())
@@ -97,7 +97,7 @@ def test_what_is_accepted_can_be_read_from_the_log(fields: dict[str, Any], plain
     raw = json.dumps(base | fields).encode()
     ready = understand(RawRow(raw, "f"))
     if not isinstance(ready, Prepared):
-        assert isinstance(ready, InvalidInputError | Word)
+        assert isinstance(ready, InvalidInputError | Notice)
         return
     content = Content(text=ready.candidate.text, hash=ready.hash, normaliser="n")
     decided = Decided(

@@ -15,7 +15,7 @@ from palimpsest.contracts.identity import candidate_id, session_of
 from palimpsest.streams.intake import (
     MAX_KEPT_BYTES,
     MAX_ROW_BYTES,
-    Word,
+    Notice,
     as_structured,
     parse,
     parse_binary,
@@ -159,7 +159,7 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize(("raw", "reason", "detail"), BAD_ROWS.values(), ids=BAD_ROWS.keys())
-def test_a_bad_row_is_told_without_its_words(raw: bytes, reason: str, detail: str) -> None:
+def test_a_bad_row_is_reported_without_its_words(raw: bytes, reason: str, detail: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         parse(raw, source="file.jsonl")
     assert error.value.reason == reason
@@ -169,7 +169,7 @@ def test_a_bad_row_is_told_without_its_words(raw: bytes, reason: str, detail: st
     assert error.value.__suppress_context__ or error.value.__context__ is None
 
 
-def test_several_faults_are_told_together() -> None:
+def test_several_faults_are_reported_together() -> None:
     with pytest.raises(InvalidInputError) as error:
         parse(b'{"confidence": 2, "topics": [5]}', source="f")
     for field in ("owner_id: ", "text: ", "confidence: ", "topics/0: "):
@@ -311,7 +311,7 @@ CANDIDATE = candidate_id("ann", "agent", "e-0")
         ("accessed", {"candidate_id": CANDIDATE}, Access),
     ],
 )
-def test_words_are_read(name: str, data: dict[str, str], kind: type[Word]) -> None:
+def test_words_are_read(name: str, data: dict[str, str], kind: type[Notice]) -> None:
     said = {"type": f"palimpsest.{name}.v1", "data": {"owner_id": "ann", "actor": "eve"} | data}
     word = parse(event(**said), source="f")
     assert isinstance(word, kind)

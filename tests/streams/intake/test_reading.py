@@ -155,13 +155,13 @@ def test_a_very_long_row_is_cut_and_says_so(tmp_path: Path, end: bytes) -> None:
 # -- files that cannot be read ------------------------------------------------------------------
 
 
-def test_a_missing_file_is_told_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_before_anything_is_read(tmp_path: Path) -> None:
     there = written(tmp_path / "there.jsonl", b"a\n")
     with pytest.raises(UsageError, match=r"missing\.jsonl"):
         RowReader([there, tmp_path / "missing.jsonl"])
 
 
-def test_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         RowReader([tmp_path])
 
@@ -177,7 +177,7 @@ def test_a_file_that_is_not_what_its_name_says(
         raws(written(tmp_path / name, content))
 
 
-def test_a_cut_gzip_file_is_told_after_the_rows_that_are_whole(tmp_path: Path) -> None:
+def test_a_cut_gzip_file_is_reported_after_the_rows_that_are_whole(tmp_path: Path) -> None:
     lines = [os.urandom(500).hex().encode() for _ in range(2000)]
     packed = gzip.compress(b"\n".join(lines))
     path = written(tmp_path / "a.gz", packed[: len(packed) * 3 // 4])
@@ -189,7 +189,7 @@ def test_a_cut_gzip_file_is_told_after_the_rows_that_are_whole(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("place", [12, -6])
-def test_a_damaged_gzip_file_is_told(tmp_path: Path, place: int) -> None:
+def test_a_damaged_gzip_file_is_reported(tmp_path: Path, place: int) -> None:
     packed = bytearray(gzip.compress(b"a\n" * 1000))
     packed[place] ^= 0xFF
     with pytest.raises(UsageError, match="cut short or damaged"):
@@ -266,7 +266,7 @@ def test_a_time_that_python_has_no_number_for_makes_one_row_invalid(tmp_path: Pa
     assert second.detail.startswith("occurred_at: ")
 
 
-def test_a_damaged_parquet_file_is_told(tmp_path: Path) -> None:
+def test_a_damaged_parquet_file_is_reported(tmp_path: Path) -> None:
     path = parquet_of(tmp_path / "rows.parquet", {"n": list(range(2500))})
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(UsageError, match=r"rows\.parquet is no Parquet, or damaged"):

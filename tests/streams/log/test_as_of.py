@@ -91,7 +91,7 @@ def test_a_position_is_itself(log: Log) -> None:
     ],
     ids=str,
 )
-def test_what_is_in_the_future_or_no_moment_is_said_so(log: Log, when: Any) -> None:
+def test_what_is_in_the_future_or_no_moment_is_refused(log: Log, when: Any) -> None:
     write(log, ("ann", 0), ("ann", 1))
     with pytest.raises(UsageError, match=r"position|future|within the years"):
         position_as_of(log, when)

@@ -22,14 +22,14 @@ from palimpsest.streams.log.damage import Checker, DamagedEventError, in_order
 from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.owners import Owners, fold_owner
-from tests.laws.histories import Act, losses, policies, stories, tell
+from tests.laws.histories import Act, losses, play, policies, stories
 from tests.projections.histories import History
 from tests.recorded.replay import FOLDER
 
 SECRET = "violin"
 
 
-def told() -> list[AnyEvent]:
+def events_of_two_owners() -> list[AnyEvent]:
     """Two owners; a join that is taken out, put back and taken out once more; a composed text."""
     history = History()
     history.nobody()
@@ -48,7 +48,7 @@ def told() -> list[AnyEvent]:
     return [one.event for one in history.log.events]
 
 
-EVENTS = told()
+EVENTS = events_of_two_owners()
 NUMBER = {name: n for n, name in enumerate("policy invalid bob a b text c join out".split(), 1)}
 """Where in EVENTS what is."""
 
@@ -206,9 +206,9 @@ FILED: dict[str, tuple[Callable[[Log], object], int, str]] = {
 
 
 def test_a_sound_log_is_read_to_its_end(log: Log) -> None:
-    told: list[float] = []
-    assert check_log(log, lambda _, share: told.append(share)) == len(EVENTS)
-    assert told == sorted(told)
+    events_of_two_owners: list[float] = []
+    assert check_log(log, lambda _, share: events_of_two_owners.append(share)) == len(EVENTS)
+    assert events_of_two_owners == sorted(events_of_two_owners)
 
 
 def test_an_empty_log_is_sound(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_an_empty_log_is_sound(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*VISIBLE, *FILED])
-def test_the_log_is_said_to_be_damaged_with_the_position(log: Log, name: str) -> None:
+def test_the_log_is_reported_as_damaged_with_the_position(log: Log, name: str) -> None:
     damage, position, what = (VISIBLE | FILED)[name]
     damage(log)
     with pytest.raises(StoreError, match=f"position {position} .*{what}.*restore") as error:
@@ -280,7 +280,7 @@ def test_an_owner_is_not_folded_from_a_damaged_log(log: Log) -> None:
     fold_owner(log, "bob")
 
 
-def test_what_another_process_damaged_meanwhile_is_told(log: Log) -> None:
+def test_what_another_process_damaged_meanwhile_is_reported(log: Log) -> None:
     owners = Owners(log)
     owners.get("ada")
     word = EVENTS[N["out"] - 1].model_dump()
@@ -295,7 +295,7 @@ def test_what_another_process_damaged_meanwhile_is_told(log: Log) -> None:
 @given(policies(), stories | losses)
 def test_what_the_core_writes_is_sound(policy: Policy, story: list[Act]) -> None:
     checker = Checker()
-    for position, event in enumerate(tell(policy, story).world.log, 1):
+    for position, event in enumerate(play(policy, story).world.log, 1):
         checker.check(position, decode(encode(event), position))
 
 

@@ -231,13 +231,13 @@ def test_creating_is_opening_where_a_log_is(log: Log) -> None:
         assert again.head() == 1
 
 
-def test_a_log_that_is_not_there_is_told_and_not_made(tmp_path: Path) -> None:
+def test_a_log_that_is_not_there_is_reported_and_not_made(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no store at"):
         Log.open(tmp_path / "log.sqlite")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupted_making_is_told_and_can_be_finished(tmp_path: Path) -> None:
+def test_an_interrupted_creation_is_reported_and_can_be_finished(tmp_path: Path) -> None:
     path = tmp_path / "log.sqlite"
     path.touch()
     with pytest.raises(StoreError, match="empty"):
@@ -247,7 +247,7 @@ def test_an_interrupted_making_is_told_and_can_be_finished(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("make", [Log.open, Log.create])
-def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path: Path, make: type[Log]) -> None:
+def test_what_is_no_database_is_reported_and_left_alone(tmp_path: Path, make: type[Log]) -> None:
     path = tmp_path / "log.sqlite"
     path.write_bytes(b"a letter to a friend " * 100)
     with pytest.raises(StoreError, match="no palimpsest log"):
@@ -256,7 +256,7 @@ def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path: Path, make:
 
 
 @pytest.mark.parametrize("make", [Log.open, Log.create])
-def test_another_programs_database_is_told_and_left_alone(tmp_path: Path, make: type[Log]) -> None:
+def test_a_foreign_database_is_reported_and_left_alone(tmp_path: Path, make: type[Log]) -> None:
     path = tmp_path / "log.sqlite"
     with sqlite3.connect(path) as foreign:
         foreign.execute("CREATE TABLE recipes (name TEXT)")
@@ -267,7 +267,7 @@ def test_another_programs_database_is_told_and_left_alone(tmp_path: Path, make: 
     assert path.read_bytes() == before
 
 
-def test_a_newer_format_is_told(log: Log) -> None:
+def test_a_newer_format_is_reported(log: Log) -> None:
     log.execute(f"PRAGMA user_version={database.SCHEMA_VERSION + 1}")
     log.close()
     with pytest.raises(StoreError, match="newer palimpsest"):
@@ -283,7 +283,7 @@ def test_a_reader_cannot_write(log: Log) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(StoreError, match="cannot be opened for writing"):
         Log.create(tmp_path / "log.sqlite")
@@ -298,7 +298,7 @@ def overwrite(path: Path, old: bytes, new: bytes) -> None:
     path.write_bytes(content.replace(old, new))
 
 
-def test_one_changed_letter_is_told_with_its_position(log: Log) -> None:
+def test_one_changed_letter_is_reported_with_its_position(log: Log) -> None:
     append(log, *(refused(n, because=f"reason number {n}.") for n in range(9)))
     log.close()
     overwrite(log.path, b"reason number 5.", b"reason numbed 5.")
@@ -310,7 +310,7 @@ def test_one_changed_letter_is_told_with_its_position(log: Log) -> None:
             list(damaged.of_owner("ann"))
 
 
-def test_a_broken_page_is_told_with_the_last_position_before_it(log: Log) -> None:
+def test_a_broken_page_is_reported_with_the_last_position_before_it(log: Log) -> None:
     append(log, *(refused(n, because="x" * 2000) for n in range(200)))
     log.close()
     content = bytearray(log.path.read_bytes())
@@ -322,7 +322,7 @@ def test_a_broken_page_is_told_with_the_last_position_before_it(log: Log) -> Non
         damaged.after(0)
 
 
-def test_a_log_cut_short_is_told(log: Log) -> None:
+def test_a_log_cut_short_is_reported(log: Log) -> None:
     append(log, *(refused(n, because="x" * 2000) for n in range(200)))
     log.close()
     size = log.path.stat().st_size
@@ -331,7 +331,7 @@ def test_a_log_cut_short_is_told(log: Log) -> None:
         list(damaged.lines())
 
 
-def test_no_words_of_a_damaged_event_are_told(log: Log) -> None:
+def test_no_words_of_a_damaged_event_are_shown(log: Log) -> None:
     append(log, refused(1, because="the secret of the house"))
     log.execute("UPDATE events SET line = replace(line, 'secret', 'sacred')")
     with pytest.raises(StoreError) as error:
@@ -339,7 +339,7 @@ def test_no_words_of_a_damaged_event_are_told(log: Log) -> None:
     assert "house" not in str(error.value)
 
 
-def test_a_full_disk_is_told_and_nothing_of_the_batch_is_kept(log: Log) -> None:
+def test_a_full_disk_is_reported_and_nothing_of_the_batch_is_kept(log: Log) -> None:
     append(log, refused(0))
     pages = log.row("PRAGMA page_count")
     assert pages is not None

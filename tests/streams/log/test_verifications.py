@@ -36,14 +36,14 @@ from palimpsest.streams.write.requests import execute
 from palimpsest.streams.write.writer import Writer
 from tests.core.spec import combine, say, unmerge
 from tests.core.spec import given as told_by_hand
-from tests.laws.checks import nobody, texts_to_compose
+from tests.laws.checks import must_not_be_asked, texts_to_compose
 from tests.laws.histories import (
     ASKING,
     COMPOSED,
     Act,
     OnCandidate,
     OnJoin,
-    Told,
+    Playback,
     losses,
     policies,
     questions,
@@ -136,14 +136,15 @@ WAYS = {
 
 
 @contextmanager
-def told(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
+def log_of(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
     """A log that a writer fills command by command; the table is right after each commit."""
     with Log.create(folder / FILE) as log:
         appends = partial(append, log)
         world = Written(
-            policy, lambda clock: Writer(log, appends, policy, nobody, clock, lambda _: None)
+            policy,
+            lambda clock: Writer(log, appends, policy, must_not_be_asked, clock, lambda _: None),
         )
-        teller = Told(world)
+        teller = Playback(world)
         for number, act in enumerate(story, 1):
             teller.follow(act)
             if number % COMMITS == 0 or number == len(story):
@@ -175,7 +176,7 @@ def test_it_is_what_the_ledger_says_however_the_events_came(
     history: tuple[Policy, list[Act]],
 ) -> None:
     with TemporaryDirectory() as folder:
-        with told(*history, Path(folder)) as log:
+        with log_of(*history, Path(folder)) as log:
             lines = [line for _, line in log.lines()]
             kept = log.verifications.waiting(10**6)
         for way, make in WAYS.items():
@@ -187,14 +188,14 @@ def test_it_is_what_the_ledger_says_however_the_events_came(
 
 def test_they_stand_where_the_event_stands_that_made_them_wait(tmp_path: Path) -> None:
     """The first one that did: what waits already keeps its place."""
-    with told(ASKING, [*LOSING, OnCandidate("retract", 1)], tmp_path) as log:
+    with log_of(ASKING, [*LOSING, OnCandidate("retract", 1)], tmp_path) as log:
         events = {position: decode(line) for position, line in log.lines()}
         waiting = [one for one in log.verifications.waiting(9) if one.kind == "compose"]
         assert [type(events[one.position]) for one in waiting] == [Reversed]
 
 
 def test_what_is_not_all_there_is_not_imported(tmp_path: Path) -> None:
-    with told(ASKING, LOSING, tmp_path) as log:
+    with log_of(ASKING, LOSING, tmp_path) as log:
         lines = [line for _, line in log.lines()]
     (tmp_path / "other").mkdir()
     with pytest.raises(StoreError, match="line 1 names"):
@@ -224,7 +225,7 @@ def test_a_follower_killed_beside_its_commit_is_followed_by_another(
     effect: str, tmp_path: Path
 ) -> None:
     topics = Topics("", 1)
-    with told(ASKING, LOSING, tmp_path) as log:
+    with log_of(ASKING, LOSING, tmp_path) as log:
         lines = [line for _, line in log.lines()]
         kept = log.verifications.waiting(9)
 

@@ -72,7 +72,7 @@ def changed(document: Any) -> Iterator[tuple[str, Any]]:
             yield from (("", other) for other in others(document))
 
 
-def said(policy: Policy) -> dict[str, Any]:
+def effective_values(policy: Policy) -> dict[str, Any]:
     """A policy as plain values, without what another of its words takes the place of."""
     document = policy.model_dump(mode="json")
     for check in document["checks"]:
@@ -103,7 +103,7 @@ def test_another_value_of_any_key_gives_other_words(policy: Policy) -> None:
     name = policy.name
     words = explain(policy)
     leaves = tried = 0
-    for place, document in changed(said(policy)):
+    for place, document in changed(effective_values(policy)):
         leaves += 1
         try:
             other = Policy.model_validate(document)
@@ -124,7 +124,7 @@ def test_the_default_is_explained_with_its_numbers() -> None:
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_a_judge_that_is_switched_off_is_not_said_to_be_asked(name: str) -> None:
+def test_a_judge_that_is_switched_off_is_left_out(name: str) -> None:
     policy = load_policy(name)
     text = "\n".join(explain(policy))
     assert ("is asked whether" in text or "is asked for" in text) is policy.judge.enabled

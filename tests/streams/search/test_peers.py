@@ -32,9 +32,7 @@ def batch(rows: list[list[int]]) -> NDArray[np.float16]:
 
 
 @given(numbers, st.sampled_from([0.0, 0.5, 0.7071, 0.8, 1.0]))
-def test_everyone_is_told_of_all_earlier_ones_over_the_floor(
-    rows: list[list[int]], floor: float
-) -> None:
+def test_each_gets_all_earlier_ones_over_the_floor(rows: list[list[int]], floor: float) -> None:
     vectors = batch(rows)
     expected = [
         [
@@ -47,7 +45,7 @@ def test_everyone_is_told_of_all_earlier_ones_over_the_floor(
     assert peers(vectors, floor) == expected
 
 
-def test_of_a_crowd_nobody_is_told() -> None:
+def test_a_crowd_gets_none() -> None:
     found = peers(batch([[1, 0, 0, 0, 0, 0]] * (CROWD + 2)), 0.9)
     assert found[CROWD] is not None
     assert len(found[CROWD]) == CROWD

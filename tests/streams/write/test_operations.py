@@ -51,7 +51,7 @@ def runtime(tmp_path: Path) -> Iterator[Runtime]:
         yield made
 
 
-def said(runtime: Runtime, *texts: str, owner: str = "ann") -> list[Outcome]:
+def submit(runtime: Runtime, *texts: str, owner: str = "ann") -> list[Outcome]:
     return runtime.submit(
         *(
             {"owner_id": owner, "text": text, "id": f"{text}/{n}", "source": "test"}
@@ -89,7 +89,7 @@ def ids(*outcomes: Outcome) -> list[str]:
 
 
 def test_merge_names_the_decision_and_the_memory(runtime: Runtime) -> None:
-    a, b = ids(*said(runtime, "the bridge is closed", "no way over the river"))
+    a, b = ids(*submit(runtime, "the bridge is closed", "no way over the river"))
     answer = ask(runtime, MergeRequest(request_id=fresh(), a=a, b=b, face=b))
     assert faces(answer) == ["no way over the river"]
     assert [m["candidate_id"] for m in answer["memories"][0]["members"]] == [a, b]
@@ -99,7 +99,7 @@ def test_merge_names_the_decision_and_the_memory(runtime: Runtime) -> None:
 
 
 def test_unmerge_gives_both_memories_and_reinstate_takes_it_back(runtime: Runtime) -> None:
-    a, b = ids(*said(runtime, "the bridge is closed", "no way over the river"))
+    a, b = ids(*submit(runtime, "the bridge is closed", "no way over the river"))
     joined = ask(runtime, MergeRequest(request_id=fresh(), a=a, b=b))
     unmerge = UnmergeRequest(request_id=fresh(), decision_id=joined["decision_id"])
     answer = ask(runtime, unmerge)
@@ -111,7 +111,7 @@ def test_unmerge_gives_both_memories_and_reinstate_takes_it_back(runtime: Runtim
 
 
 def test_the_same_request_again_changes_nothing(runtime: Runtime) -> None:
-    a, b = ids(*said(runtime, "one thing", "something else entirely"))
+    a, b = ids(*submit(runtime, "one thing", "something else entirely"))
     request = MergeRequest(request_id=fresh(), a=a, b=b)
     answer = ask(runtime, request)
     before = runtime.lines()
@@ -121,7 +121,7 @@ def test_the_same_request_again_changes_nothing(runtime: Runtime) -> None:
 
 
 def test_what_was_refused_is_refused_again(runtime: Runtime) -> None:
-    a, b, c, repeat = ids(*said(runtime, "one thing", "quite another", "a third", "A third"))
+    a, b, c, repeat = ids(*submit(runtime, "one thing", "quite another", "a third", "A third"))
     ask(runtime, MergeRequest(request_id=fresh(), a=a, b=b))
     apart = SeparateRequest(request_id=fresh(), a=a, b=b)
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_what_was_refused_is_refused_again(runtime: Runtime) -> None:
 
 
 def test_separate_keeps_what_comes_apart(runtime: Runtime) -> None:
-    a, b, c = ids(*said(runtime, "one thing", "something else entirely", "a third matter"))
+    a, b, c = ids(*submit(runtime, "one thing", "something else entirely", "a third matter"))
     ask(runtime, SeparateRequest(request_id=fresh(), a=a, b=c))
     ask(runtime, MergeRequest(request_id=fresh(), a=a, b=b))
     with pytest.raises(RefusedError) as refused:
@@ -148,7 +148,7 @@ def test_separate_keeps_what_comes_apart(runtime: Runtime) -> None:
 
 
 def test_confirm_access_sessions_and_settling_are_answered(runtime: Runtime) -> None:
-    first, second, third = said(
+    first, second, third = submit(
         runtime,
         "Ada paints 4 wooden boats in the harbour",
         "Ada paints 5 wooden boats in the harbour",
@@ -197,13 +197,13 @@ def sources_of(runtime: Runtime, settled: Mapping[str, Any]) -> tuple[str, ...]:
 
 def test_a_composed_text_names_what_it_was_made_of(runtime: Runtime) -> None:
     """Also where another text speaks for the neighbour by now."""
-    first, second = said(
+    first, second = submit(
         runtime,
         "Ada paints 4 wooden boats in the harbour",
         "Ada paints 5 wooden boats in the harbour",
     )
     a, b = str(first.candidate_id), str(second.candidate_id)
-    [third] = said(runtime, "Ben mends a roof")
+    [third] = submit(runtime, "Ben mends a roof")
     c = str(third.candidate_id)
     ask(runtime, MergeRequest(request_id=fresh(), a=a, b=c, face=c))
     settle = SettleRequest(
@@ -218,7 +218,7 @@ def test_a_composed_text_names_what_it_was_made_of(runtime: Runtime) -> None:
 
 
 def test_a_batch_run_joins_with_a_text_that_is_embedded_here(runtime: Runtime) -> None:
-    first, second = said(runtime, "Ada paints a boat", "Ben mends a roof")
+    first, second = submit(runtime, "Ada paints a boat", "Ben mends a roof")
     a, b = str(first.candidate_id), str(second.candidate_id)
     request = CombineRequest(
         request_id=fresh(),
@@ -244,7 +244,7 @@ def test_a_batch_run_joins_with_a_text_that_is_embedded_here(runtime: Runtime) -
 
 
 def test_a_policy_is_recorded_and_another_model_is_refused(runtime: Runtime) -> None:
-    said(runtime, "one thing")
+    submit(runtime, "one thing")
     rules = load_policy("standard").model_dump(mode="json")
     mine = PolicyRequest(request_id=fresh(), policy=rules | {"name": "mine"})
     answer = ask(runtime, mine)
@@ -260,7 +260,7 @@ def test_a_policy_is_recorded_and_another_model_is_refused(runtime: Runtime) -> 
 def test_a_policy_that_could_not_be_recorded_is_not_in_force(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said(runtime, "one thing")
+    submit(runtime, "one thing")
     before = runtime.writer.policy
     rules = before.model_dump(mode="json") | {"name": "mine"}
     execute(WriterExecutor(runtime.writer), PolicyRequest(request_id=fresh(), policy=rules))
@@ -281,7 +281,7 @@ def test_a_policy_that_could_not_be_recorded_is_not_in_force(
 @pytest.mark.parametrize("unknown", [NOBODY, NO_ID, "", "' OR 1=1 --", "ä" * 40])
 def test_an_id_that_nobody_has_is_refused_with_the_reason(runtime: Runtime, unknown: str) -> None:
     """An id is what a person types: whatever it is, it is no bug, and stops no writer."""
-    [known] = ids(*said(runtime, "one thing"))
+    [known] = ids(*submit(runtime, "one thing"))
     requests: list[AnyRequest] = [
         MergeRequest(request_id=fresh(), a=unknown, b=known),
         MergeRequest(request_id=fresh(), a=known, b=unknown),
@@ -311,7 +311,7 @@ def test_an_id_that_nobody_has_is_refused_with_the_reason(runtime: Runtime, unkn
 
 
 def test_a_pair_of_two_owners_is_refused(runtime: Runtime) -> None:
-    [ann], [bob] = ids(*said(runtime, "a thing")), ids(*said(runtime, "a thing", owner="bob"))
+    [ann], [bob] = ids(*submit(runtime, "a thing")), ids(*submit(runtime, "a thing", owner="bob"))
     for request in (
         MergeRequest(request_id=fresh(), a=ann, b=bob),
         SeparateRequest(request_id=fresh(), a=bob, b=ann),
@@ -321,7 +321,7 @@ def test_a_pair_of_two_owners_is_refused(runtime: Runtime) -> None:
 
 
 def test_an_exact_repeat_cannot_be_taken_out(runtime: Runtime) -> None:
-    _, repeat = said(runtime, "one thing", "ONE thing")
+    _, repeat = submit(runtime, "one thing", "ONE thing")
     for request in (
         UnmergeRequest(request_id=fresh(), decision_id=repeat.decision_id),
         UnmergeRequest(request_id=fresh(), candidate_id=repeat.candidate_id),
@@ -332,7 +332,7 @@ def test_an_exact_repeat_cannot_be_taken_out(runtime: Runtime) -> None:
 
 
 def test_a_refusal_is_recorded(runtime: Runtime) -> None:
-    [known] = ids(*said(runtime, "one thing"))
+    [known] = ids(*submit(runtime, "one thing"))
     with pytest.raises(RefusedError):
         ask(runtime, MergeRequest(request_id=fresh(), a=known, b=NOBODY))
     assert isinstance(runtime.log.after(0)[-1].event, Refused)

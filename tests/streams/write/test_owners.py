@@ -49,7 +49,7 @@ def test_one_owner_may_be_larger_than_the_bound(tmp_path: Path) -> None:
         assert owners.get("ann").ledger is ledger
 
 
-def test_who_grew_is_counted_anew_and_who_was_forgotten_no_more(tmp_path: Path) -> None:
+def test_a_memory_that_grew_is_counted_again_and_a_forgotten_one_no_more(tmp_path: Path) -> None:
     def say(owner: str, *texts: str) -> None:
         runtime.submit(*({"owner_id": owner, "text": text} for text in texts))
 

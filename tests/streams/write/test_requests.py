@@ -214,7 +214,7 @@ def test_a_transaction_is_bounded(store: Store) -> None:
     assert store.commits == 2
 
 
-def test_a_dry_run_is_told_what_would_be_and_writes_nothing(store: Store) -> None:
+def test_a_dry_run_reports_what_would_be_and_writes_nothing(store: Store) -> None:
     """Whoever asks: the request itself says that it is one."""
     everything = Selection(source="test")
     a, b, *_ = store.pending()
@@ -238,6 +238,6 @@ def test_a_dry_run_is_told_what_would_be_and_writes_nothing(store: Store) -> Non
             assert {**result(told), **result(answer)} == result(told)
 
 
-def test_what_is_no_request_is_told_without_its_words() -> None:
+def test_what_is_no_request_is_reported_without_its_words() -> None:
     with pytest.raises(InvalidInputError, match="no request: 1 errors"):
         understood(b'{"request": "a secret"}')

@@ -25,7 +25,7 @@ class StoppedError(RuntimeError):
     """What the disk says."""
 
 
-def said(runtime: Runtime) -> None:
+def submit_texts(runtime: Runtime) -> None:
     runtime.submit(
         *(
             {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {text}"}
@@ -58,7 +58,7 @@ class Disk:
 def test_nothing_of_it_happened_where_the_commit_failed(tmp_path: Path) -> None:
     disk = Disk()
     with Runtime(tmp_path / "log.sqlite", policy=RULES, effect=disk) as runtime:
-        said(runtime)
+        submit_texts(runtime)
         asked, disk.full = end(), True
         with pytest.raises(StoppedError):
             serve(WriterExecutor(runtime.writer), [asked])
@@ -74,7 +74,7 @@ def test_nothing_of_it_happened_where_the_commit_failed(tmp_path: Path) -> None:
 
 def test_redelivered_it_is_answered_as_it_was_and_nothing_happens(tmp_path: Path) -> None:
     with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
-        said(runtime)
+        submit_texts(runtime)
         asked = end()
         answers = [serve(WriterExecutor(runtime.writer), [asked])[0] for _ in range(2)]
         assert answers[0] == answers[1]
@@ -89,7 +89,7 @@ def test_redelivered_it_is_answered_as_it_was_and_nothing_happens(tmp_path: Path
 def test_a_policy_that_is_switched_off_consolidates_nothing(tmp_path: Path) -> None:
     off = RULES.model_copy(update={"enabled": False})
     with Runtime(tmp_path / "log.sqlite", policy=off) as runtime:
-        said(runtime)
+        submit_texts(runtime)
         [answer] = serve(WriterExecutor(runtime.writer), [end()])
         assert isinstance(answer, Done)
         assert answer.result == {"session_id": "s"}
@@ -101,7 +101,7 @@ def test_a_face_that_a_person_chose_speaks_and_where_two_meet_review_decides(
     tmp_path: Path, chosen: int, contradicts: int
 ) -> None:
     with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
-        said(runtime)
+        submit_texts(runtime)
         rows = [
             {"owner_id": "ann", "session_id": "s", "text": f"grip force cup table winch {text}"}
             for text in ("shaft rotor", "axle frame", "hull keel")

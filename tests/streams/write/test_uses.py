@@ -34,7 +34,7 @@ class Clock:
         return self.now
 
 
-def said(name: str) -> bytes:
+def candidate_row(name: str) -> bytes:
     row = {"owner_id": "ann", "source": "kitchen", "id": name, "text": f"{name} is there"}
     return orjson.dumps(row)
 
@@ -112,7 +112,7 @@ def runtime(
 ) -> Iterator[Embedded | Cluster]:
     """A runtime with two memories of Ann's."""
     running = request.param(tmp_path, clock)
-    running.take(said("tea"), said("boat"))
+    running.take(candidate_row("tea"), candidate_row("boat"))
     yield running
     running.close()
 
@@ -121,7 +121,7 @@ def counts(event: Accessed) -> dict[str, int]:
     return {use.candidate_id: use.count for use in event.data.uses or ()}
 
 
-def test_what_several_readers_tell_is_one_event_a_minute(
+def test_what_several_readers_report_is_one_event_a_minute(
     runtime: Embedded | Cluster, clock: Clock
 ) -> None:
     begun = clock.now
@@ -139,7 +139,7 @@ def test_what_several_readers_tell_is_one_event_a_minute(
     assert len(runtime.recorded()) == 2
 
 
-def test_a_reader_whose_rhythm_falls_between_is_heard_all_the_same(
+def test_a_reader_whose_rhythm_falls_between_is_recorded_all_the_same(
     runtime: Embedded | Cluster, clock: Clock
 ) -> None:
     """The other one always tells first when a minute is over."""
@@ -185,7 +185,7 @@ def test_a_single_access_that_a_producer_says_does_not_wait(
 
 def test_another_owner_does_not_wait(runtime: Embedded | Cluster, clock: Clock) -> None:
     bob = candidate_id("bob", "kitchen", "tea")
-    row = orjson.loads(said("tea")) | {"owner_id": "bob"}
+    row = orjson.loads(candidate_row("tea")) | {"owner_id": "bob"}
     word = orjson.loads(used("b", clock.now, tea=1))
     use = {"candidate_id": bob, "at": clock.now.isoformat()}
     word["data"] = {"owner_id": "bob", "candidate_id": bob, "uses": [use]}
@@ -196,7 +196,7 @@ def test_another_owner_does_not_wait(runtime: Embedded | Cluster, clock: Clock) 
 
 def test_what_waits_in_a_store_outlives_the_process(tmp_path: Path, clock: Clock) -> None:
     running = Embedded(tmp_path, clock)
-    running.take(said("tea"), used("a", clock.now, tea=1), used("b", clock.now, tea=2))
+    running.take(candidate_row("tea"), used("a", clock.now, tea=1), used("b", clock.now, tea=2))
     running.close()
     clock.now += MINUTE
     running = Embedded(tmp_path, clock)

@@ -52,7 +52,7 @@ def runtime(path: Path, plug: Plug, policy: Policy = STORES) -> Runtime:
     return Runtime(path / "log.sqlite", engine=plug, policy=policy)
 
 
-def said(*texts: str) -> list[dict[str, str]]:
+def rows_of(*texts: str) -> list[dict[str, str]]:
     return [{"owner_id": "ann", "text": text} for text in texts]
 
 
@@ -71,10 +71,10 @@ def test_a_policy_stops_unless_it_says_otherwise(tmp_path: Path, plug: Plug) -> 
     assert load_policy("standard").embedder_fails == "stop"
     with runtime(tmp_path, plug, STOPS) as one:
         with pytest.raises(ModelError, match="unplugged"):
-            one.submit(*said(LONG))
+            one.submit(*rows_of(LONG))
         assert one.log.head() == 0
         plug.plugged = True
-        [stored] = one.submit(*said(LONG))
+        [stored] = one.submit(*rows_of(LONG))
     assert stored.decision == "stored"
 
 
@@ -82,7 +82,7 @@ def test_what_comes_while_the_model_is_down_is_stored_uncompared(
     tmp_path: Path, plug: Plug
 ) -> None:
     with runtime(tmp_path, plug) as one:
-        told = one.submit(*said(LONG, NEAR, LONG.upper()))
+        told = one.submit(*rows_of(LONG, NEAR, LONG.upper()))
         decided = [event for _, event, _ in one.told if isinstance(event, Decided)]
         assert [each.decision for each in told] == ["stored", "stored", "recent_capture"]
         assert [event.data.evidence.down for event in decided] == [("embedder",)] * 2 + [None]
@@ -94,22 +94,22 @@ def test_what_comes_while_the_model_is_down_is_stored_uncompared(
 
 def test_vectors_follow_with_the_next_new_text(tmp_path: Path, plug: Plug) -> None:
     with runtime(tmp_path, plug) as one:
-        first, second = one.submit(*said(LONG, "tea"))
+        first, second = one.submit(*rows_of(LONG, "tea"))
         plug.plugged = True
-        one.submit(*said("TEA", "milk"))
+        one.submit(*rows_of("TEA", "milk"))
         assert kinds(one) == ["decided"] * 4 + ["embedded"] * 2
         late = [event.subject for _, event, _ in one.told if isinstance(event, Embedded)]
         assert late == [first.candidate_id, second.candidate_id]
         assert one.log.verifications.unembedded() == 0
-        [joined] = one.submit(*said(NEAR))
+        [joined] = one.submit(*rows_of(NEAR))
         assert (joined.decision, joined.joined_to) == ("auto_reject", first.candidate_id)
 
 
 def test_an_exact_repeat_asks_for_no_model(tmp_path: Path, plug: Plug) -> None:
     with runtime(tmp_path, plug) as one:
-        one.submit(*said(LONG))
+        one.submit(*rows_of(LONG))
         asked = plug.asked
-        one.submit(*said(LONG.upper()))
+        one.submit(*rows_of(LONG.upper()))
         assert plug.asked == asked
 
 
@@ -119,13 +119,13 @@ def test_a_model_that_is_down_is_left_alone_for_a_while(
     """The warning comes once, and says no text."""
     plug = Plug()
     with runtime(tmp_path, plug) as one, caplog.at_level(logging.WARNING):
-        one.submit(*said(LONG))
-        one.submit(*said(NEAR))
+        one.submit(*rows_of(LONG))
+        one.submit(*rows_of(NEAR))
         assert plug.asked == 1
         [warning] = [r.getMessage() for r in caplog.records if "embedder" in r.getMessage()]
         assert "nora" not in warning
         plug.plugged = True
-        one.submit(*said("tea"))
+        one.submit(*rows_of("tea"))
         assert one.log.verifications.unembedded() == 3
         assert embed(one) == Done({"embedded": 3, "left": 0}), "a person need not wait"
 
@@ -135,7 +135,7 @@ def test_so_many_follow_at_once(
 ) -> None:
     monkeypatch.setattr(writer, "LATE", 2)
     with runtime(tmp_path, plug) as one:
-        one.submit(*said("one", "two", "three"))
+        one.submit(*rows_of("one", "two", "three"))
         plug.plugged = True
         assert embed(one) == Done({"embedded": 2, "left": 1})
         assert embed(one) == Done({"embedded": 1, "left": 0})
@@ -147,7 +147,7 @@ def test_asking_for_vectors_is_refused_while_the_model_is_down(
     tmp_path: Path, plug: Plug, policy: Policy
 ) -> None:
     with runtime(tmp_path, plug) as one:
-        one.submit(*said(LONG))
+        one.submit(*rows_of(LONG))
         one.writer.use_policy(policy)
         answer = embed(one)
     assert isinstance(answer, Refused)
@@ -158,7 +158,7 @@ def test_a_model_of_another_name_is_no_model_that_is_down(tmp_path: Path, plug: 
     plug.plugged = True
     plug.model = "another"
     with runtime(tmp_path, plug) as one, pytest.raises(UsageError, match="thresholds for"):
-        one.submit(*said(LONG))
+        one.submit(*rows_of(LONG))
 
 
 def test_the_size_of_windows_changes_nothing(tmp_path: Path, plug: Plug) -> None:
@@ -168,9 +168,9 @@ def test_the_size_of_windows_changes_nothing(tmp_path: Path, plug: Plug) -> None
         plug.plugged = False
         (tmp_path / name).mkdir()
         with runtime(tmp_path / name, plug) as each:
-            each.submit(*said(LONG, "tea"))
+            each.submit(*rows_of(LONG, "tea"))
             plug.plugged = True
-            rows = said("TEA", NEAR, "milk", LONG.replace("old", "new"), "Tea")
+            rows = rows_of("TEA", NEAR, "milk", LONG.replace("old", "new"), "Tea")
             for start in range(0, len(rows), size):
                 each.submit(*rows[start : start + size])
             logs.append(each.lines())
@@ -179,7 +179,7 @@ def test_the_size_of_windows_changes_nothing(tmp_path: Path, plug: Plug) -> None
 
 def test_the_table_follows_from_the_log(tmp_path: Path, plug: Plug) -> None:
     with runtime(tmp_path, plug) as one:
-        one.submit(*said(LONG, "tea"))
+        one.submit(*rows_of(LONG, "tea"))
         with one.log.transaction():
             one.log.execute("DELETE FROM verifications")
             one.log.find_questions(["ann"])
@@ -188,20 +188,20 @@ def test_the_table_follows_from_the_log(tmp_path: Path, plug: Plug) -> None:
 
 def test_one_text_in_two_namespaces_is_embedded_for_both(tmp_path: Path, plug: Plug) -> None:
     with runtime(tmp_path, plug) as one:
-        one.submit(*said(LONG), {"owner_id": "ann", "text": LONG, "namespace": "work"})
+        one.submit(*rows_of(LONG), {"owner_id": "ann", "text": LONG, "namespace": "work"})
         plug.plugged = True
         assert embed(one) == Done({"embedded": 2, "left": 0})
 
 
-def test_how_long_checks_take_is_told(tmp_path: Path, plug: Plug) -> None:
+def test_how_long_checks_take_is_reported(tmp_path: Path, plug: Plug) -> None:
     """An exact repeat is not searched for, nor is anything without a model."""
     told: list[str] = []
     plug.plugged = True
     with runtime(tmp_path, plug) as one:
         one.writer.tell_checks(lambda check, _milliseconds: told.append(check))
-        one.submit(*said(LONG))
+        one.submit(*rows_of(LONG))
         assert told == ["exact", "semantic", "total"]
-        one.submit(*said(LONG.upper()))
+        one.submit(*rows_of(LONG.upper()))
         plug.plugged = False
-        one.submit(*said("tea"))
+        one.submit(*rows_of("tea"))
     assert told[3:] == ["exact", "total"] * 2

@@ -57,7 +57,7 @@ def test_an_exact_repeat_is_never_embedded(log_path: Path) -> None:
         assert decisions(runtime) == ["stored", "hash_exact", "hash_exact"]
 
 
-def test_a_repeat_is_not_embedded_by_a_writer_that_starts_anew(log_path: Path) -> None:
+def test_a_repeat_is_not_embedded_by_a_restarted_writer(log_path: Path) -> None:
     with Runtime(log_path) as runtime:
         runtime.submit(row("Ada plays chess", 1))
     with Runtime(log_path) as again:
@@ -159,7 +159,7 @@ def test_owners_that_leave_memory_come_back_the_same(
         assert len(runtime.writer.owners) == 1
 
 
-def test_a_writer_that_starts_anew_after_each_window_decides_the_same(
+def test_a_writer_that_restarts_after_each_window_decides_the_same(
     mixed: Sequence[Row], expected: list[bytes], log_path: Path
 ) -> None:
     for start in range(0, len(mixed), 61):
@@ -197,7 +197,7 @@ def test_a_repeat_inside_a_window_joins_the_first(log_path: Path) -> None:
     assert (same.result, same.candidate_id) == ("known", first.candidate_id)
 
 
-def test_what_is_settled_at_once_is_told_as_what_it_was_settled_as(
+def test_what_is_settled_at_once_is_reported_as_settled(
     log_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nobody is asked where the judge is off: `pending` was over before anybody heard of it.
@@ -293,12 +293,12 @@ def test_bytes_that_were_invalid_for_one_reason_may_be_so_for_another(log_path: 
         assert DeadLetters(runtime.log).count() == 1
 
 
-def test_invalid_rows_and_the_others_are_told_apart_in_order(log_path: Path) -> None:
+def test_invalid_rows_and_the_others_are_distinguished_in_order(log_path: Path) -> None:
     with Runtime(log_path) as runtime:
         outcomes = runtime.submit(row("good", 1), *BROKEN, row("better", 2))
         assert [o.result for o in outcomes] == ["decided", *["invalid"] * len(BROKEN), "decided"]
         reasons = [o.reason for o in outcomes if o.result == "invalid"]
-        letters = [*DeadLetters(runtime.log).letters()]
+        letters = [*DeadLetters(runtime.log).all()]
         assert [letter.reason for letter in letters] == reasons
         assert [letter.id for letter in letters] == [
             o.decision_id for o in outcomes if o.result == "invalid"
@@ -424,7 +424,7 @@ def test_another_model_than_the_policys_is_refused(log_path: Path) -> None:
         assert runtime.log.count() == 0
 
 
-def test_a_reader_that_fails_is_told_after_all_that_it_read(log_path: Path) -> None:
+def test_a_reader_that_fails_is_reported_after_all_that_it_read(log_path: Path) -> None:
     def read() -> Iterator[Input]:
         yield from inputs([row("a", 1), row("b", 2)])
         raise StoreError("the file ends too early")

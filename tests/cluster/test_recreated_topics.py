@@ -16,7 +16,7 @@ from palimpsest.streams.cluster.publishing import PartitionProducer
 from palimpsest.streams.cluster.replica import Followed, Replica
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.write.commit import InputOffset
-from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, said
+from tests.cluster.cluster import PARTITIONS, Cluster, ended, eventually, stderr_of
 from tests.cluster.load import publish
 from tests.cluster.test_replicas import make_anew
 from tests.cluster.verifier import equal_to_embedded, read_topic, settled
@@ -65,7 +65,7 @@ def test_a_writer_publishes_nothing_behind_what_it_knows(
     assert found == [[]] * PARTITIONS
 
 
-def test_an_input_that_was_made_anew_goes_on_at_its_start(tmp_path: Path) -> None:
+def test_an_input_that_was_recreated_continues_at_its_start(tmp_path: Path) -> None:
     """What a worker acknowledged there, before it knew, may be what it took for decided on."""
     with Replica.create(tmp_path / "replica.sqlite") as replica:
         with replica.transaction():
@@ -80,7 +80,7 @@ def test_an_input_that_was_made_anew_goes_on_at_its_start(tmp_path: Path) -> Non
 
 
 @pytest.mark.outage
-def test_a_worker_and_a_projector_that_run_end_and_begin_anew(cluster: Cluster) -> None:
+def test_a_running_worker_and_projector_end_and_restart(cluster: Cluster) -> None:
     worker, projector = cluster.worker(look=0.2), cluster.projector()
     cluster.publish(inputs(STREAM[:20]))
     cluster.decided()
@@ -89,7 +89,9 @@ def test_a_worker_and_a_projector_that_run_end_and_begin_anew(cluster: Cluster) 
         make_anew(cluster, kind)
     eventually(worker.has_ended, "the worker ends")
     assert worker.wait() == 1
-    assert "StoreError" in said(worker)  # of topics that are others, or of one that is not there
+    assert "StoreError" in stderr_of(
+        worker
+    )  # of topics that are others, or of one that is not there
 
     begun = cluster.worker()
     cluster.publish(inputs(STREAM[20:]))
@@ -97,7 +99,7 @@ def test_a_worker_and_a_projector_that_run_end_and_begin_anew(cluster: Cluster) 
     equal_to_embedded(cluster)
     eventually(projector.has_ended, "the projector ends")
     assert projector.wait() != 0
-    assert "follow it with a new store" in said(projector)
+    assert "follow it with a new store" in stderr_of(projector)
     another = cluster.projector("another")
     cluster.followed("another")
-    assert ended([begun, another]) == [0, 0], said(begun)
+    assert ended([begun, another]) == [0, 0], stderr_of(begun)

@@ -8,7 +8,7 @@ from palimpsest.streams.search import Hit
 from palimpsest.streams.search.hits import ranked
 
 
-class Ahead:
+class Prefetch:
     """Hits for newcomers by id: among the rows that were there, and among each other.
 
     `found` and `peers` have a list for each newcomer; a peer's `row` is its number in the window,

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from bench.figure import Measured, Scale
 from bench.filling import BEGINNING, fill
-from bench.scratch import Said, ScratchStore
+from bench.scratch import OwnedText, ScratchStore
 from bench.sentences import sentences
 from bench.serving import Running, serving
 from bench.stub import StubEngine
@@ -41,8 +41,8 @@ class Visitor:
         assert at.hostname
         self._connection = http.client.HTTPConnection(at.hostname, at.port)
         self._cookie = ""
-        told = {"content-type": "application/json", "authorization": f"Bearer {server.operator}"}
-        self._ask("GET", json.loads(self._ask("POST", "/links", "{}", told))["path"])
+        headers = {"content-type": "application/json", "authorization": f"Bearer {server.operator}"}
+        self._ask("GET", json.loads(self._ask("POST", "/links", "{}", headers))["path"])
         self._csrf = ""
 
     def load(self, path: str, form: dict[str, str] | None = None) -> tuple[float, str]:
@@ -102,9 +102,9 @@ def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
     folder.mkdir()
     store = ScratchStore(folder, StubEngine())
     try:
-        fill(store.log, _said(held, owners, large), load_policy("standard"))
+        fill(store.log, _texts_of_owners(held, owners, large), load_policy("standard"))
         store.session.begin()
-        said = _said(held, owners, large)
+        said = _texts_of_owners(held, owners, large)
         again = [*islice(said, 1), *islice(said, large - 1, large - 1 + min(owners // 2, 100))]
         reworded = [(owner, f"{text} !") for owner, text in again]
         made = zip(reworded, store.outcomes(reworded), strict=True)
@@ -115,7 +115,7 @@ def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
         store.close()
 
 
-def _said(count: int, owners: int, large: int) -> Iterator[Said]:
+def _texts_of_owners(count: int, owners: int, large: int) -> Iterator[OwnedText]:
     texts = sentences()
     yield from ((LARGE, text) for text in islice(texts, large))
     for number, text in enumerate(islice(texts, count)):

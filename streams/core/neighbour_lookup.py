@@ -12,7 +12,7 @@ from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.guard import Comparison, Reading, compare, read
 
 
-class Looking:
+class NeighbourLookup:
     """What is known of each neighbour while one candidate is decided on.
 
     Neighbours that are not living, or that only a person may join, are left out of the choice but

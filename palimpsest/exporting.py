@@ -239,8 +239,8 @@ class _Changes:
         elif speaks is not None and isinstance(row.item, dict) and not row.item.keys() >= MEM0:
             self._change(row, change, {speaks: face})
         else:
-            told = {name: change[name] for name in ("old_id", "memory_id")}
-            self.left.append({"row": row.number, **told, "memory_says": face[:PREVIEW]})
+            ids = {name: change[name] for name in ("old_id", "memory_id")}
+            self.left.append({"row": row.number, **ids, "memory_says": face[:PREVIEW]})
 
     def _change(self, row: _Row, change: dict[str, Any], said: Fields | None) -> None:
         self.found += 1

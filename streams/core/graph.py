@@ -9,7 +9,7 @@ from heapq import merge
 from operator import attrgetter
 
 from palimpsest.streams.core.faces import combine, own_face
-from palimpsest.streams.core.ledger import Edge, Entry, Memory
+from palimpsest.streams.core.ledger import Apart, Edge, Entry, Memory
 
 _PLACE = attrgetter("place")
 FEW = 64
@@ -43,6 +43,7 @@ def unite(edge: Edge) -> list[Entry]:
     _absorb(big, small)
     big.last_place = max(big.last_place, small.last_place, edge.place)
     big.texted = big.texted or small.texted or bool(edge.texts)
+    big.apart = _latest(big.apart, small.apart)
     if faces is not None:
         by_id = {entry.id: entry for entry in big.members} if big.texted else {}
         big.goes_on_as(combine(edge, by_id, *faces))
@@ -58,6 +59,13 @@ def _absorb(big: Memory, small: Memory) -> None:
         big.members.extend(small.members)
     else:
         big.members = list(merge(big.members, small.members, key=_PLACE))
+
+
+def _latest(a: Apart | None, b: Apart | None) -> Apart | None:
+    """The request that is taking one of two memories apart: whoever joins them is of it now."""
+    if a is None or b is None:
+        return a or b
+    return a if a.order > b.order else b
 
 
 def smaller_side(edge: Edge) -> set[Entry] | None:

@@ -283,6 +283,24 @@ def test_what_a_request_goes_on_to_take_out_of_a_part_is_apart_from_the_other_pa
     history.when(combine("a", "d")).then("refused separated")
 
 
+def test_a_part_that_a_freed_answer_joins_to_a_larger_memory_stays_apart_from_the_others() -> None:
+    """The answer settles between two joins of one request."""
+    request = str(uuid4())
+    history = given(
+        *JOINED,
+        say("c", "Mate", {"b": KEEP}),
+        say("d", "Milk", {"b": ASK}),
+        say("e", "Cream", {"d": KEEP}),
+        say("f", "Whey", {"d": KEEP}),
+        separate("a", "d"),
+        judge("d", b="same"),
+    )
+    history.when(for_request(request, unmerge("b"))).then("reversed b a", "d llm_reject b")
+    history.when(for_request(request, unmerge("c"))).then("reversed c b")
+    history.shows({"Tea": "a", "Chai": "b d e f", "Mate": "c"})
+    history.when(combine("a", "c")).then("refused separated")
+
+
 def test_a_retracted_repeat_may_leave_its_text_but_not_live_beside_it() -> None:
     history = given(*JOINED, say("c", "Tea"))
     history.when(unmerge("c")).then("refused same_text")

@@ -18,6 +18,7 @@ Action = Literal["auto_reject", "superseded", "pending"]
 Fallback = Literal["keep", "reject", "supersede"]
 Tokenizer = Literal["words", "content"]
 Question = Literal["same", "relation", "compose"]
+Search = Literal["candidates", "memories"]
 """What the judge is asked about a pair of the gray zone.
 
 `same`: same or different, in one order. `relation`: same, update, compose or different, in both
@@ -271,7 +272,7 @@ class Policy(_Strict):
     name: Annotated[str, Field(min_length=1, max_length=64)]
     description: str = ""
     model: str
-    search: Literal["candidates", "memories"]
+    search: Search
     protected_categories: tuple[str, ...] = ()
     checks: tuple[Check, ...]
     judge: Judge = Judge()

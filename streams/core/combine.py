@@ -11,7 +11,7 @@ from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.operate import Result, pair_of
 from palimpsest.streams.core.refusal import Refusal
-from palimpsest.streams.core.settle import obstacle, usable
+from palimpsest.streams.core.settle import obstacle, usable, with_speakers
 
 
 def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
@@ -34,7 +34,7 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
         candidate_id=newer.id,
         join=_join(command, older),
         composition=command.composition if command.face == "text" else None,
-        evidence=_with_speakers(command.evidence, ledger),
+        evidence=_evidence(command, ledger),
         rank=command.rank,
         actor=command.actor,
         because=command.because,
@@ -73,17 +73,10 @@ def _asking(asking: Memory, about: Memory) -> Entry | None:
     return None
 
 
-def _with_speakers(evidence: Evidence, ledger: Ledger) -> Evidence:
-    """Each verdict says whose text was compared: a batch run compares the faces of memories."""
-    if not evidence.verdicts:
-        return evidence
-    verdicts = tuple(
-        verdict.model_copy(update={"speaker": entry.memory.face.voice})
-        if verdict.speaker is None and (entry := ledger.entries.get(verdict.neighbour_id))
-        else verdict
-        for verdict in evidence.verdicts
-    )
-    return evidence.model_copy(update={"verdicts": verdicts})
+def _evidence(command: Combine, ledger: Ledger) -> Evidence:
+    """What was recorded of the pair; a batch run compares the faces of memories."""
+    verdicts = with_speakers(command.evidence.verdicts, ledger, "memories")
+    return command.evidence.model_copy(update={"verdicts": verdicts})
 
 
 def _similarity(command: Combine) -> float | None:

@@ -19,7 +19,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.policy import CosineCheck, Fallback, Policy
+from palimpsest.contracts.policy import CosineCheck, Fallback, Policy, Search
 from palimpsest.streams.core.envelope import head
 from palimpsest.streams.core.graph import current
 from palimpsest.streams.core.ledger import Answer, Answered, Entry, Ledger
@@ -53,7 +53,8 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
         return [refuse_verdicts(command, unknown_candidate(command.candidate_id), now)]
-    command = _with_speakers(command, ledger, policy)
+    verdicts = with_speakers(command.verdicts, ledger, policy.search)
+    command = command.model_copy(update={"verdicts": verdicts})
     said = _answers(command, ledger, entry)
     step = walk(ledger, entry, said)
     refusal = _refusal(command, ledger, entry, step)
@@ -91,24 +92,23 @@ def _joins_apart(ledger: Ledger, entry: Entry, verdict: Verdict) -> bool:
     return verdict.answer in JOINING and separation(ledger, entry, other) is not None
 
 
-def _with_speakers(command: Settle, ledger: Ledger, policy: Policy) -> Settle:
-    """Each verdict says whose text was compared: else it is whose the policy compares now."""
-    if all(verdict.speaker is not None for verdict in command.verdicts):
-        return command
-    verdicts = tuple(
+def with_speakers(
+    verdicts: tuple[Verdict, ...], ledger: Ledger, search: Search
+) -> tuple[Verdict, ...]:
+    """Each verdict says whose text was compared: else it is whose a search compares now."""
+    return tuple(
         verdict
         if verdict.speaker is not None
-        else verdict.model_copy(update={"speaker": _speaker(verdict.neighbour_id, ledger, policy)})
-        for verdict in command.verdicts
+        else verdict.model_copy(update={"speaker": _speaker(verdict.neighbour_id, ledger, search)})
+        for verdict in verdicts
     )
-    return command.model_copy(update={"verdicts": verdicts})
 
 
-def _speaker(neighbour_id: str, ledger: Ledger, policy: Policy) -> str:
+def _speaker(neighbour_id: str, ledger: Ledger, search: Search) -> str:
     other = ledger.entries.get(neighbour_id)
     if other is None:
         return neighbour_id
-    return current(other).id if policy.search == "candidates" else other.memory.face.voice
+    return current(other).id if search == "candidates" else other.memory.face.voice
 
 
 def _answers(command: Settle, ledger: Ledger, entry: Entry) -> list[Answer]:

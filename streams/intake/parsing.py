@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import UUID, uuid5
@@ -26,6 +28,7 @@ Parsed = TypeVar("Parsed", bound=Model)
 NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 _TYPE_OF_OURS = re.compile(r"palimpsest\.[a-z_]{1,40}\.v\d{1,4}")
 _TOLD_ERRORS = 4
+NOT_FINITE = "JSON has no NaN and no infinite numbers: leave the field out"
 _BINARY_MODE = ("ce_specversion", "ce-specversion")
 
 
@@ -43,7 +46,7 @@ def parse(
     `repeat` (as `RawRow` has them). `renames` gives our names for fields of bare rows. Raises
     InvalidInputError, which says what is wrong and never what the row says.
     """
-    row = _object_of(raw)
+    row = _object_of(raw, renames)
     if "specversion" in row:
         return _of_event(row)
     row = _renamed(row, renames)
@@ -89,13 +92,13 @@ def _event_of(headers: Mapping[str, str], body: bytes) -> Row:
     return {"specversion": None} | attributes | {"data": _object_of(body)}
 
 
-def _object_of(raw: bytes) -> Row:
+def _object_of(raw: bytes, renames: Mapping[str, str] = NO_RENAMES) -> Row:
     if len(raw) > MAX_ROW_BYTES:
         raise InvalidInputError("field", _too_long(len(raw)))
     try:
         row = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
-        raise _unreadable(raw, error.msg, error.pos) from None
+        raise _unreadable(raw, error, renames) from None
     if not isinstance(row, dict):
         raise InvalidInputError("not_an_object", _no_object(row))
     return row
@@ -114,12 +117,47 @@ def _too_long(length: int) -> str:
     return f"the row has {length} bytes; {MAX_ROW_BYTES} are allowed"
 
 
-def _unreadable(raw: bytes, message: str, position: int) -> InvalidInputError:
+def _unreadable(
+    raw: bytes, error: orjson.JSONDecodeError, renames: Mapping[str, str]
+) -> InvalidInputError:
     try:
-        raw.decode()
-    except UnicodeDecodeError as error:
-        return InvalidInputError("not_utf8", f"byte {error.start} is not UTF-8")
-    return InvalidInputError("not_json", f"{message} (at character {position})")
+        text = raw.decode()
+    except UnicodeDecodeError as wrong:
+        return InvalidInputError("not_utf8", f"byte {wrong.start} is not UTF-8")
+    field = _not_finite(text, renames)
+    if field is not None:
+        return InvalidInputError("not_json", f"{field}: {NOT_FINITE}")
+    return InvalidInputError("not_json", f"{error.msg} (at character {error.pos})")
+
+
+def _not_finite(text: str, renames: Mapping[str, str]) -> str | None:
+    """The field of ours whose number JSON does not know, where that is all that is wrong."""
+    try:
+        row = json.loads(text)  # of Python's, which knows them
+    except (ValueError, RecursionError):
+        return None
+    is_event = isinstance(row, dict) and "specversion" in row
+    values = row.get("data") if is_event else row
+    named = values.items() if isinstance(values, dict) else ()
+    found = (renames.get(name, name) for name, value in named if not _is_finite(value))
+    rest = "data" if is_event else "metadata"
+    return next((one if one in Candidate.model_fields else rest for one in found), None)
+
+
+def _is_finite(value: object) -> bool:
+    """Whether all numbers of a value are finite, of those inside it, too."""
+    left = [value]
+    while left:
+        match left.pop():
+            case float(number) if not isfinite(number):
+                return False
+            case dict(inner):
+                left += inner.values()
+            case list(inner):
+                left += inner
+            case _:
+                pass
+    return True
 
 
 def _renamed(row: Row, renames: Mapping[str, str]) -> Row:

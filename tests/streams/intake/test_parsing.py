@@ -61,9 +61,26 @@ BAD_ROWS = {
     "nothing": (b"", "not_json", ""),
     "cut short": (b'{"text": "' + SECRET.encode(), "not_json", "at character"),
     "two values": (b"{} {}", "not_json", ""),
-    "NaN": (b"{" + WORD + b',"confidence":NaN}', "not_json", ""),
-    "Infinity": (b"{" + WORD + b',"confidence":Infinity}', "not_json", ""),
-    "a number beyond all": (b"{" + WORD + b',"confidence":1e999}', "not_json", ""),
+    "NaN": (b"{" + WORD + b',"confidence":NaN}', "not_json", "confidence: JSON has no NaN"),
+    "Infinity": (b"{" + WORD + b',"intensity":-Infinity}', "not_json", "intensity: JSON has no"),
+    "a number beyond all": (b"{" + WORD + b',"importance":1e999}', "not_json", "importance: JSON"),
+    "NaN inside metadata": (
+        b"{" + WORD + b',"metadata":{"a":[1,{"Zanzibar":NaN}]}}',
+        "not_json",
+        "metadata: JSON has no NaN",
+    ),
+    "NaN in an unknown field": (b"{" + WORD + b',"Zanzibar":NaN}', "not_json", "metadata: JSON"),
+    "NaN in an event": (
+        b'{"specversion":"1.0","data":{' + WORD + b',"confidence":NaN}}',
+        "not_json",
+        "confidence: JSON has no NaN",
+    ),
+    "NaN in an event's unknown field": (
+        b'{"specversion":"1.0","data":{"Zanzibar":NaN}}',
+        "not_json",
+        "data: JSON has no NaN",
+    ),
+    "NaN, and no object": (b"[NaN]", "not_json", "at character"),
     "a lone surrogate": (b'{"owner_id":"ann","text":"a \\ud800"}', "not_json", "surrogate"),
     "half a pair": (b'{"owner_id":"ann","text":"\\udc00 a"}', "not_json", "surrogate"),
     "a nesting bomb": (nested(100_000), "not_json", ""),
@@ -276,6 +293,11 @@ def test_renamed_fields_are_read() -> None:
     parsed = candidate(raw, renames={"user": "owner_id", "memory": "text", "text_id": "id"})
     assert (parsed.owner_id, parsed.text, parsed.id) == ("ann", "Ann lives in Oslo.", "5")
     assert parsed.metadata == {}
+
+
+def test_a_renamed_field_is_named_as_ours_where_its_number_is_none_of_json() -> None:
+    with pytest.raises(InvalidInputError, match=r"^not_json: confidence: JSON has no NaN"):
+        parse(b'{"sure": NaN}', source="f", renames={"sure": "confidence"})
 
 
 def test_a_field_may_not_come_by_two_names() -> None:

@@ -28,6 +28,8 @@ from tests.core.spec import (
     separate,
     separated,
     unmerge,
+    update,
+    withdraw,
 )
 
 GRAY: tuple[Step, ...] = (say("a", "Tea"), say("b", "Chai", {"a": ASK}))
@@ -303,6 +305,24 @@ def test_a_verdict_for_a_pair_that_is_one_memory_waits() -> None:
     history.when(judge("b", a="same")).then("refused not_pending").shows({"Tea": "a b c"})
     history.when(unmerge("c", "a")).then("reversed c a").shows({"Tea": "a", "Chai": "b c"})
     history.when(reinstate("c", "a")).shows({"Tea": "a b c"})
+
+
+def test_a_verdict_joins_nothing_once_another_word_keeps_the_pair_one_memory() -> None:
+    """Had nobody said the first, it had joined before the second was said (L2's exception)."""
+    history = given(*GRAY, say("c", "Mate", {"a": KEEP}), merge("a", "b"))
+    history.when(judge("b", a="same")).then("refused not_pending")
+    history.when(merge("b", "c")).when(withdraw("a", "b")).then("withdrawn b a")
+    history.shows({"Chai": "a b c"})
+
+
+def test_a_verdict_joins_nothing_once_the_text_that_was_compared_has_left() -> None:
+    """Had nobody merged the two, it had joined while that text spoke (L2's exception)."""
+    history = given(say("a", "Tea"), update("a", "u", "Milk"), say("b", "Chai", {"a": ASK}))
+    history.when(merge("a", "b")).when(judge("b", a="same", speaker="u"))
+    history.then("refused not_pending")
+    history.when(unmerge("u")).when(withdraw("a", "b")).then("withdrawn b a")
+    history.shows({"Tea": "a", "Milk": "u", "Chai": "b"})
+    assert history.ledger.entries[history.id("b")].open == (history.id("a"),)
 
 
 def test_a_verdict_that_came_before_the_retraction_joins_once_it_is_free() -> None:

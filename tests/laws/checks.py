@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from itertools import combinations
 from typing import NoReturn
@@ -47,8 +48,13 @@ from palimpsest.streams.core.decide import decide
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.faces import fold_face
-from palimpsest.streams.core.ledger import Entry, Ledger
-from palimpsest.streams.core.separations import separated_pair, separated_pairs, separation
+from palimpsest.streams.core.ledger import Entry, Ledger, Memory
+from palimpsest.streams.core.separations import (
+    said_of,
+    separated_pair,
+    separated_pairs,
+    separation,
+)
 from palimpsest.streams.core.walk import holds
 from palimpsest.streams.retrieval import ScopeIndex
 from tests.laws.histories import Act, Playback, Say, play
@@ -220,6 +226,7 @@ def _compare_suffixes(policy: Policy, story: list[Act], which: int, *, without: 
     assume(accepted(unmerged(late, join.id)))
     if without and join.id != told.steps[number][1][0].id:
         return
+    assume(not _came_too_late(late, other))
     _same(late.ledger, other.ledger)
 
 
@@ -243,7 +250,39 @@ def l2_withdrawing_equals_never(policy: Policy, story: list[Act], which: int) ->
     late, other = _run_both(policy, commands, number, begin)
     taken_back = Withdraw(command_id=probe("back", "merge"), owner_id="ada", a=merge.a, b=merge.b)
     assume(accepted(late.run(taken_back)))
+    assume(not _came_too_late(late, other))
     _same(late.ledger, other.ledger)
+
+
+def _came_too_late(late: World, other: World) -> bool:
+    """Whether an answer that settled there is free here only when it can join nothing any more.
+
+    Another word has made the two one memory meanwhile, or another answer has them apart, or the
+    text that it was about is gone.
+    """
+    ledger = late.ledger
+    for newer_id, older_id in _joined(other, by="judge") - _joined(late):
+        newer, older = ledger.entries[newer_id], ledger.entries[older_id]
+        said = newer.answers.get(older_id, ())
+        standing = [one.given.order for one in said if holds(ledger, one)]
+        if newer.memory is older.memory or (said and not standing):
+            return True
+        if standing and _answered_since(ledger, newer, older, min(standing)):
+            return True
+    return False
+
+
+def _answered_since(ledger: Ledger, a: Entry, b: Entry, order: int) -> bool:
+    """Whether a later answer separates the memories of two."""
+    pairs = separated_pairs(ledger, a.memory, b.memory)
+    words = (said_of(ledger, x.id, y.id) for x, y in pairs)
+    return any(word and word.rank == "judge" and word.order > order for word in words)
+
+
+def _joined(world: World, by: str | None = None) -> set[tuple[str, str]]:
+    """The pairs of standing joins."""
+    edges = world.ledger.edges.values()
+    return {(e.newer.id, e.older.id) for e in edges if e.standing and by in (None, e.rank)}
 
 
 def _run_both(
@@ -311,10 +350,19 @@ def _runs_alike(late: World, other: World, command: Command) -> bool:
 
 
 def _would_say(world: World, command: Command) -> list[object]:
-    """What a command about a memory comes to: an update of another face is another word."""
+    """What a command about a memory comes to: an update of another face is another word.
+
+    So is forgetting another memory: who of it was retracted before comes back by no repeat either.
+    """
+    entries = world.ledger.entries
+    named = command.memories if isinstance(command, Forget) else ()
+    meant = [entries[one].memory.members for one in named if one in entries]
     return [
-        (event.type, event.subject, getattr(event.data, "join", None))
-        for event in decide(command, *world.at_present())
+        *([entry.id for entry in members] for members in meant),
+        *(
+            (event.type, event.subject, getattr(event.data, "join", None))
+            for event in decide(command, *world.at_present())
+        ),
     ]
 
 
@@ -344,7 +392,7 @@ def _settle_alike(command: Settle, late: World, other: World) -> bool:
         return not accepted(here)
     alike = not any(map(join_of, here)) or _meaning(here) == _meaning(there)
     assert alike or known, "it rested on a merge"
-    return alike
+    return alike and not (known and any(map(join_of, here)) != any(map(join_of, there)))
 
 
 def _meaning(events: list[AnyEvent]) -> list[object]:
@@ -665,7 +713,18 @@ def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
             continue
         for entry in now.members:
             face = before.get(entry.id)
-            assert face is None or now.face.hash not in face.displaced
+            back = face is not None and now.face.hash in face.displaced
+            assert not back or _by_a_repeat(now)
+
+
+def _by_a_repeat(memory: Memory) -> bool:
+    """Whether a repeat has brought the face back: a late verdict is folded before it (law L2)."""
+    without = [
+        replace(edge, face="keep", ranked=False) if edge.face == "repeat" else edge
+        for edge in memory.edges()
+    ]
+    face, _ = fold_face(memory.members, without)
+    return face.hash != memory.face.hash
 
 
 def l11_owners_are_apart(policies_: Policy, stories: tuple[list[Act], list[Act]]) -> None:

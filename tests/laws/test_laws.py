@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from tests.laws import checks
 from tests.laws.histories import (
     ACT_BYTES,
@@ -188,6 +188,24 @@ def test_L9_no_automatic_event_connects_a_separated_pair(policy: Policy, story: 
     checks.l9_separations_bind(policy, story)
 
 
+TAKING = ASKING.model_copy(
+    update={
+        "checks": (
+            CosineCheck(
+                check="cosine",
+                zones=(
+                    Zone(at_least=0.875, action="superseded"),
+                    Zone(at_least=0.75, action="pending"),
+                ),
+            ),
+        )
+    }
+)
+REPEATED_BEFORE: list[Act] = [Say(5), Say(2), Say(7, "!"), Say(2), Judge(0, ("same",))]
+"""A late verdict is folded before a repeat that came meanwhile: this one brings a face back."""
+
+
+@example(TAKING, REPEATED_BEFORE)
 @given(any_policy, stories)
 def test_L10_a_face_never_goes_back(policy: Policy, story: list[Act]) -> None:
     """A face never goes back to what was displaced before it, save by a repeat or a person."""
@@ -252,7 +270,15 @@ def test_the_fold_knows_which_texts_are_to_be_recomposed(policy: Policy, story: 
     checks.lost_texts_are_kept(policy, story)
 
 
+FREED_MEANWHILE: list[Act] = [
+    *(Say(0), Say(4), Pair(same=True, a=0, b=0), Say(8), Judge(0, ("same",))),
+    *(Say(3), Say(3), Say(3), Pair(same=False, a=3, b=0), Judge(0, ("same",))),
+]
+"""While a memory is taken apart, a part joins a larger one by an answer that is free by then."""
+
+
 @patient
+@example(ASKING, FREED_MEANWHILE, 0)
 @given(any_policy, stories, numbers)
 def test_a_memory_taken_apart_stays_apart_until_it_is_put_back(
     policy: Policy, story: list[Act], which: int

@@ -34,6 +34,10 @@ from palimpsest.streams.core.refusal import Refusal, chain, unknown_candidate, u
 from palimpsest.streams.core.separations import separated_pairs, separation, statement_on
 
 TWO_HOMES = Refusal("same_text", "the same text would live in two memories: it can only be one")
+REPEATED_TEXT = Refusal(
+    "same_text",
+    "it repeats a text that was composed of the other's, and that text can live in one memory only",
+)
 Result = list[AnyEvent] | Refusal
 Pair = tuple[Entry, Entry]
 
@@ -183,6 +187,8 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         return Refusal("supported", f"the two stay one memory by {persons}: un-merge that first")
     if side is not None and same_text_on_both_sides(edge, side):
         return TWO_HOMES
+    if command.consequence_of is None and _repeats_a_composition(edge):
+        return REPEATED_TEXT
     data = ReversedData(
         decision_id=edge.id,
         candidate_id=edge.newer.id,
@@ -196,6 +202,11 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         cause=command.cause,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
+
+
+def _repeats_a_composition(edge: Edge) -> bool:
+    """Whether the newcomer said what was composed of the other's text, which may speak again."""
+    return edge.face == "repeat" and edge.newer.distinct is not edge.older.distinct
 
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:

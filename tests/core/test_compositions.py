@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from palimpsest.contracts.events import Decided, Settled
 from tests.core.spec import (
     ASK,
@@ -188,6 +190,29 @@ def test_a_cut_that_leaves_the_composed_text_living_on_both_sides_is_refused() -
     history.when(unmerge("c")).then("refused same_text")
     history.when(unmerge("b")).then("reversed b a")
     history.shows({"Likes tea": "a", "Likes it green": "b c"})
+
+
+@pytest.mark.parametrize(
+    ("hides", "back", "shown"),
+    [
+        (unmerge("b"), reinstate("b"), {"Likes green tea": "a b c"}),
+        (unmerge("b"), merge("a", "b"), {"Likes tea": "a b c"}),
+        (retract("a"), restore("a"), {"Likes green tea": "a b c"}),
+        (
+            say("d", "Likes it hot", {"b": TAKE}),
+            unmerge("d"),
+            {"Likes green tea": "a b c", "Likes it hot": "d"},
+        ),
+    ],
+    ids=["un-merged and reinstated", "merged anew", "retracted and restored", "displaced"],
+)
+def test_a_repeat_of_a_composed_text_stays_where_that_may_speak_again(
+    hides: Step, back: Step, shown: dict[str, str]
+) -> None:
+    """Apart, it would be a second memory of that text (law L6)."""
+    history = given(*COMPOSED, say("c", "Likes green tea"), hides)
+    history.when(unmerge("c")).then("refused same_text")
+    history.when(back).shows(shown)
 
 
 def test_two_compositions_in_two_parts_that_a_person_unites() -> None:

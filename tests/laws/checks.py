@@ -257,15 +257,15 @@ def l2_withdrawing_equals_never(policy: Policy, story: list[Act], which: int) ->
 def _came_too_late(late: World, other: World) -> bool:
     """Whether an answer that settled there is free here only when it can join nothing any more.
 
-    Another word has made the two one memory meanwhile, or another answer has them apart, or the
-    text that it was about is gone.
+    Another word has made the two one memory meanwhile, or another answer has them apart or has
+    closed the question, or the text that it was about is gone.
     """
     ledger = late.ledger
     for newer_id, older_id in _joined(other, by="judge") - _joined(late):
         newer, older = ledger.entries[newer_id], ledger.entries[older_id]
         said = newer.answers.get(older_id, ())
         standing = [one.given.order for one in said if holds(ledger, one)]
-        if newer.memory is older.memory or (said and not standing):
+        if newer.memory is older.memory or newer.closed or (said and not standing):
             return True
         if standing and _answered_since(ledger, newer, older, min(standing)):
             return True

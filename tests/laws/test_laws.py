@@ -24,6 +24,7 @@ from tests.laws.histories import (
     ASKING,
     Act,
     Judge,
+    OnJoin,
     Pair,
     Say,
     Whole,
@@ -145,6 +146,14 @@ def test_L5_memories_partition_the_candidates(policy: Policy, story: list[Act]) 
     checks.l5_partition(policy, story)
 
 
+REPEATED_TEXT: list[Act] = [
+    *(Say(2), Say(3), Judge(0, ("compose",), point=6), Say(6, "?"), Say(1)),
+    *(Judge(0, ("update",)), OnJoin(which=1), OnJoin(which=1)),
+]
+"""A repeat of a composed text is to leave while another one speaks, which leaves after it."""
+
+
+@example(ASKING, REPEATED_TEXT)
 @given(any_policy, stories)
 def test_L6_at_most_one_living_memory_per_text(policy: Policy, story: list[Act]) -> None:
     """At most one living memory per (scope, normaliser, hash)."""

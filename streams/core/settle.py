@@ -62,7 +62,8 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
         decision, face = _meaning(step.answer, policy, entry)
         if face is None:
             return [_settled(command, policy, entry, decision, None, now)]
-        refusal = refusal or step.hindrance
+        if not _keeps_both(ledger, policy, entry, step.answer):
+            refusal = refusal or step.hindrance
         if refusal is None:
             return [_joined(command, ledger, policy, entry, step.answer, now)]
     if refusal is not None:
@@ -158,18 +159,25 @@ class Freed:
 def due(ledger: Ledger, policy: Policy) -> tuple[Entry, Answer] | None:
     """The oldest answer that settles and that nothing holds back any more, if there is one.
 
-    Nothing holds back an answer that keeps both, as the policy has it where nobody answers.
+    Nothing holds back an answer that keeps both.
     """
     found: tuple[Entry, Answer] | None = None
     for entry in ledger.held.values():
         step = walk(ledger, entry)
         if (
             isinstance(step, Due)
-            and (step.hindrance is None or _meaning(step.answer, policy, entry)[1] is None)
+            and (step.hindrance is None or _keeps_both(ledger, policy, entry, step.answer))
             and (found is None or step.answer.given.order < found[1].given.order)
         ):
             found = entry, step.answer
     return found
+
+
+def _keeps_both(ledger: Ledger, policy: Policy, entry: Entry, answer: Answer) -> bool:
+    """Whether an answer joins nobody: as the policy has it of none, or because of its text."""
+    face = _meaning(answer, policy, entry)[1]
+    composed = face == "text" and not _can_be_kept(ledger, answer.given.composition, entry)
+    return face is None or composed
 
 
 def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> Settled:

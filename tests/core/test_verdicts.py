@@ -346,6 +346,20 @@ def test_a_composed_text_waits_for_the_answer_about_a_better_neighbour() -> None
     history.shows({"Tea": "a", "Milk or chai": "b c"})
 
 
+def test_a_composed_text_that_cannot_be_kept_keeps_both_whatever_holds_joins_back() -> None:
+    """It would join nobody, so no separation is in its way: late equals at once (law L2)."""
+    history = given(
+        say("m", "Milk"),
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        separate("x", "c"),
+    )
+    history.when(judge("c", a="compose", text="Milk", sources="a c")).then("c llm_keep")
+    history.when(unmerge("x")).then("reversed x a")
+    assert not history.ledger.entries[history.id("c")].pending
+
+
 def test_a_late_verdict_comes_before_what_happened_to_its_own_memory_meanwhile() -> None:
     history = given(*GRAY, say("c", "Mate", {"b": TAKE})).shows({"Tea": "a", "Mate": "b c"})
     history.when(judge("b", a="same")).shows({"Mate": "a b c"})

@@ -50,10 +50,10 @@ from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
 from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.separations import (
-    said_of,
     separated_pair,
     separated_pairs,
     separation,
+    statement_on,
 )
 from palimpsest.streams.core.walk import holds
 from palimpsest.streams.retrieval import ScopeIndex
@@ -275,7 +275,7 @@ def _came_too_late(late: World, other: World) -> bool:
 def _answered_since(ledger: Ledger, a: Entry, b: Entry, order: int) -> bool:
     """Whether a later answer separates the memories of two."""
     pairs = separated_pairs(ledger, a.memory, b.memory)
-    words = (said_of(ledger, x.id, y.id) for x, y in pairs)
+    words = (statement_on(ledger, x.id, y.id) for x, y in pairs)
     return any(word and word.rank == "judge" and word.order > order for word in words)
 
 

@@ -89,7 +89,7 @@ def options(
     as_json: Annotated[
         bool,
         typer.Option(
-            "--json", help="Print one JSON document, or one a line; also behind the command."
+            "--json", help="Print one JSON document, or one a line; may follow the command."
         ),
     ] = False,
     bootstrap: Annotated[
@@ -101,7 +101,7 @@ def options(
     ] = None,
     prefix: Annotated[
         str | None,
-        typer.Option(metavar="P", help="Stands before all names of this installation there."),
+        typer.Option(metavar="P", help="The prefix of this installation's names there."),
     ] = None,
     version: Annotated[  # noqa: ARG001 - its callback answers
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
@@ -110,7 +110,7 @@ def options(
     """Memories of AI agents without duplicates; every merge can be taken back.
 
     Exit status: 0 done; 1 something does not hold; 2 wrong usage;
-    3 refused; 4 no store that can be read; 70 a bug; 130 interrupted.
+    3 refused; 4 no readable store; 70 a bug; 130 interrupted.
     """
     interrupt_on_signals(context.invoked_subcommand)
     context.obj = Invocation(store, Output(as_json=as_json), bootstrap, prefix)

@@ -100,7 +100,7 @@ WORKER_FOLDER = Path(".palimpsest-worker")
 
 WebPort = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=65535, help="Pages on the loopback; else none."),
+    typer.Option(metavar="N", min=1, max=65535, help="Serve pages on the loopback."),
 ]
 
 
@@ -109,30 +109,32 @@ def worker(
     context: typer.Context,
     instance: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Its own among the workers: it restarts without a wait."),
+        typer.Option(
+            metavar="NAME", help="Unique among the workers; it then restarts without delay."
+        ),
     ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="For its replicas; else .palimpsest-worker, -P and -NAME if given."
+            metavar="DIR", help="For its replicas; default .palimpsest-worker[-P][-NAME]."
         ),
     ] = None,
     standby: Annotated[
         bool | None,
         typer.Option(
-            "--standby", help="Replicate the others' partitions: taking one over waits for nothing."
+            "--standby", help="Replicate the others' partitions too, for take-overs without delay."
         ),
     ] = None,
     web_port: WebPort = None,
     letters_per_minute: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="More dead letters are a flood (100)."),
+        typer.Option(metavar="N", min=0, help="Above it, dead letters are a flood (100)."),
     ] = None,
 ) -> None:
-    """Decide on what comes in the topics, as one of any number of workers.
+    """Decide on the records of the topics, as one of any number of workers.
 
-    Runs until SIGTERM or Ctrl-C, and ends with 0 then. What it keeps in
-    its folder can be lost: it is filled from the decisions again.
+    Runs until SIGTERM or Ctrl-C, then exits with 0. Its folder may be
+    lost: it is filled again from the decisions.
     """
     call = invocation(context)
     connection = require_cluster(call)
@@ -242,8 +244,8 @@ def _embedder(call: Invocation) -> Callable[[], Embedder]:
 def project(context: typer.Context, web_port: WebPort = None) -> None:
     """Follow a cluster's decisions into the store: recall, show, sql and status read them there.
 
-    Makes the store where there is none. Runs until SIGTERM or Ctrl-C, and
-    ends with 0 then; started again, it goes on where it was.
+    Creates the store if there is none. Runs until SIGTERM or Ctrl-C, then
+    exits with 0; restarted, it continues where it stopped.
     """
     call = invocation(context)
     connection = require_cluster(call)
@@ -302,7 +304,7 @@ def _create_folder(folder: Path) -> Path:
 
 topics_app = typer.Typer(
     no_args_is_help=True,
-    help="The topics of a Kafka cluster: made, and checked.",
+    help="Create and check the topics of a Kafka cluster.",
     epilog="Example: palimpsest topics create --bootstrap 127.0.0.1:9092",
 )
 
@@ -314,14 +316,18 @@ def create(
     context: typer.Context,
     partitions: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Of each, for ever; else as those there, or 12."),
+        typer.Option(
+            metavar="N", min=1, help="Per topic, final; default: as existing ones, or 12."
+        ),
     ] = None,
     replication: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Copies; else 3, or as many as there are brokers."),
+        typer.Option(
+            metavar="N", min=1, help="Copies; default: 3, or the number of brokers if fewer."
+        ),
     ] = None,
 ) -> None:
-    """Make the topics that are missing; change none that is there, say what differs."""
+    """Create missing topics; change no existing one, and report what differs."""
     call = invocation(context)
     connection = require_cluster(call)
     from palimpsest.streams.cluster import setup
@@ -334,10 +340,12 @@ def check(
     context: typer.Context,
     partitions: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Expected; else as many as the decisions have."),
+        typer.Option(
+            metavar="N", min=1, help="The expected number; default: that of the decisions."
+        ),
     ] = None,
 ) -> None:
-    """Compare the topics with what they have to be; exit status 1 if one differs."""
+    """Compare the topics with what they must be; exit status 1 if one differs."""
     call = invocation(context)
     connection = require_cluster(call)
     from palimpsest.streams.cluster import setup

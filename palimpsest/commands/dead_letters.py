@@ -13,7 +13,7 @@ from palimpsest.commands.invocation import invocation
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="What could not be read, with its original bytes.",
+    help="Unreadable input, with its original bytes.",
     epilog="Example: palimpsest dead-letters list",
 )
 
@@ -23,9 +23,9 @@ State = Literal["open", "retried"]
 @app.command("list", epilog="Example: palimpsest dead-letters list --state open")
 def list_dead_letters(
     context: typer.Context,
-    state: Annotated[State | None, typer.Option(help="Those alone.")] = None,
+    state: Annotated[State | None, typer.Option(help="Only these.")] = None,
 ) -> None:
-    """List dead letters, the oldest first, each with the reason."""
+    """List dead letters, the oldest first, each with its reason."""
     call = invocation(context)
     with call.store() as store:
         found = store.dead_letters(state)
@@ -35,10 +35,10 @@ def list_dead_letters(
 @app.command(epilog="Example: palimpsest dead-letters show 8c1f… --raw > row.bin")
 def show(
     context: typer.Context,
-    letter: Annotated[str, typer.Argument(metavar="ID", help="As `list` gives it.")],
-    raw: Annotated[bool, typer.Option("--raw", help="The bytes alone, as they came.")] = False,
+    letter: Annotated[str, typer.Argument(metavar="ID", help="As `list` prints it.")],
+    raw: Annotated[bool, typer.Option("--raw", help="Only the original bytes.")] = False,
 ) -> None:
-    """Show a dead letter with its bytes; with --json in base64, and as text where it is one."""
+    """Show a dead letter with its bytes; with --json in base64, and as text if it is text."""
     from palimpsest.naming import full_id
 
     call = invocation(context)
@@ -57,11 +57,11 @@ def show(
 def retry(
     context: typer.Context,
     chosen: Annotated[
-        list[str] | None, typer.Argument(metavar="ID…", help="Else all that are open.")
+        list[str] | None, typer.Argument(metavar="ID…", help="Defaults to all open ones.")
     ] = None,
     renames: Renames = None,
 ) -> None:
-    """Read dead letters again, after what was wrong here is mended; sums up as `ingest` does."""
+    """Read dead letters again after the cause was fixed; prints a summary as `ingest` does."""
     from palimpsest.naming import full_id
 
     call = invocation(context)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="What agents call by themselves; it never stops them.",
+    help="Hooks that agents call; they never stop the agent.",
     epilog="Example: palimpsest hook pre-compact --owner ada",
 )
 
@@ -54,25 +54,26 @@ class _FailsOpen(TyperCommand):
 def pre_compact(
     context: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE]", help="The list; else standard input.")
+        str, typer.Argument(metavar="[FILE]", help="The list; default: standard input.")
     ] = "-",
     owner: Annotated[
         str,
         typer.Option(
             metavar="OWNER",
             envvar="PALIMPSEST_OWNER",
-            help="Whose; else PALIMPSEST_OWNER.",
+            help="The owner; else PALIMPSEST_OWNER.",
         ),
     ] = OWNER,
     timeout: Annotated[
-        float, typer.Option(min=0.0, metavar="S", help="Seconds that the agent waits at most.")
+        float,
+        typer.Option(min=0.0, metavar="S", help="The longest that the agent waits, in seconds."),
     ] = TIMEOUT,
 ) -> None:
-    """Capture memories before an agent's context is compacted; say what was a duplicate.
+    """Capture memories before an agent's context is compacted; report the duplicates.
 
     Reads a JSON list of objects with content and namespace, and prints the
-    hook's JSON. Whatever fails, that is valid and the exit status 0;
-    the failure is told on standard error.
+    hook's JSON. Whatever fails, the JSON is valid and the exit status is 0;
+    standard error has the failure.
     """
     from palimpsest.hook import FAILED, output
 

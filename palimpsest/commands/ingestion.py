@@ -55,12 +55,13 @@ def ingest(
         ),
     ],
     source: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whence the rows are; else the file's name.")
+        str | None,
+        typer.Option(metavar="NAME", help="The rows' source; defaults to the file name."),
     ] = None,
     renames: Renames = None,
     form: Annotated[
         Format | None,
-        typer.Option("--format", help="What the files are; else their names say, or beginnings."),
+        typer.Option("--format", help="The files' format; by default by name or content."),
     ] = None,
     keep_going: Annotated[
         bool,
@@ -68,14 +69,15 @@ def ingest(
     ] = False,
     dedupe_first: Annotated[
         bool,
-        typer.Option("--dedupe-first", help="Run the policy's batch rules before it starts."),
+        typer.Option("--dedupe-first", help="Run the policy's batch rules first."),
     ] = False,
 ) -> None:
-    """Decide on every row of files and sum up; makes the store where there is none.
+    """Decide on every row of the files and print a summary.
 
-    A row is a CloudEvent or a JSON object with owner_id and text.
-    The same file twice changes nothing. Rows that cannot be read are
-    kept as dead letters; the exit status is then 1.
+    Creates the store if there is none. A row is a CloudEvent or a JSON
+    object with owner_id and text. Ingesting the same file twice changes
+    nothing. Unreadable rows are kept as dead letters, and the exit
+    status is 1.
     """
     from palimpsest.ingesting import check_files, decide_on
 
@@ -155,7 +157,7 @@ extract_app = typer.Typer()
 
 prompt_app = typer.Typer(
     no_args_is_help=True,
-    help="What models are told: templates to copy.",
+    help="The prompts for models: templates to copy.",
     epilog="Example: palimpsest prompt extract",
 )
 
@@ -164,18 +166,18 @@ prompt_app = typer.Typer(
 def extract(
     context: typer.Context,
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSONL of messages, or - .")],
-    owner: Annotated[str, typer.Option("--owner", metavar="OWNER", help="Whose memories.")],
+    owner: Annotated[str, typer.Option("--owner", metavar="OWNER", help="The memories' owner.")],
     namespace: Annotated[
         str | None, typer.Option(metavar="N", help="The namespace of all of them.")
     ] = None,
     session: Annotated[
-        str | None, typer.Option(metavar="ID", help="Else from the first message's time.")
+        str | None, typer.Option(metavar="ID", help="Defaults to one from the first time.")
     ] = None,
 ) -> None:
-    """Print the memories of a conversation, one JSON object a line, fit for `ingest -`.
+    """Print the memories of a conversation, one JSON object a line, for `ingest -`.
 
     A message has role, content, and at or time. The exit status is
-    1 where a part of the conversation came to nothing.
+    1 if a part of the conversation gave nothing.
     """
     from palimpsest.extracting import extract_candidates
     from palimpsest.streams.policies import load_policy
@@ -210,7 +212,7 @@ def _open(file: str) -> BinaryIO:
 
 @prompt_app.command("extract", epilog="Example: palimpsest prompt extract")
 def show_extract(context: typer.Context) -> None:
-    """Print the template for longer memories, as `extract` uses it: to copy, or to change."""
+    """Print the template for longer memories that `extract` uses, to copy or to change."""
     from palimpsest.streams.extract.extracting import extract_prompt
 
     prompt = extract_prompt()
@@ -223,7 +225,7 @@ def show_extract(context: typer.Context) -> None:
 
 session_app = typer.Typer(
     no_args_is_help=True,
-    help="Say that a session ended, or that its conversation was compacted.",
+    help="Report that a session ended, or that its conversation was compacted.",
     epilog="Example: palimpsest session compacted ID",
 )
 
@@ -231,7 +233,9 @@ Session = Annotated[str, typer.Argument(metavar="ID", help="The session's id.")]
 
 Owner = Annotated[
     str | None,
-    typer.Option(metavar="OWNER", help="Whose session; else the one owner who has spoken in it."),
+    typer.Option(
+        metavar="OWNER", help="Its owner; defaults to the only one with candidates in it."
+    ),
 ]
 
 
@@ -239,7 +243,8 @@ Owner = Annotated[
 def session_id(
     context: typer.Context,
     began: Annotated[
-        datetime, typer.Argument(parser=moment, metavar="TIME", help="Of its first message.")
+        datetime,
+        typer.Argument(parser=moment, metavar="TIME", help="The time of its first message."),
     ],
 ) -> None:
     """Print the id of a session that has none, from the time of its first message."""
@@ -251,7 +256,7 @@ def session_id(
 
 @session_app.command(epilog="Example: palimpsest session end ID")
 def end(context: typer.Context, session: Session, owner: Owner = None) -> None:
-    """Say that a session ended."""
+    """Report that a session ended."""
     call = invocation(context)
     with call.store() as store:
         answer = store.end_session(owner or _owner_of(store, session), session)
@@ -260,7 +265,7 @@ def end(context: typer.Context, session: Session, owner: Owner = None) -> None:
 
 @session_app.command(epilog="Example: palimpsest session compacted ID")
 def compacted(context: typer.Context, session: Session, owner: Owner = None) -> None:
-    """Say that a conversation was compacted: what it said before may be recalled in it again."""
+    """Report that a conversation was compacted: `recall --session` finds what it stated before."""
     call = invocation(context)
     with call.store() as store:
         answer = store.compact_session(owner or _owner_of(store, session), session)

@@ -28,21 +28,21 @@ def update(
     memory: Annotated[
         str, typer.Argument(metavar="MEMORY", help="The id of the memory, or of a member.")
     ],
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What it says from now on.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new text.")],
     expect: Annotated[
         str | None,
         typer.Option(
-            metavar="V", help="Refuse unless this is its version, or the candidate that speaks."
+            metavar="V", help="Refuse unless this is its version, or its speaking candidate."
         ),
     ] = None,
     merge: Annotated[
         bool,
-        typer.Option("--merge", help="Where the text lives in another memory, make one of them."),
+        typer.Option("--merge", help="If the text lives in another memory, merge the two."),
     ] = False,
     dry_run: DryRun = False,
     because: Because = None,
 ) -> None:
-    """Change what a memory says; what it said is kept, and `undo` brings it back."""
+    """Change a memory's text; the old text is kept, and `undo` brings it back."""
     from palimpsest.naming import full_id
 
     call = invocation(context)
@@ -81,7 +81,7 @@ def undo(
     dry_run: DryRun = False,
     because: Because = None,
 ) -> None:
-    """Take an update back: its text leaves, what it displaced speaks again."""
+    """Take an update back: its text leaves, and the displaced text speaks again."""
     from palimpsest.naming import full_id
 
     call = invocation(context)
@@ -109,25 +109,25 @@ def forget(
     context: typer.Context,
     which: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="Of memories of one owner, or of members."),
+        typer.Argument(metavar="[ID]...", help="Memories of one owner, or their members."),
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A plan: what `find --json` printed."),
+        typer.Option(metavar="FILE", help="A plan: the output of `find --json`."),
     ] = None,
     owner: Annotated[
-        str | None, typer.Option(metavar="OWNER", help="With --query: whose memories.")
+        str | None, typer.Option(metavar="OWNER", help="With --query: the memories' owner.")
     ] = None,
     query: Annotated[
         str | None, typer.Option(metavar="WORDS", help="All memories that mention these words.")
     ] = None,
     again: Annotated[
         str,
-        typer.Option(metavar="ask|allow|refuse", help="What becomes of a text that comes again."),
+        typer.Option(metavar="ask|allow|refuse", help="What happens if the text arrives again."),
     ] = "ask",
     dry_run: DryRun = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask; needed where no terminal is, with --query.")
+        bool, typer.Option("--yes", help="Do not ask; required with --query and no terminal.")
     ] = False,
     because: Because = None,
 ) -> None:

@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from palimpsest.store import Palimpsest
 
 
-Because = Annotated[str | None, typer.Option(metavar="TEXT", help="Why; recorded with it.")]
+Because = Annotated[str | None, typer.Option(metavar="TEXT", help="The reason; recorded.")]
 
-OneOwner = Annotated[
-    str | None, typer.Option("--owner", metavar="OWNER", help="Of this owner alone.")
-]
+OneOwner = Annotated[str | None, typer.Option("--owner", metavar="OWNER", help="Only this owner.")]
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be; write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
 
 A_LITTLE = 100
 """Records that a store may be behind its cluster: what a projector takes over in a moment."""
@@ -69,13 +67,13 @@ class Invocation:
             yield store
 
     def require_owner(self, store: Palimpsest, owner: str | None) -> None:
-        """End with exit status 1 where an owner is named who has no memories."""
+        """Exit with 1 if the named owner has no memories."""
         if owner is not None and not store.gateway.owners(owner):
             self.output.problem(f"there is no owner {visible(owner)} in this store")
             raise typer.Exit(1)
 
     def warn_if_behind(self, store: Palimpsest, *, at_all: bool = False) -> None:
-        """Say that an answer is old where the cluster is named and the store is far behind it."""
+        """Warn that an answer is old if a cluster is configured and the store is far behind it."""
         behind = store.behind()
         if behind is not None and behind > (0 if at_all else A_LITTLE):
             self.output.remark(
@@ -111,13 +109,13 @@ AsOfOption = Annotated[
         "--as-of",
         parser=position_or_time,
         metavar="P|TIME",
-        help="Answer as it was at this position of the log, or at this time (ISO 8601).",
+        help="Answer as of this position of the log, or as of this time (ISO 8601).",
     ),
 ]
 
 
 def named_values(option: str, given: list[str] | None) -> dict[str, str]:
-    """Values by name, all of them texts; whoever reads them knows what each should be."""
+    """Values by name, all of them texts; the reader knows the type of each."""
     values: dict[str, str] = {}
     for one in given or []:
         name, sign, value = one.partition("=")
@@ -132,19 +130,21 @@ Category = Annotated[
 ]
 Metadata = Annotated[
     list[str] | None,
-    typer.Option("--metadata", metavar="KEY=VALUE", help="With this in its metadata; repeatable."),
+    typer.Option("--metadata", metavar="KEY=VALUE", help="With this metadata; repeatable."),
 ]
 HappenedSince = Annotated[
     datetime | None,
-    typer.Option("--since", parser=moment, metavar="TIME", help="That happened then or later."),
+    typer.Option(
+        "--since", parser=moment, metavar="TIME", help="That happened at this time or later."
+    ),
 ]
 HappenedUntil = Annotated[
     datetime | None,
-    typer.Option("--until", parser=moment, metavar="TIME", help="That happened before then."),
+    typer.Option("--until", parser=moment, metavar="TIME", help="That happened before this time."),
 ]
 
 
-Former = Annotated[bool, typer.Option("--former", help="With what the faces have displaced.")]
+Former = Annotated[bool, typer.Option("--former", help="Include displaced wordings.")]
 
 
 def metadata_of(given: list[str] | None) -> dict[str, Any]:

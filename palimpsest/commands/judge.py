@@ -61,31 +61,31 @@ class _Options:
 @app.command(epilog="Example: palimpsest --store memories verifier --once")
 def verifier(
     context: typer.Context,
-    once: Annotated[bool, typer.Option("--once", help="End when nothing waits any more.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Exit when nothing waits.")] = False,
     patience: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
             min=0.0,
-            help="How long an outage lasts before the policy's fallback.",
+            help="How long an outage may last before the policy's fallback.",
         ),
     ] = PATIENCE_SECONDS,
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="For verdicts and budget; else the store, or .palimpsest-verifier.",
+            help="For verdicts and budget; default: the store, or .palimpsest-verifier.",
         ),
     ] = None,
     from_store: Annotated[
         bool,
-        typer.Option("--from-store", help="Of a cluster: what waits in the store that follows it."),
+        typer.Option("--from-store", help="With a cluster: what waits in its store."),
     ] = False,
 ) -> None:
-    """Ask the judge about what is pending, many questions at once, and bring its verdicts.
+    """Ask the judge about pending candidates in batches, and deliver its verdicts.
 
-    Runs beside whoever is writing, until SIGTERM or Ctrl-C, and ends
-    with 0 then. While the judge's service is away it waits and goes on.
+    Runs beside a writing process until SIGTERM or Ctrl-C, then exits
+    with 0. While the judge's service is down it waits and retries.
     """
     call = invocation(context)
     in_topics = call.settings.kafka is not None and not from_store
@@ -221,15 +221,15 @@ PORT = 8089
 def demo_judge(
     context: typer.Context,
     port: Annotated[
-        int, typer.Option(metavar="N", min=0, max=65535, help="On the loopback; 0: any free one.")
+        int, typer.Option(metavar="N", min=0, max=65535, help="On the loopback; 0: any free port.")
     ] = PORT,
     delay: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.0, help="Before each answer.")
+        float, typer.Option(metavar="SECONDS", min=0.0, help="The delay before each answer.")
     ] = 0.0,
 ) -> None:
     """Answer as the judge's service would, by rules on words and without a model.
 
-    Runs until SIGTERM or Ctrl-C, and ends with 0 then.
+    Runs until SIGTERM or Ctrl-C, then exits with 0.
     """
     call = invocation(context)
     from palimpsest.demo_judge import JudgeServer
@@ -263,21 +263,21 @@ def dedupe(
     owner: OneOwner = None,
     dry_run: DedupeDryRun = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Leave the policy's conditions of a run aside.")
+        bool, typer.Option("--force", help="Ignore the policy's conditions for a run.")
     ] = False,
     plan: Annotated[
-        str | None, typer.Option(metavar="TOKEN", help="Do what that dry run showed, or nothing.")
+        str | None, typer.Option(metavar="TOKEN", help="Do what this dry run showed, or nothing.")
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write a page with pictures to look at, too."),
+        typer.Option("--html", metavar="FILE", help="Also write a page with charts."),
     ] = None,
     because: Because = None,
 ) -> None:
-    """Compare the memories that are there by the policy's batch rules, and join what is the same.
+    """Compare existing memories by the policy's batch rules, and join those that are the same.
 
-    An owner whose run is not due by the policy's conditions is skipped. The exit status is 1 where
-    the judge did not answer: those pairs wait for the next run.
+    An owner whose run is not due by the policy's conditions is skipped. The exit status is 1 if
+    the judge left pairs unanswered; they wait for the next run.
     """
     call = invocation(context)
     with call.output.progress() as report, call.store() as store:
@@ -361,23 +361,21 @@ def _dry_run_cost(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 review_app = typer.Typer(
     no_args_is_help=True,
-    help="Look again at what was decided: by a stronger model, or by a person.",
+    help="Review decisions: by a stronger model, or by a person.",
     epilog="Example: palimpsest review next",
 )
 
-Decision = Annotated[str, typer.Argument(metavar="DECISION", help="As `review next` shows it.")]
+Decision = Annotated[str, typer.Argument(metavar="DECISION", help="As `review next` prints it.")]
 
-Existing = Annotated[
-    str, typer.Argument(metavar="EXISTING", help="The pair's other candidate, as it shows it.")
-]
+Existing = Annotated[str, typer.Argument(metavar="EXISTING", help="The pair's other candidate.")]
 
 
 @review_app.command("run", epilog="Example: palimpsest review run")
 def run_review(context: typer.Context, owner: OneOwner = None) -> None:
-    """Confirm exact repeats, and ask the stronger model about the other rejections.
+    """Confirm exact repeats, and have the stronger model review the other joins.
 
-    The exit status is 1 where it did not answer: those wait for the next run. What it gives no
-    usable answer about, now or before, waits for a person.
+    The exit status is 1 if it did not answer; those joins wait for the next run. Joins on which it
+    gave no usable answer, now or before, wait for a person.
     """
     call = invocation(context)
     with call.output.progress() as report, call.store() as store:
@@ -407,11 +405,9 @@ def _review_report(answer: Mapping[str, Any]) -> RenderableType:
 def next_question(
     context: typer.Context,
     owner: OneOwner = None,
-    skip: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Leave out the first N: you cannot tell.")
-    ] = 0,
+    skip: Annotated[int, typer.Option(min=0, metavar="N", help="Leave out the first N.")] = 0,
 ) -> None:
-    """Show what waits for a person: what is pending, what came again, joins nobody reviewed."""
+    """Show the next pair that waits for a person: pending, forgotten before, or unreviewed."""
     call = invocation(context)
     with call.store() as store:
         call.require_owner(store, owner)
@@ -426,9 +422,9 @@ def next_question(
 def same(
     context: typer.Context, decision: Decision, existing: Existing, because: Because = None
 ) -> None:
-    """Say that the two texts are the same: a pending pair is merged, a join confirmed.
+    """Answer that the two texts are the same: a pending pair is merged, a join confirmed.
 
-    What says again what was forgotten stays out.
+    A text that repeats a forgotten one stays out.
     """
     call = invocation(context)
     with call.store() as store:
@@ -443,9 +439,9 @@ def same(
 def different(
     context: typer.Context, decision: Decision, existing: Existing, because: Because = None
 ) -> None:
-    """Say that they are not: a pending pair is separated, a join taken out.
+    """Answer that the two texts are different: a pending pair is separated, a join taken out.
 
-    What is not what was forgotten is let in.
+    A text that does not repeat a forgotten one is let in.
     """
     call = invocation(context)
     with call.store() as store:
@@ -460,20 +456,20 @@ def different(
 def open_page(
     context: typer.Context,
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Who reviews; recorded with each answer.")
+        str, typer.Option(metavar="NAME", help="The reviewer, recorded with each answer.")
     ] = "operator",
     role: Annotated[
         str, typer.Option(metavar="ROLE", help="`reviewer` or `operator`.")
     ] = "operator",
     owners: Annotated[
         str | None,
-        typer.Option(metavar="PATTERN", help="A regular expression: of these owners alone."),
+        typer.Option(metavar="PATTERN", help="A regular expression for the owners to show."),
     ] = None,
 ) -> None:
-    """Print a link to the review page; it lets one browser in, once, within a minute.
+    """Print a link to the review page; it admits one browser, once, within a minute.
 
-    Starts the server where none runs. Where the server was given tokens, PALIMPSEST_TOKEN has
-    an operator's.
+    Starts the server if none runs. If the server was given tokens, set PALIMPSEST_TOKEN to an
+    operator's.
     """
     from palimpsest.commands.serving import require_serve, server_of
 

@@ -28,17 +28,15 @@ app = typer.Typer(
 @app.command("export", epilog="Example: palimpsest log export backup.jsonl")
 def export_log(
     context: typer.Context,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Must not be there yet; - is standard output.")
-    ],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file; - is standard output.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write the whole log to a file."""
     from palimpsest.exchange import write_log
 
     call = invocation(context)
     if file.exists() and not force and str(file) != STDOUT:
-        raise typer.BadParameter(f"{file} is there already: --force overwrites it")
+        raise typer.BadParameter(f"{file} exists already: --force overwrites it")
     with call.store() as store, call.output.progress() as report:
         call.warn_if_behind(store, at_all=True)
         progress = _event_progress(report, "written")
@@ -55,12 +53,12 @@ def export_log(
 @app.command("import", epilog="Example: palimpsest --store copy log import backup.jsonl")
 def import_log(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `log export` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The output of `log export`.")],
 ) -> None:
-    """Make a store of an exported log; the store must not have events yet.
+    """Create a store from an exported log; the store must not have events yet.
 
-    Where a cluster is named, its decisions are made of the log instead: its
-    topics must be empty, and no worker should run.
+    With a cluster, create its decisions from the log instead: its topics
+    must be empty, and no worker should run.
     """
     call = invocation(context)
     if call.settings.kafka is not None:

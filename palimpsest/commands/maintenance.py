@@ -43,7 +43,7 @@ def rebuild(
         typer.Argument(metavar="PROJECTION…", help="lancedb or duckdb; else both."),
     ] = None,
 ) -> None:
-    """Make projections anew from the log, beside the live ones, and swap them in."""
+    """Recreate projections from the log beside the live ones, then swap them in."""
     call = invocation(context)
     wanted = projections or list(PROJECTIONS)
     if unknown := sorted(set(wanted) - set(PROJECTIONS)):
@@ -55,22 +55,22 @@ def rebuild(
 
 @app.command(epilog="Example: palimpsest verify")
 def verify(context: typer.Context) -> None:
-    """Fold the log and list every difference to the projections; exit status 1 if there is one."""
+    """Fold the log, list every difference from the projections; exit status 1 if there is one."""
     call = invocation(context)
     with call.store() as store, call.output.progress() as report:
         found = store.verify(progress=report)
     call.output.answer(found, lambda: rendering.verified(found))
     if found["differences"]:
-        call.output.remark("`palimpsest rebuild` makes the projections anew from the log")
+        call.output.remark("`palimpsest rebuild` recreates the projections from the log")
         raise typer.Exit(FAILED)
 
 
 @app.command(epilog="Example: palimpsest schemas build/schemas")
 def schemas(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Made where it is not there.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Created if missing.")],
 ) -> None:
-    """Write the JSON Schemas of all that is said and recorded, and the topics as AsyncAPI."""
+    """Write the JSON Schemas of all messages and events, and the topics as AsyncAPI."""
     from palimpsest.contracts.schema import documents, written
 
     call = invocation(context)
@@ -89,8 +89,8 @@ def schemas(
 def embed(context: typer.Context, owner: OneOwner = None) -> None:
     """Embed texts that were stored while the model was down, as the policy allows.
 
-    It is done by itself with an owner's next new text. Exit status 3
-    where the model is down still.
+    It also happens automatically after an owner's next new text. Exit
+    status 3 if the model is still down.
     """
     call = invocation(context)
     with call.store() as store, call.output.progress() as report:
@@ -142,9 +142,9 @@ class Finding:
 
 @doctor_app.command(epilog="Example: palimpsest --store memories doctor")
 def doctor(context: typer.Context) -> None:
-    """Say what is installed, what is missing and how the store is; exit status 1 if it fails.
+    """Report what is installed, what is missing and the store's state; exit status 1 on failure.
 
-    What it ticks it tried: the model embeds a word, the log is read from end to end.
+    It ticks only what it tried: the model embeds a word, the log is read to its end.
     """
     call = invocation(context)
     settings = call.settings

@@ -20,24 +20,26 @@ from palimpsest.commands.invocation import (
 app = typer.Typer()
 
 SomeId = Annotated[
-    str, typer.Argument(metavar="ID", help="Any id that was ever a memory's or a candidate's.")
+    str, typer.Argument(metavar="ID", help="Any id that a memory or candidate ever had.")
 ]
 
 
 @app.command("list", epilog="Example: palimpsest list ada --category preference --limit 20")
 def list_memories(
     context: typer.Context,
-    owner: Annotated[str, typer.Argument(help="Whose memories.")],
-    namespace: Annotated[str | None, typer.Option(metavar="N", help="In this one alone.")] = None,
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
+    namespace: Annotated[
+        str | None, typer.Option(metavar="N", help="Only in this namespace.")
+    ] = None,
     category: Category = None,
     metadata: Metadata = None,
     since: HappenedSince = None,
     until: HappenedUntil = None,
     limit: Annotated[
-        int, typer.Option(min=1, max=1000, metavar="N", help="At most so many on the page.")
+        int, typer.Option(min=1, max=1000, metavar="N", help="The most memories on the page.")
     ] = 50,
     after: Annotated[
-        str | None, typer.Option(metavar="NEXT", help="The page after the one that ended so.")
+        str | None, typer.Option(metavar="NEXT", help="The page after the one with this `next`.")
     ] = None,
     former: Former = False,
 ) -> None:
@@ -64,7 +66,7 @@ def list_memories(
 
 @app.command(epilog="Example: palimpsest get 0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11")
 def get(context: typer.Context, some_id: SomeId) -> None:
-    """Show today's memory of an id, with its wordings; say whether it moved or is retracted."""
+    """Show the current memory of an id, with its wordings, and whether it moved or is retracted."""
     from palimpsest.naming import named
 
     call = invocation(context)

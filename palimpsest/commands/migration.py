@@ -23,17 +23,17 @@ SourcePath = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="A file, or the folder of a database.")
 ]
 Table = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The table or collection, where there are more.")
+    str | None, typer.Option(metavar="NAME", help="The table or collection, if there are several.")
 ]
 Query = Annotated[
-    str | None, typer.Option(metavar="SQL", help="Of a SQLite file: the rows that this gives.")
+    str | None, typer.Option(metavar="SQL", help="For a SQLite file: the rows of this query.")
 ]
 History = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="mem0's history, where it lies elsewhere.")
+    Path | None, typer.Option(metavar="FILE", help="mem0's history, if it is elsewhere.")
 ]
 Trusted = Annotated[
     bool,
-    typer.Option("--trust", help="Read what could run a program (Qdrant's pickled points)."),
+    typer.Option("--trust", help="Read data that could run a program (Qdrant's pickled points)."),
 ]
 
 
@@ -46,27 +46,25 @@ def import_source(
     history: History = None,
     renames: Renames = None,
     owner: Annotated[
-        str | None, typer.Option(metavar="OWNER", help="Whose the rows are that name nobody.")
+        str | None, typer.Option(metavar="OWNER", help="The owner of rows that name none.")
     ] = None,
     source: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the source is called from now on.")
+        str | None, typer.Option(metavar="NAME", help="The source's name from now on.")
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
-            "--model-of-vectors", metavar="MODEL", help="What made the vectors; else they are made."
+            "--model-of-vectors", metavar="MODEL", help="The model of the source's vectors."
         ),
     ] = None,
     trust: Trusted = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Import with the mapping as it is guessed.")
-    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Accept the guessed mapping.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Bring an existing store in: files, SQLite, LanceDB, Qdrant, Chroma, mem0; it stays as it is.
+    """Import an existing store: files, SQLite, LanceDB, Qdrant, Chroma, mem0; it is only read.
 
-    Which of its fields are ours is guessed, shown, and confirmed. Run it
-    again after an interruption: what is known already changes nothing.
+    The command guesses which fields are ours, shows the mapping, and asks for
+    confirmation. After an interruption run it again: known rows change nothing.
     """
     from palimpsest.importing import bring_in, foreseen, look_at, spooled
     from palimpsest.sources import Place
@@ -97,25 +95,25 @@ def import_source(
 def export(
     context: typer.Context,
     path: SourcePath,
-    to: Annotated[Path, typer.Option(metavar="NEW", help="The copy, where nothing may be yet.")],
+    to: Annotated[Path, typer.Option(metavar="NEW", help="The copy; must not exist yet.")],
     source: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of several imports from there, this one.")
+        str | None, typer.Option(metavar="NAME", help="Which import, if there are several.")
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar="ID", help="A row by its id there, which stays; repeatable."),
+        typer.Option(metavar="ID", help="Keep this row (its id in the source); repeatable."),
     ] = None,
     max_changes: Annotated[
-        int, typer.Option("--max-changes", min=0, metavar="N", help="The most changes of this run.")
+        int, typer.Option("--max-changes", min=0, metavar="N", help="The most changes in this run.")
     ] = 200,
     trust: Trusted = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Copy an imported store without what is there twice; the original stays as it is.
+    """Copy an imported store without its duplicates; the original is only read.
 
-    The copy has the same form. A row goes that another row of its
-    memory speaks for, or that was forgotten; the report says how
-    each comes back.
+    The copy has the same format. It leaves out rows that another row of
+    their memory represents, and forgotten ones; the report says how to
+    bring each back.
     """
     call = invocation(context)
     with call.store() as store, call.output.progress() as report:

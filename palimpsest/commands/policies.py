@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Thresholds and rules: presets, own ones, the one in force.",
+    help="Thresholds and rules: presets, your own, the one in force.",
     epilog="Example: palimpsest policy show standard > mine.toml",
 )
 
@@ -55,7 +55,7 @@ def show(
     context: typer.Context,
     which: WhichOrInForce = None,
 ) -> None:
-    """Print a policy whole: a preset as the file that it is, else as JSON."""
+    """Print a whole policy: a preset as its file, any other as JSON."""
     from palimpsest.streams.policies import load_policy, preset_names
 
     call = invocation(context)
@@ -71,7 +71,7 @@ def explain(
     context: typer.Context,
     which: WhichOrInForce = None,
 ) -> None:
-    """Say a policy in words, with its numbers, in the order in which a newcomer meets its rules."""
+    """Explain a policy in words, with its numbers, in the order in which its rules apply."""
     from palimpsest.streams.policies import load_policy
     from palimpsest.streams.policies.explain import explain as explained
 
@@ -93,7 +93,7 @@ def _preset(name: str) -> Text:
 
 @app.command(epilog="Example: palimpsest policy check mine.toml")
 def check(context: typer.Context, which: Which) -> None:
-    """Check a policy; says which key is wrong, with exit status 2."""
+    """Check a policy; report a wrong key with exit status 2."""
     from palimpsest.streams.policies import load_policy
 
     summary = _summary(load_policy(which))
@@ -102,10 +102,10 @@ def check(context: typer.Context, which: Which) -> None:
 
 @app.command("set", epilog="Example: palimpsest policy set mine.toml")
 def set_policy(context: typer.Context, which: Which, dry_run: DryRun = False) -> None:
-    r"""Put a policy in force from here on; what was decided stays.
+    r"""Put a policy in force from here on; earlier decisions stay.
 
-    For namespaced, PALIMPSEST_DEDUP_... and the table \[dedup] of the settings
-    are read now, and recorded with it.
+    For namespaced, the command reads PALIMPSEST_DEDUP_... and the table \[dedup] of
+    the settings, and records them with the policy.
     """
     from palimpsest.dedup_settings import PRESET
 

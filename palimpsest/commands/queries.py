@@ -47,12 +47,12 @@ def metrics(
     context: typer.Context,
     to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write it there, whole or not at all; else print it."),
+        typer.Option(metavar="FILE", help="Write it to this file, atomically; else print it."),
     ] = None,
 ) -> None:
-    """Tell the figures of duplicates on arrival in Prometheus' text form.
+    """Print how many new candidates were duplicates, in Prometheus' text format.
 
-    They are counted from the log; a worker has them on its page, too.
+    They are counted from the log; a worker serves them on its page, too.
     """
     call = invocation(context)
     with call.store() as store:
@@ -68,7 +68,7 @@ def metrics(
 
 @app.command(epilog="Example: palimpsest --json status")
 def status(context: typer.Context, as_of: AsOfOption = None) -> None:
-    """Count candidates, memories, joins and decisions; say how far each projection lags."""
+    """Count candidates, memories, joins and decisions; show how far each projection lags."""
     call = invocation(context)
     with call.store() as store:
         counts = store.status(as_of=as_of)
@@ -78,18 +78,22 @@ def status(context: typer.Context, as_of: AsOfOption = None) -> None:
 @app.command(epilog='Example: palimpsest recall ada "where does she live?" -k 3')
 def recall(
     context: typer.Context,
-    owner: Annotated[str, typer.Argument(help="Whose memories.")],
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
     query: Annotated[str, typer.Argument(help="What to look for, in any words.")],
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many memories.")] = 5,
-    namespace: Annotated[str | None, typer.Option(metavar="N", help="In this one alone.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="The number of memories.")] = 5,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="N", help="Only in this namespace.")
+    ] = None,
     as_of: AsOfOption = None,
     session: Annotated[
         str | None,
-        typer.Option(metavar="S", help="The session that asks: leave out what it has just said."),
+        typer.Option(metavar="S", help="The asking session; leave out its own recent texts."),
     ] = None,
     min_confidence: Annotated[
         float | None,
-        typer.Option(min=0, max=1, metavar="C", help="Leave out what is less confident, decayed."),
+        typer.Option(
+            min=0, max=1, metavar="C", help="Leave out memories of less confidence, decayed."
+        ),
     ] = None,
     category: Category = None,
     metadata: Metadata = None,
@@ -97,7 +101,8 @@ def recall(
     until: HappenedUntil = None,
     former: Former = False,
     fold: Annotated[
-        bool, typer.Option("--fold/--no-fold", help="Show what nothing tells apart once, or all.")
+        bool,
+        typer.Option("--fold/--no-fold", help="Show indistinguishable memories once, or each."),
     ] = True,
 ) -> None:
     """Find memories by meaning, best first: the face, the score (cosine) and the members."""
@@ -136,19 +141,21 @@ WAYS: dict[Way, By] = {Way.WORDS: "words", Way.MEANING: "meaning"}
 @app.command(epilog="Example: palimpsest find ada dog --by words")
 def find(
     context: typer.Context,
-    owner: Annotated[str, typer.Argument(help="Whose memories.")],
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
     query: Annotated[str, typer.Argument(help="A name, an identifier, or any words.")],
     by: Annotated[
         list[Way] | None,
-        typer.Option(help="By whole words, or by meaning; repeatable, else by both."),
+        typer.Option(help="By whole words or by meaning; repeatable. Default: both."),
     ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="How many by meaning.")] = 5,
-    namespace: Annotated[str | None, typer.Option(metavar="N", help="In this one alone.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000, help="The number found by meaning.")] = 5,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="N", help="Only in this namespace.")
+    ] = None,
 ) -> None:
     """Find the memories that are meant: all that mention the query, then the nearest by meaning.
 
-    Words match whole, in canonical form: ABC-123 is abc123 and not
-    ABC1234. The exit status is 1 if nothing is found.
+    Words match whole and in canonical form: ABC-123 matches abc123,
+    not ABC1234. The exit status is 1 if nothing is found.
     """
     call = invocation(context)
     with call.store() as store:
@@ -162,13 +169,13 @@ def find(
 @app.command(epilog="Example: palimpsest likeness ada --at-least 0.8")
 def likeness(
     context: typer.Context,
-    owner: Annotated[str, typer.Argument(help="Whose memories.")],
+    owner: Annotated[str, typer.Argument(help="The memories' owner.")],
     at_least: Annotated[
-        float, typer.Option(min=0.0, max=1.0, metavar="S", help="Cosine from which on.")
+        float, typer.Option(min=0.0, max=1.0, metavar="S", help="The lowest cosine.")
     ] = 0.9,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="The most pairs.")] = 50,
 ) -> None:
-    """Report memories that are near each other across namespaces; nothing is joined."""
+    """Report an owner's similar memories across namespaces; nothing is joined."""
     call = invocation(context)
     with call.store() as store:
         found = store.likeness(owner, at_least=at_least, limit=limit)
@@ -178,7 +185,7 @@ def likeness(
 @app.command(epilog='Example: palimpsest check ada "Ada has got a big dog."')
 def check(
     context: typer.Context,
-    owner: Annotated[str, typer.Argument(help="Whose memory it would be.")],
+    owner: Annotated[str, typer.Argument(help="The owner of the candidate.")],
     text: Annotated[str, typer.Argument(help="The text of the candidate.")],
     fields: Annotated[
         list[str] | None,
@@ -188,19 +195,17 @@ def check(
             help="Another field: namespace, session_id, category, …; repeatable.",
         ),
     ] = None,
-    source: Annotated[
-        str, typer.Option(metavar="NAME", help="Whence the candidate would come.")
-    ] = "check",
+    source: Annotated[str, typer.Option(metavar="NAME", help="The candidate's source.")] = "check",
     duplicate: Annotated[
         bool,
-        typer.Option("--duplicate", help="Say only whether it is one, as `namespaced` does."),
+        typer.Option("--duplicate", help="Answer in the form of `namespaced`."),
     ] = False,
     dedup_result: Annotated[
         bool,
-        typer.Option("--dedup-result", help="Say only whether it is one, as `layered` does."),
+        typer.Option("--dedup-result", help="Answer in the form of `layered`."),
     ] = False,
 ) -> None:
-    """Say what would become of a candidate: the decision, the neighbour and the score.
+    """Show what would become of a candidate: the decision, the neighbour and the score.
 
     Nothing is written. The exit status is 1 if the candidate would be invalid.
     """
@@ -228,13 +233,13 @@ def show(
         typer.Argument(metavar="ID", help="A memory, any member of it, or a decision."),
     ] = None,
     candidate: Annotated[
-        str | None, typer.Option(metavar="C", help="Instead a candidate, with its evidence.")
+        str | None, typer.Option(metavar="C", help="A candidate with its evidence instead.")
     ] = None,
     as_of: AsOfOption = None,
 ) -> None:
     """Draw a memory as a tree: the face, and each member with the reason of its join.
 
-    Of a decision, its candidate is shown, with the evidence.
+    For a decision, its candidate is shown with the evidence.
     """
     from palimpsest.naming import named
 
@@ -274,7 +279,7 @@ def decisions(
         ),
     ] = None,
     since: Since = None,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="The most pairs.")] = 50,
     as_of: AsOfOption = None,
 ) -> None:
     """List the latest decisions, newest last; with --json one document a line."""
@@ -298,7 +303,7 @@ def sql(
         typer.Option("--param", metavar="NAME=VALUE", help="The value of $NAME in the query."),
     ] = None,
 ) -> None:
-    """Query the analysts' views; without a query, say which file they are in and how to open it."""
+    """Query the analysts' views; without a query, print their file and how to open it."""
     call = invocation(context)
     with call.store() as store:
         if query is None:

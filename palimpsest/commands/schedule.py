@@ -29,13 +29,13 @@ app = typer.Typer()
 def schedule(
     context: typer.Context,
     once: Annotated[
-        bool, typer.Option("--once", help="Carry out what is due and not done yet, and end.")
+        bool, typer.Option("--once", help="Carry out what is due and not done yet, then exit.")
     ] = False,
 ) -> None:
-    r"""Carry out the batch rules and reviews at the clock times of the settings, `\[schedule]`.
+    r"""Run the batch rules and the review at the clock times of the settings, `\[schedule]`.
 
-    Runs beside whoever is writing, until SIGTERM or Ctrl-C, and ends with 0 then. A time that was
-    missed is caught up with, once. With --once, the exit status is 1 where a step failed.
+    Runs beside a writing process until SIGTERM or Ctrl-C, then exits with 0. Missed times are
+    caught up once. With --once, the exit status is 1 if a step failed.
     """
     call = invocation(context)
     from palimpsest.logs import log_to_standard_error
@@ -43,7 +43,7 @@ def schedule(
 
     log_to_standard_error(logging.WARNING if once else logging.INFO)
     if not any(call.settings.schedule.times(step) for step in STEPS):
-        raise UsageError('nothing is scheduled: say [schedule] dedupe = "03:00" in palimpsest.toml')
+        raise UsageError('nothing is scheduled: set [schedule] dedupe = "03:00" in palimpsest.toml')
     if not _carried_out(call, once=once):
         raise typer.Exit(1)
 

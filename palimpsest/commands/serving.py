@@ -34,28 +34,29 @@ def serve(
     context: typer.Context,
     host: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Where to listen; else 127.0.0.1, this machine."),
+        typer.Option(metavar="ADDRESS", help="The address to listen on; defaults to 127.0.0.1."),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(metavar="N", min=0, max=65535, help="Else 7077; 0 for any.")
+        int | None,
+        typer.Option(metavar="N", min=0, max=65535, help="Default 7077; 0: any free port."),
     ] = None,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name by which it is called; more by more options."),
+        typer.Option(metavar="NAME", help="A name that clients may use in `Host`; repeatable."),
     ] = None,
     tokens: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Who may what (docs/http.md).")
+        Path | None, typer.Option(metavar="FILE", help="Tokens and permissions (docs/http.md).")
     ] = None,
     idle: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=1, help="End when nobody has asked for so long."),
+        typer.Option(metavar="SECONDS", min=1, help="Exit after so long without a request."),
     ] = None,
 ) -> None:
     """Serve the store over HTTP (/v1) and MCP (/mcp/OWNER) to agents and people.
 
-    Says where it is once it is ready; runs until SIGTERM or Ctrl-C, and ends with 0 then.
-    The link that it prints lets one browser in to the review page, within a minute; `review open`
-    prints another. Without tokens it is for this machine alone, and makes secrets of its own.
+    Prints its address once it is ready; runs until SIGTERM or Ctrl-C, then exits with 0.
+    The link that it prints admits one browser to the review page, within a minute; `review open`
+    prints another. Without tokens it serves this machine only, and creates its own secrets.
     """
     call = invocation(context)
     require_serve()
@@ -87,13 +88,13 @@ def mcp(
     context: typer.Context,
     owner: Annotated[
         str,
-        typer.Option(metavar="OWNER", help="Whose memories the client has.", callback=_named),
+        typer.Option(metavar="OWNER", help="The owner of the memories.", callback=_named),
     ],
 ) -> None:
     """Speak MCP on standard input and output, for one owner, and forward it to the store's server.
 
-    Starts the server where none runs. It is found by a file in the store's folder; where
-    it was given tokens, PALIMPSEST_TOKEN has the one to show.
+    Starts the server if none runs; a file in the store's folder has its address. If the
+    server was given tokens, set PALIMPSEST_TOKEN to the one to use.
     """
     call = invocation(context)
     require_serve()

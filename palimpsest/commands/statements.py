@@ -24,11 +24,11 @@ def merge(
     a: A,
     b: B,
     face: Annotated[
-        str | None, typer.Option(metavar="A|B", help="Whose side speaks; else the older one's.")
+        str | None, typer.Option(metavar="A|B", help="The side that speaks; defaults to the older.")
     ] = None,
     because: Because = None,
 ) -> None:
-    """Say that two candidates are the same: their memories become one."""
+    """Declare two candidates the same: their memories become one."""
     from palimpsest.naming import named
 
     call = invocation(context)
@@ -52,7 +52,7 @@ def _speaker(face: str | None, a: str, b: str) -> str | None:
 
 @app.command(epilog="Example: palimpsest separate A B --because 'two different flats'")
 def separate(context: typer.Context, a: A, b: B, because: Because = None) -> None:
-    """Say that two candidates are not the same: nothing automatic joins them any more."""
+    """Declare two candidates different: nothing automatic joins them any more."""
     from palimpsest.naming import named
 
     call = invocation(context)
@@ -64,7 +64,7 @@ def separate(context: typer.Context, a: A, b: B, because: Because = None) -> Non
 
 @app.command(epilog="Example: palimpsest withdraw A B --because 'it is one flat after all'")
 def withdraw(context: typer.Context, a: A, b: B, because: Because = None) -> None:
-    """Take back what was said of two: that they are not the same, or that they are."""
+    """Take back a merge or a separation of two candidates."""
     from palimpsest.naming import named
 
     call = invocation(context)

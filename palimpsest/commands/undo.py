@@ -47,22 +47,22 @@ def unmerge(
         str | None, typer.Option(metavar="C", help="The join that brought this candidate in.")
     ] = None,
     memory: Annotated[
-        str | None, typer.Option(metavar="M", help="All of its joins but exact repeats.")
+        str | None, typer.Option(metavar="M", help="All of its joins except exact repeats.")
     ] = None,
     dry_run: DryRun = False,
     with_consequences: Annotated[
         bool,
         typer.Option(
             "--with-consequences",
-            help="Make later decisions that rested on it as they would have been.",
+            help="Also change later decisions that rested on it.",
         ),
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Do not ask, nor refuse, where ID is a memory of many.")
+        bool, typer.Option("--yes", help="Do not ask if ID is a memory of many.")
     ] = False,
     because: Because = None,
 ) -> None:
-    """Take a join out; show the memories that there are then. Name exactly one thing."""
+    """Take a join out and show the resulting memories. Name exactly one thing."""
     given: dict[Kind | None, str | None] = {
         "decision": decision,
         "candidate": candidate,
@@ -122,28 +122,29 @@ Owner = Annotated[str | None, typer.Option(metavar="OWNER", help="Of this owner.
 Source = Annotated[str | None, typer.Option(metavar="S", help="Of candidates from this source.")]
 
 Since = Annotated[
-    datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided then or later.")
+    datetime | None,
+    typer.Option(parser=moment, metavar="TIME", help="Decided at this time or later."),
 ]
 
 Until = Annotated[
-    datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided before then.")
+    datetime | None, typer.Option(parser=moment, metavar="TIME", help="Decided before this time.")
 ]
 
 DecisionKind = Annotated[
     str | None,
-    typer.Option(metavar="KIND", help="Decided in this way.", autocompletion=complete_kinds),
+    typer.Option(metavar="KIND", help="With this kind of decision.", autocompletion=complete_kinds),
 ]
 
-Candidate = Annotated[str | None, typer.Option(metavar="C", help="This candidate alone.")]
+Candidate = Annotated[str | None, typer.Option(metavar="C", help="Only this candidate.")]
 
 Policy = Annotated[str | None, typer.Option(metavar="HASH", help="Joined under this policy.")]
 
 Below = Annotated[
-    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="Of a lower similarity.")
+    float | None, typer.Option(min=0, max=1, metavar="SCORE", help="With a lower similarity.")
 ]
 
 Yes = Annotated[
-    bool, typer.Option("--yes", help="Do not ask; needed where no terminal is, for more than one.")
+    bool, typer.Option("--yes", help="Do not ask; required for several without a terminal.")
 ]
 
 Act = Callable[..., Mapping[str, Any]]
@@ -168,7 +169,7 @@ def reverse(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Un-merge every join that all of the options mean, exact repeats apart; or that of an id."""
+    """Un-merge every join that matches all options, except exact repeats; or that of an id."""
     from palimpsest.contracts.requests import JoinSelection
 
     call = invocation(context)
@@ -212,7 +213,7 @@ def reinstate(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Take a reversal back: the join stands again. Or those of all joins that the options mean."""
+    """Take a reversal back: the join stands again. Or those of all joins that match the options."""
     from palimpsest.contracts.requests import JoinSelection
 
     call = invocation(context)
@@ -268,7 +269,7 @@ def retract(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Take candidates out of life and search, joins kept; `restore` brings them back."""
+    """Hide candidates from recall and search; joins are kept, and `restore` undoes it."""
     from palimpsest.contracts.requests import Selection
 
     selection = _selection(
@@ -291,7 +292,7 @@ def retract(
 def restore(
     context: typer.Context,
     forgotten: Annotated[
-        str | None, typer.Option(metavar="F", help="All that was forgotten at once, by its name.")
+        str | None, typer.Option(metavar="F", help="Everything that one `forget` hid, by its name.")
     ] = None,
     owner: Owner = None,
     source: Source = None,
@@ -303,7 +304,7 @@ def restore(
     yes: Yes = False,
     because: Because = None,
 ) -> None:
-    """Bring retracted candidates back, or all that was forgotten at once."""
+    """Bring retracted candidates back, or everything that one `forget` hid."""
     from palimpsest.contracts.requests import Selection
 
     if forgotten is not None:

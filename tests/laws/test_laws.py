@@ -1,8 +1,8 @@
 # ruff: noqa: N802 (a law has the name that the design gives it)
 """Laws L1 to L15 (docs/design.md, Laws), each over generated histories.
 
-"Equal" means members, faces, ids and vectors of the memories. `test_breaks.py` proves that each
-law can fail.
+"Equal" means members, faces, ids and vectors of the memories, and what is open, held and answered.
+`test_breaks.py` proves that each law can fail.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evidence as a person reads it: with the neighbours' texts, and the thresholds of the policy."""
+"""Evidence as a person reads it: with the thresholds of the policy."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from typing import Any
 
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.policy import Check, CosineCheck, Policy, RecentCheck
-from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.ledger import Entry
 
 
-def explained(
-    evidence: Evidence, entry: Entry, ledger: Ledger, policies: Mapping[str, Policy]
-) -> dict[str, Any]:
-    """The evidence of a candidate's decision; of each neighbour its `text`, and `thresholds`.
+def explained(evidence: Evidence, entry: Entry, policies: Mapping[str, Policy]) -> dict[str, Any]:
+    """The evidence of a candidate's decision, with `thresholds`.
 
-    `thresholds` are those that the policy had in the candidate's namespace: `check`, `at_least` and
-    what follows from it, highest first.
+    They are those that the policy had in the candidate's namespace: `check`, `at_least` and what
+    follows from it, highest first.
     """
     document: dict[str, Any] = evidence.model_dump(mode="json", exclude_none=True)
-    for neighbour in document["neighbours"]:
-        found = ledger.entries.get(neighbour["candidate_id"])
-        neighbour["text"] = found.text if found else None
     policy = policies.get(evidence.policy)
     checks = policy.checks if policy else ()
     document["thresholds"] = [one for check in checks for one in _thresholds(check, entry)]

@@ -14,9 +14,10 @@ from palimpsest.contracts.identity import decision_id_of
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import DecisionRow, ShownCandidate, ShownMember, ShownMemory
 from palimpsest.contracts.urn import Urn
+from palimpsest.contracts.wire import Recorded
 from palimpsest.duplicates import hash_tag
 from palimpsest.explaining import explained
-from palimpsest.history import as_they_were, counts_as_of, policy_as_of
+from palimpsest.history import as_they_were, counts_as_of, folded, policy_as_of
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projections.analysts import Parameters, queries, query, views_file
 from palimpsest.projections.dedup_metrics import dedup_metrics
@@ -231,7 +232,7 @@ def decision_id_of_or_none(candidate_id: str) -> str:
 def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
     """A member with the join that brought it in, and what that rested on."""
     edge = next((e for e in entry.edges if e.standing and e.newer is entry), None)
-    evidence = _evidence(gateway, edge.id if edge else entry.decision_id)
+    evidence = _evidence(gateway.log.find(edge.id if edge else entry.decision_id))
     neighbour = _looked_at(evidence, edge)
     return {
         "candidate_id": entry.id,
@@ -259,12 +260,32 @@ def shown_member(gateway: LocalGateway, entry: Entry) -> ShownMember:
     }
 
 
-def _evidence(gateway: LocalGateway, decision_id: str) -> Evidence | None:
-    recorded = gateway.log.find(decision_id)
+def _evidence(recorded: Recorded | None) -> Evidence | None:
     event = recorded.event if recorded else None
     if isinstance(event, Decided | Settled | Joined | Redecided):
         return event.data.evidence
     return None
+
+
+def _evidence_with_texts(
+    gateway: LocalGateway, ledger: Ledger, entry: Entry
+) -> dict[str, Any] | None:
+    """The evidence of a candidate's latest decision, with the texts that the scores belong to."""
+    recorded = gateway.log.find(entry.asked_by or entry.decision_id)
+    evidence = _evidence(recorded)
+    if recorded is None or evidence is None:
+        return None
+    policies = gateway.log.policies()
+    policy = policies.get(evidence.policy)
+    document = explained(evidence, entry, policies)
+    if policy is not None and policy.search == "memories":
+        with folded(gateway, ledger.owner_id, recorded.position - 1) as before:
+            texts = {one.id: one.memory.face.text for one in before.entries.values()}
+    else:
+        texts = {one.id: one.text for one in ledger.entries.values()}
+    for neighbour in document["neighbours"]:
+        neighbour["text"] = texts.get(neighbour["candidate_id"])
+    return document
 
 
 def _looked_at(evidence: Evidence | None, edge: Edge | None) -> Any:
@@ -282,7 +303,6 @@ def show_candidate(
     """
     ledger, timeline = _timeline_of(gateway, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
-    evidence = _evidence(gateway, entry.asked_by or entry.decision_id)
     shown: Any = {
         **entry.fields.model_dump(mode="json"),
         "candidate_id": entry.id,
@@ -296,9 +316,7 @@ def show_candidate(
         "decided_at": entry.decided_at.isoformat(),
         "living": entry.living,
         "pending": entry.pending,
-        "evidence": explained(evidence, entry, ledger, gateway.log.policies())
-        if evidence
-        else None,
+        "evidence": _evidence_with_texts(gateway, ledger, entry),
         "joins": [
             {
                 "decision_id": edge.id,

@@ -109,7 +109,7 @@ def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | N
         return None
     if not found.neighbours and arrival is not None:
         found = found.model_copy(update={"neighbours": arrival.neighbours})
-    return explained(found, sides.newer, sides.ledger, store.gateway.log.policies())
+    return explained(found, sides.newer, store.gateway.log.policies())
 
 
 def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -56,6 +58,38 @@ def repeat_of(damaged: CommandLine) -> str:
     log.close()
     found: str = line.decode().split('"subject":"')[1][:36]
     return found
+
+
+def another_text(log: sqlite3.Connection) -> None:
+    """The line of the first candidate has another text, under a checksum that is right."""
+    [line] = log.execute("SELECT line FROM events WHERE position = 2").fetchone()
+    changed = line.replace(PARIS.encode(), b"She lives in Rome.")
+    assert changed != line
+    values = (changed, zlib.crc32(changed))
+    log.execute("UPDATE events SET line = ?, checksum = ? WHERE position = 2", values)
+
+
+def another_id(log: sqlite3.Connection) -> None:
+    """The first candidate's event is filed under another id."""
+    log.execute("UPDATE events SET id = ? WHERE position = 2", (bytes(16),))
+
+
+@pytest.mark.parametrize("damage", [another_text, another_id], ids=lambda one: one.__name__)
+def test_verify_and_doctor_see_what_no_fold_stumbles_over(
+    palimpsest: CommandLine, damage: Callable[[sqlite3.Connection], None]
+) -> None:
+    palimpsest.holds(row(PARIS), row(TEA), row(PARIS, session_id="monday"))
+    with sqlite3.connect(palimpsest.store / LOG_FILE) as log:
+        damage(log)
+    log.close()
+    ran = palimpsest("verify")
+    assert ran.status == 4, ran.err
+    assert "the event at position 2" in " ".join(ran.err.split())
+    assert "restore log.sqlite from a copy" in " ".join(ran.err.split())
+    assert "Rome" not in ran.err
+    found = findings(palimpsest, status=1)["log"]
+    assert not found["found"]
+    assert "position 2" in found["detail"]
 
 
 def test_its_export_is_not_imported(damaged: CommandLine) -> None:

@@ -178,6 +178,11 @@ def _compare(
     key: Sequence[str],
     comparison: Comparison,
 ) -> None:
+    counts = "SELECT (SELECT count(*) FROM expected), (SELECT count(*) FROM actual)"
+    [(expected, actual)] = base.execute(counts).fetchall()
+    comparison.checked += expected
+    if not expected and not actual:
+        return
     names = [
         row[0] for row in base.execute("SELECT name FROM pragma_table_info('expected')").fetchall()
     ]
@@ -187,8 +192,6 @@ def _compare(
         f"CASE WHEN e.{_name(name)} IS DISTINCT FROM a.{_name(name)} THEN {quoted(name)} END"
         for name in names
     )
-    counted = base.execute("SELECT count(*) FROM expected").fetchone()
-    comparison.checked += counted[0] if counted else 0
     found = base.execute(
         f"SELECT {shown}, CASE WHEN a.{key[0]} IS NULL THEN 'missing'"
         f" WHEN e.{key[0]} IS NULL THEN 'extra' ELSE 'differs' END AS what,"

@@ -10,6 +10,7 @@ import json
 import os
 import selectors
 import signal
+import socket
 import sys
 import traceback
 import warnings
@@ -20,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from typer.main import get_command
+import typer.main
 
 from palimpsest import cli, local_gateway, store, store_questions
 from palimpsest.projections import compaction, duck, lance, projector
@@ -43,24 +44,27 @@ the size in bytes that no file may pass. `env`: more of the environment. `reques
 requests have, so that what is asked again is the same.
 """
 
-POLL_SECONDS = 0.01
-
 
 def main(live: Callable[[Plan], int]) -> None:
     """Fork a process for each plan until standard input ends; `live` is what it does."""
     _prepare()
     running: set[int] = set()
     ready = selectors.DefaultSelector()
-    ready.register(sys.stdin.buffer.fileno(), selectors.EVENT_READ)
+    plans = sys.stdin.buffer.fileno()
+    ready.register(plans, selectors.EVENT_READ)
+    ready.register(ends := _ends_of_children(), selectors.EVENT_READ)
     waiting = b""
     while True:
-        if ready.select(POLL_SECONDS):
-            read = os.read(sys.stdin.buffer.fileno(), 1 << 16)
+        readable = {key.fileobj for key, _ in ready.select()}
+        if plans in readable:
+            read = os.read(plans, 1 << 16)
             if not read:
                 break
-            *plans, waiting = (waiting + read).split(b"\n")
-            for plan in plans:
+            *whole, waiting = (waiting + read).split(b"\n")
+            for plan in whole:
                 running.add(_started(json.loads(plan), live))
+        if ends in readable:
+            ends.recv(1 << 16)
         for pid in list(running):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
@@ -70,13 +74,22 @@ def main(live: Callable[[Plan], int]) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+def _ends_of_children() -> socket.socket:
+    """A socket that is readable when a child has ended; polling would take processor time."""
+    readable, written = socket.socketpair()
+    written.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(written.detach(), warn_on_full_buffer=False)
+    return readable
+
+
 def _prepare() -> None:
     """What each child would do anew, and nothing in it differs."""
     lighten()
     for module in ("lancedb.query", "pyarrow.parquet", "palimpsest.settings"):
         import_module(module)
     warnings.filterwarnings("ignore", message="lancedb fork support")
-    get_command(cli.app)
+    typer.main.get_command(cli.app)
 
 
 def _print(line: str) -> None:
@@ -91,6 +104,8 @@ def _started(plan: Plan, live: Callable[[Plan], int]) -> int:
     if pid:
         _print(f"started {pid}")
         return pid
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     status = 70
     try:
         status = live(plan)

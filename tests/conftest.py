@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.light import lighten
 
@@ -23,8 +23,14 @@ settings.register_profile(
 )
 # For other Pythons (infra/pythons.py): that a law holds is shown by the profile above.
 settings.register_profile("brief", settings.get_profile("default"), max_examples=20)
+# A search that is slow, or that leaves much out, has found nothing wrong.
 settings.register_profile(
-    "campaign", max_examples=2_000, stateful_step_count=80, deadline=None, print_blob=True
+    "campaign",
+    max_examples=2_000,
+    stateful_step_count=80,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

@@ -330,7 +330,8 @@ def _copy(world: World) -> World:
 
 def _runs_alike(late: World, other: World, command: Command) -> bool:
     """Carry a command out in both histories; whether it meant the same in both."""
-    if isinstance(command, Merge) and _overrules(late, command) != _overrules(other, command):
+    unites = isinstance(command, Merge | Reinstate)
+    if unites and _overrules(late, command) != _overrules(other, command):
         return False
     by_intent = isinstance(command, Update | Undo | Forget | Retract | Restore | Reinstate)
     if by_intent and _would_say(late, command) != _would_say(other, command):
@@ -407,16 +408,25 @@ def _composed(world: World) -> set[str]:
     return {text.content.hash for edge in edges for text in edge.texts.values()}
 
 
-def _overrules(world: World, command: Merge) -> set[frozenset[str]] | None:
+def _overrules(world: World, command: Merge | Reinstate) -> set[frozenset[str]] | None:
     """The separated pairs that a person's word unites; None where the two are one memory already.
 
     A word that meets others in the two histories is not the same word in both.
     """
-    a, b = (world.ledger.entries.get(c) for c in (command.a, command.b))
-    if a is None or b is None or a.memory is b.memory:
+    pair = _united(world.ledger, command)
+    if pair is None or pair[0].memory is pair[1].memory:
         return None
-    pairs = separated_pairs(world.ledger, a.memory, b.memory)
+    pairs = separated_pairs(world.ledger, pair[0].memory, pair[1].memory)
     return {frozenset((x.id, y.id)) for x, y in pairs}
+
+
+def _united(ledger: Ledger, command: Merge | Reinstate) -> tuple[Entry, Entry] | None:
+    """The two of which a word says that they are the same, where both are known."""
+    if isinstance(command, Reinstate):
+        edge = ledger.edges.get(command.decision_id)
+        return None if edge is None else (edge.older, edge.newer)
+    known = [ledger.entries[one] for one in (command.a, command.b) if one in ledger.entries]
+    return (known[0], known[1]) if len(known) == 2 else None
 
 
 def _arrive_alike(command: Admit, late: World, other: World) -> bool:

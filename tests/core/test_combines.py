@@ -8,6 +8,7 @@ from palimpsest.contracts.events import Rank
 from tests.core.spec import (
     ASK,
     KEEP,
+    TAKE,
     History,
     combine,
     given,
@@ -120,3 +121,14 @@ def test_what_a_person_chose_survives_such_a_rule_and_only_one_that_says_otherwi
     agrees = given(*told, combine("c", "b", "superseded", outright=True))
     face = agrees.ledger.entries[agrees.id("c")].memory.face
     assert (face.text, face.contradicts) == ("Chai", ())
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["older", "newer"])
+def test_what_contradicts_a_chosen_face_waits_on_in_the_memory_that_it_joins(first: bool) -> None:
+    """Whether the chosen face is of the older part or of the newer one."""
+    other = say("a", "Tea")
+    chosen = (say("x", "Chai"), say("y", "Mate"), merge("x", "y", "x"))
+    against = say("z", "Milk", {"x": TAKE})
+    history = given(*((*chosen, against, other) if first else (other, *chosen, against)))
+    face = history.do(combine("a", "x")).memory("a").face
+    assert (face.text, face.contradicts) == ("Chai", (history.join("z").id,))

@@ -171,6 +171,13 @@ def test_a_text_that_is_one_of_its_sources_is_usable() -> None:
     history.then("b llm_merge a").shows({"likes tea": "a b"})
 
 
+def test_a_composition_of_a_source_in_another_namespace_is_not_kept() -> None:
+    elsewhere = say("o", "Likes it hot", namespace="work")
+    history = given(elsewhere, *COMPOSED[:2])
+    history.when(judge("b", a="compose", text="Likes hot green tea", sources="a b o"))
+    history.then("b llm_keep")
+
+
 def test_a_composition_whose_sources_are_not_together_joins_and_does_not_stand() -> None:
     """The judge was asked while `a` and `x` were one memory (law L2: late equals at once)."""
     start = (

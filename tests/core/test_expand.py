@@ -119,6 +119,7 @@ def test_joins_are_selected_by_source_decision_policy_score_and_time() -> None:
     assert reverse(history, decision="superseded") == ["c b"]
     assert reverse(history, policy=PLAIN.hash) == ["y x", "c b", "b a"]
     assert reverse(history, below=0.95) == ["y x", "b a"]
+    assert reverse(history, below=TAKE) == ["y x", "b a"], "a score is not below itself"
     at = history.log[2].time
     assert reverse(history, since=at.isoformat()) == ["c a", "y x", "c b"]
     assert reverse(history, until=at.isoformat()) == ["b a"]

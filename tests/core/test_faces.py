@@ -38,6 +38,12 @@ def test_it_comes_back_again_and_again() -> None:
     history.shows({"Berlin": "paris berlin back again"})
 
 
+def test_a_repeat_that_happened_before_the_standing_face_brings_nothing_back() -> None:
+    """An old diary is read: she lives in Berlin still."""
+    diary = say("diary", "Paris", occurred_at="2020-01-01T00:00:00Z")
+    given(*MOVE, diary).shows({"Berlin": "paris berlin diary"})
+
+
 def test_an_exact_repeat_of_the_face_changes_nothing() -> None:
     given(*MOVE, say("still", "berlin")).shows({"Berlin": "paris berlin still"})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from palimpsest.streams.core.version import versions_of
 from tests.core.spec import (
     ASK,
@@ -144,6 +146,15 @@ def test_what_happened_before_the_forgetting_is_refused() -> None:
     history.when(say("before", "Google", occurred_at="2020-01-01T00:00:00Z"))
     history.then("refused forgotten")
     history.when(say("since", "Google")).then("since stored")
+
+
+def test_what_happened_in_the_moment_of_the_forgetting_is_not_before_it() -> None:
+    history = given(*JOB, forget("google", earlier="refuse"))
+    moment = history.new[-1].time
+    just_before = moment - timedelta(microseconds=1)
+    history.when(say("before", "Google", occurred_at=just_before.isoformat()))
+    history.then("refused forgotten")
+    history.when(say("then", "Google", occurred_at=moment.isoformat())).then("then stored")
 
 
 def test_an_agent_does_not_update_to_it() -> None:

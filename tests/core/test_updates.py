@@ -70,6 +70,16 @@ def test_who_speaks_can_be_expected_too() -> None:
     history.then("x superseded google")
 
 
+def test_the_event_that_composed_the_text_can_be_expected_too() -> None:
+    history = given(GOOGLE, say("inc", "Google Inc", {"google": ASK}))
+    history.when(judge("inc", google="compose", text="Google (Inc)", sources="google inc"))
+    composed = history.new[-1].id
+    history.when(update("google", "meta", "Meta", expect=composed)).shows(
+        {"Meta": "google inc meta"}
+    )
+    history.when(update("google", "x", "Apple", expect=composed)).then("refused moved_on")
+
+
 def test_without_expecting_anything_it_is_applied() -> None:
     given(*JOBS, update("meta", "ibm", "IBM")).shows({"IBM": "google meta apple ibm"})
 

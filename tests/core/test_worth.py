@@ -112,6 +112,22 @@ def test_gathered_uses_are_counted_at_their_time() -> None:
     assert history.ledger.uses_recorded == history.ledger.last_time
 
 
+def test_uses_that_are_told_late_leave_the_last_use_as_it_is() -> None:
+    """Another process may tell of an earlier use after a later one was recorded."""
+    history = given(say("a", "Tea"), access("a"))
+    last = last_use(memory(history))
+    early = Use(candidate_id=history.id("a"), at=last - timedelta(milliseconds=10))
+    history.when(
+        lambda history: Access(
+            command_id=history.fresh(),
+            owner_id=history.owner_id,
+            candidate_id=history.id("a"),
+            uses=(early,),
+        )
+    )
+    assert (uses(memory(history)), last_use(memory(history))) == (2, last)
+
+
 def test_reading_it_again_changes_nothing() -> None:
     history = given(say("a", "Tea", confidence=0.9))
     late = memory(history).members[0].decided_at + 30 * DAY

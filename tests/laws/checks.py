@@ -408,7 +408,7 @@ def _composed(world: World) -> set[str]:
     return {text.content.hash for edge in edges for text in edge.texts.values()}
 
 
-def _overrules(world: World, command: Merge | Reinstate) -> set[frozenset[str]] | None:
+def _overrules(world: World, command: Command) -> set[frozenset[str]] | None:
     """The separated pairs that a person's word unites; None where the two are one memory already.
 
     A word that meets others in the two histories is not the same word in both.
@@ -420,11 +420,12 @@ def _overrules(world: World, command: Merge | Reinstate) -> set[frozenset[str]] 
     return {frozenset((x.id, y.id)) for x, y in pairs}
 
 
-def _united(ledger: Ledger, command: Merge | Reinstate) -> tuple[Entry, Entry] | None:
+def _united(ledger: Ledger, command: Command) -> tuple[Entry, Entry] | None:
     """The two of which a word says that they are the same, where both are known."""
     if isinstance(command, Reinstate):
         edge = ledger.edges.get(command.decision_id)
         return None if edge is None else (edge.older, edge.newer)
+    assert isinstance(command, Merge), "no other word unites two memories"
     known = [ledger.entries[one] for one in (command.a, command.b) if one in ledger.entries]
     return (known[0], known[1]) if len(known) == 2 else None
 

@@ -43,7 +43,9 @@ def _no_less_urgent() -> Iterator[None]:
 
 
 _numbers = count()
-IN_ONE_PLACE = frozenset(("cli", "core", "facade", "projections", "streams"))
+IN_ONE_PLACE = frozenset(
+    "cli core facade judge langgraph_store migration projections streams undo".split()
+)
 """Folders of tests that close what they open, and end each process that they start."""
 
 

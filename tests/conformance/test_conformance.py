@@ -507,6 +507,23 @@ def test_different_said_of_a_merged_face_binds_that_face_alone(runtime: Runtime)
     assert history.faces() == {boats(2): 1, boats(3, "dusk"): 2}
 
 
+def test_a_better_neighbour_that_the_merge_had_hidden_is_asked_about(runtime: Runtime) -> None:
+    """The third was compared with what the merge made speak, and never with the second."""
+    rules = load_policy("standard").model_dump(mode="json") | {"search": "memories"}
+    runtime.ask(PolicyRequest(request_id=fresh(), policy=rules))
+    history = History(runtime, "ann")
+    a, b = history.say(boats(2), boats(3, "dusk"))
+    joined = history.settle(b, {a: "same"})
+    [c] = history.say(boats(4, "dusk"))
+    history.settle(c, {a: "different"})
+    unmerge = UnmergeRequest(request_id=fresh(), decision_id=str(joined), with_consequences=True)
+    [asked] = runtime.ask(unmerge)["consequences"]
+    assert (asked["candidate_id"], asked["asks"]) == (c, [b])
+    verdict = Verdict(neighbour_id=b, answer="same")
+    runtime.ask(SettleRequest(request_id=fresh(), candidate_id=c, verdicts=(verdict,)))
+    assert history.faces() == {boats(2): 1, boats(3, "dusk"): 2}
+
+
 def test_a_composed_text_that_lost_a_source_is_recomposed(history: History) -> None:
     a, b, c = history.say(boats(2), boats(3, "dusk"), boats(4, "dusk"))
     joined = history.settle(b, {a: "same"})

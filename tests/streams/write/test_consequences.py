@@ -10,7 +10,14 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.contracts.errors import RefusedError, SearchError
-from palimpsest.contracts.events import Decided, Redecided, Refused, Reversed, Settled
+from palimpsest.contracts.events import (
+    Decided,
+    Redecided,
+    Refused,
+    Reversed,
+    Separated,
+    Settled,
+)
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import (
     MergeRequest,
@@ -100,6 +107,24 @@ def test_what_would_have_joined_another_is_named_and_carried_out(runtime: Runtim
     assert [type(event) for event in events] == [Reversed, Redecided]
     assert answer["carried_out"] == [events[1].id]
     assert [one.subject for one in Verifications(runtime.log).waiting(9)] == [stored.candidate_id]
+
+
+def test_what_people_said_since_and_could_not_have_said_is_named(runtime: Runtime) -> None:
+    """Without the join the third would have joined the first, from which a person separated it."""
+    first, newer, third = say(runtime, FIRST, NEWER, text(end="zulu"))
+    assert third.joined_to == newer.candidate_id
+    before = len(runtime.lines())
+    unmerge(runtime, third.decision_id)
+    asked = {"a": third.candidate_id, "b": first.candidate_id}
+    execute(WriterExecutor(runtime.writer), SeparateRequest(request_id=str(uuid4()), **asked))
+    runtime.writer.commit()
+    said = [decode(line) for line in runtime.lines()[before:]]
+    assert [type(event) for event in said] == [Reversed, Separated]
+    foreseen = dry_run(runtime, newer.decision_id)
+    assert foreseen["overtaken"] == [event.id for event in said]
+    done = unmerge(runtime, newer.decision_id, with_consequences=True)
+    assert done["overtaken"] == foreseen["overtaken"]
+    assert faces(runtime) == [FIRST, NEWER, text(end="zulu")], "what people said stays"
 
 
 def test_what_was_stored_without_a_search_rested_on_no_join(

@@ -6,6 +6,7 @@ question what it said of the same one; of others it says nothing, and the candid
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from operator import ne
 from uuid import uuid5
@@ -76,7 +77,9 @@ def equals_without(policy: Policy, story: list[Act], which: int, late: list[Answ
     assume(not (isinstance(join, Joined) and _merged_since(real, join)))
     recorded = list(real.log)
     assume(accepted(unmerged(real, join.id)))
-    named = [one.candidate for one in planned(real, recorded, join.id).consequences]
+    found = planned(real, recorded, join.id)
+    assert found.overtaken == (), "all that people said could be said in the other, too"
+    named = [one.candidate for one in found.consequences]
     before = [_as_decided(entry) for entry in named]
     done = carry_out(real, recorded, join.id)
     assume(accepted(done))
@@ -164,6 +167,23 @@ def reinstating_restores(policy: Policy, story: list[Act], which: int) -> None:
     assume(accepted(carry_out(world, recorded, join.id)))
     put_back(world, join.id)
     assert everything(world.ledger) == before
+
+
+def made_of(policy: Policy, story: list[Act], which: int) -> Counter[str]:
+    """What taking a join out of a story leads to: whether the generators reach everything."""
+    told = play(policy, story)
+    _, join = _chosen(told, which)
+    world, recorded = told.world, list(told.world.log)
+    assume(accepted(unmerged(world, join.id)))
+    found = planned(world, recorded, join.id)
+    done = carry_out(world, recorded, join.id)
+    before = len(world.log)
+    put_back(world, join.id)
+    counted = Counter(event.type.split(".")[1] for event in done)
+    counted["overtaken"] = len(found.overtaken)
+    counted["asks another"] = sum(bool(one.asks) for one in found.consequences)
+    counted["taken back"] = len(world.log) - before - 1
+    return counted
 
 
 def _chosen(told: Playback, which: int) -> tuple[int, Decided | Settled | Joined]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from palimpsest.contracts.commands import Unmerge
@@ -266,6 +267,36 @@ def test_under_a_preset_the_order_of_neighbours_changes_no_decision(
     policy: Policy, story: list[Act], chance: random.Random
 ) -> None:
     laws.l14_order_of_neighbours(policy, story, chance)
+
+
+LEAST = {
+    "redecided": 60,
+    "reversed": 35,
+    "asks another": 15,
+    "overtaken": 40,
+    "taken back": 120,
+}
+"""Of each kind, in the same two hundred stories on every run."""
+
+
+def test_the_histories_have_consequences_of_every_kind() -> None:
+    counted: Counter[str] = Counter()
+
+    @settings(
+        max_examples=200,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(presets(), stories, numbers)
+    def count(policy: Policy, story: list[Act], which: int) -> None:
+        counted.update(consequences.made_of(policy, story, which))
+
+    count()
+    lacking = {what: counted[what] for what in LEAST if counted[what] < LEAST[what]}
+    assert lacking == {}
 
 
 # -- the law can fail ----------------------------------------------------------------------------

@@ -121,17 +121,32 @@ def _input(values: object, source: str, counter: RowCounter, reading: str) -> In
 
 
 def _as_json(values: object) -> bytes | None:
-    """A row's bytes, None where JSON has none. What no log may hold is told as invalid later."""
+    """A row's bytes, None where JSON has none. What no log may hold is told as invalid later.
+
+    So is a number that JSON does not know: it is written by its name; orjson makes null of it.
+    """
     if not isinstance(values, Mapping):
         return None
     try:
-        return orjson.dumps(dict(values))
+        written = orjson.dumps(dict(values))
     except TypeError:
-        pass  # also for what Python's own JSON can write
+        return _as_python_writes(values)  # which may know what orjson does not
+    if b"null" in written:
+        named = _as_python_writes(values) or b""
+        return named if b"NaN" in named or b"Infinity" in named else written
+    return written
+
+
+def _as_python_writes(values: Mapping[Any, Any]) -> bytes | None:
     try:
-        return json.dumps(dict(values)).encode()
+        return json.dumps(dict(values), default=_as_orjson_reads).encode()
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+def _as_orjson_reads(value: object) -> object:
+    """A time, say, as the text that orjson makes of it; TypeError for what it does not know."""
+    return orjson.loads(orjson.dumps(value))
 
 
 def _shown(values: object) -> bytes:

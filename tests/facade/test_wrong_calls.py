@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import subprocess
 import sys
@@ -418,6 +419,26 @@ def test_what_is_no_json_is_invalid_and_the_rest_goes_on(memories: Palimpsest) -
     letters = [memories.dead_letter(one["id"])[1] for one in memories.dead_letters()]
     assert letters[:2] == [b"{'owner_id': 'ada', 'text': 'x', 'y': {1}}", b"5"]
     assert memories.submit([]) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"confidence": math.nan}, "confidence"),
+        ({"importance": -math.inf, "occurred_at": datetime(2026, 1, 1, tzinfo=UTC)}, "importance"),
+        ({"metadata": {"readings": [1.5, math.nan]}}, "metadata"),
+        ({"mood": math.inf}, "metadata"),
+    ],
+    ids=["nan", "infinite", "in metadata", "a field of one's own"],
+)
+def test_a_number_that_json_does_not_know_is_invalid_and_its_field_named(
+    memories: Palimpsest, fields: dict[str, Any], named: str
+) -> None:
+    said = {"owner_id": "ada", "text": "She sails."}
+    wrong, right = memories.submit([said | fields, said | {"category": None}])
+    assert (wrong.result, wrong.reason) == ("invalid", "not_json")
+    assert (wrong.detail or "").startswith(f"{named}: JSON has no NaN")
+    assert right.result == "decided"
 
 
 def test_a_store_is_no_file(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 from shutil import copyfile
@@ -32,6 +33,8 @@ LISTINGS = 5
 """How often the segments are listed anew for one query, where some leave meanwhile."""
 LEFT = "Cannot open file"
 """What DuckDB says of a file that it has listed and does not find."""
+KEPT = 2
+"""How many instances of DuckDB wait for the next query: most take less time than making one."""
 
 _READING = frozenset(
     {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN, duckdb.StatementType.PRAGMA}
@@ -41,6 +44,11 @@ Row = dict[str, Any]
 Parameters = Sequence[object] | Mapping[str, object]
 """Values for a query's `?` in their order, or for its `$name` by name."""
 Query = tuple[str, Parameters]
+
+_REPEATABLE = _READING - {duckdb.StatementType.PRAGMA}
+"""What leaves an instance as it was: a PRAGMA may set an option."""
+
+_waiting: list[duckdb.DuckDBPyConnection] = []
 
 _LIMITS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
@@ -161,8 +169,8 @@ def _comment_on_columns(database: duckdb.DuckDBPyConnection) -> None:
     database.execute("; ".join(said))
 
 
-def _only_reads(text: str) -> None:
-    """UsageError for what is no query: the views are for reading."""
+def _kinds(text: str) -> set[duckdb.StatementType]:
+    """The kinds of its statements; UsageError for what is no query: the views are for reading."""
     try:
         kinds = {statement.type for statement in duckdb.extract_statements(text)}
     except duckdb.Error as error:
@@ -171,6 +179,7 @@ def _only_reads(text: str) -> None:
         raise UsageError("there is no query")
     if not kinds <= _READING:
         raise UsageError("only queries are allowed: the views are made from the log alone")
+    return kinds
 
 
 def query(folder: Path, text: str, parameters: Parameters = ()) -> list[Row]:
@@ -187,31 +196,63 @@ def queries(folder: Path, *asked: Query) -> list[list[Row]]:
     A segment that was merged into another may leave after a query has listed it and before it is
     opened: then all of them are run again. Errors as `query` has them.
     """
-    for text, _ in asked:
-        _only_reads(text)
+    kinds = {kind for text, _ in asked for kind in _kinds(text)}
     file = views_file(folder)
     if not file.is_file():
         raise StoreError(f"there are no views at {file}: run `palimpsest rebuild duckdb`")
     try:
-        return _rows(file, asked)
+        return _rows(file, asked, kinds <= _REPEATABLE)
     except duckdb.Error as error:
         if isinstance(error, duckdb.IOException) or MOVED in str(error):
             raise StoreError(f"the projections at {folder} cannot be read: {error}") from error
         raise UsageError(str(error)) from error
 
 
-def _rows(file: Path, asked: Sequence[Query], listings: int = LISTINGS) -> list[list[Row]]:
+def _rows(
+    file: Path, asked: Sequence[Query], keep: bool, listings: int = LISTINGS
+) -> list[list[Row]]:
     try:
-        return _listed_once(file, asked)
+        return _listed_once(file, asked, keep)
     except duckdb.IOException as error:
         if LEFT not in str(error) or listings == 1:
             raise
-    return _rows(file, asked, listings - 1)
+    return _rows(file, asked, keep, listings - 1)
 
 
-def _listed_once(file: Path, asked: Sequence[Query]) -> list[list[Row]]:
-    with duckdb.connect(str(file.resolve()), read_only=True, config=_LIMITS) as database:
-        return [_objects(database.execute(text, _bound(given))) for text, given in asked]
+def _listed_once(file: Path, asked: Sequence[Query], keep: bool) -> list[list[Row]]:
+    path = str(file.resolve())
+    with _instance(Path(f"{path}.tmp"), keep) as instance, instance.cursor() as database:
+        database.execute(f"ATTACH {quoted(path)} AS {file.stem} (READ_ONLY); USE {file.stem}")
+        rows = [_objects(database.execute(text, _bound(given))) for text, given in asked]
+        database.execute(f"USE memory; DETACH {file.stem}")
+        return rows
+
+
+@contextmanager
+def _instance(spill: Path, keep: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An instance of DuckDB for one caller, which spills to this folder.
+
+    Unless something fails, it waits for the next caller. While it waits it keeps nothing of the
+    files that it read; one that has spilled could not, and cannot spill to another folder.
+    """
+    try:
+        instance = _waiting.pop()
+    except IndexError:
+        instance = duckdb.connect(config=_LIMITS)
+    try:
+        instance.execute(
+            f"SET temp_directory = {quoted(str(spill))}; SET enable_external_file_cache = true"
+        )
+        yield instance
+        if keep:
+            instance.execute("SET enable_external_file_cache = false")
+    except BaseException:
+        instance.close()
+        raise
+    if keep and len(_waiting) < KEPT and not spill.exists():
+        _waiting.append(instance)
+    else:
+        instance.close()
 
 
 def _bound(parameters: Parameters) -> list[object] | dict[str, object]:

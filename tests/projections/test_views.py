@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +269,57 @@ def test_errors_say_whose_they_are(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="only queries"):
         query(tmp_path, "CREATE TABLE t (x INT)")
     assert query(tmp_path, "SELECT ? AS x", [1]) == [{"x": 1}]
+
+
+def test_a_query_leaves_nothing_for_the_next_one(tmp_path: Path) -> None:
+    """They share an instance of DuckDB, one after the other, whatever store they are for."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, text in ((here, "A kettle is hers."), (there, "The ferry leaves at noon.")):
+        history = History()
+        history.admit("ada", text)
+        show(folder, history)
+    analysts._waiting.clear()
+    assert one(here, "SELECT face FROM memories") == {"face": "A kettle is hers."}
+    [instance] = analysts._waiting
+    assert one(there, "SELECT face FROM memories") == {"face": "The ferry leaves at noon."}
+    assert analysts._waiting == [instance]
+    databases = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY ALL"
+    assert [row["database_name"] for row in query(here, databases)] == ["memory", "palimpsest"]
+    spilling = "SELECT current_setting('temp_directory') AS folder"
+    for folder in (here, there):
+        assert one(folder, spilling) == {"folder": f"{views_file(folder).resolve()}.tmp"}
+    query(here, "PRAGMA version")  # others of its kind set options
+    assert analysts._waiting == []
+    query(here, "SELECT 1")
+    with pytest.raises(UsageError):
+        query(here, "FROM nowhere")
+    assert analysts._waiting == []
+
+
+def test_queries_at_once_have_an_instance_each(tmp_path: Path) -> None:
+    ensure_views(tmp_path)
+    with ThreadPoolExecutor(8) as threads:
+        found = threads.map(
+            lambda n: query(tmp_path, "SELECT ? AS n FROM log_position", [n]), range(80)
+        )
+        assert [rows[0]["n"] for rows in found] == [*range(80)]
+    assert len(analysts._waiting) <= analysts.KEPT
+
+
+def test_an_instance_that_has_spilled_is_not_used_again(tmp_path: Path) -> None:
+    """It keeps its folder for as long as it is there, and cannot spill to another store's."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    ensure_views(here)
+    ensure_views(there)
+    analysts._waiting.clear()
+    query(here, "SELECT 1")
+    [instance] = analysts._waiting
+    instance.execute("SET memory_limit = '24MB'; SET threads = 1")
+    count = "SELECT count(*) AS n FROM (SELECT random() AS r FROM range(2_000_000) ORDER BY r)"
+    assert one(here, count) == {"n": 2_000_000}
+    assert [*here.glob("*.tmp")] == []
+    assert one(there, "SELECT 1 AS n") == {"n": 1}
+    assert instance not in analysts._waiting
 
 
 def test_a_segment_that_leaves_while_a_query_begins_is_not_missed(

@@ -371,7 +371,7 @@ def result_or_refusal(answer: Answer) -> JsonObject | RefusedError:
         case Misused():
             raise UsageError(answer.detail)
         case Failed():
-            raise RuntimeError(f"whoever was writing met a bug in this: {answer.error}")
+            raise RuntimeError(f"the writing process failed on this request: {answer.error}")
 
 
 def result(answer: Answer) -> JsonObject:

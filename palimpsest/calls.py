@@ -184,7 +184,7 @@ def _with_arguments_checked(method: Callable[..., Any]) -> Callable[..., Any]:
             raise UsageError(f"{method.__name__}: {NO_UNICODE}") from None
         except OSError as error:
             what = f"{error.filename or 'the system'}: {error.strerror or error}"
-            raise StoreError(f"{method.__name__} came to nothing, {what}") from error
+            raise StoreError(f"{method.__name__} failed: {what}") from error
 
     return call
 

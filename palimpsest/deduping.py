@@ -46,7 +46,7 @@ class Outcomes:
                 self.decisions[pair] = answer["decision_id"]
             return
         reason = answer.reason if isinstance(answer, RefusedError) else "unanswered"
-        _log.warning("%s of %s and %s came to nothing: %s", request.request, *pair, answer)
+        _log.warning("%s of %s and %s failed: %s", request.request, *pair, answer)
         self.refused.append(
             {"request": request.request, "a": pair[0], "b": pair[1], "reason": reason}
         )

@@ -188,8 +188,8 @@ def export(
         "dry_run": dry_run,
         **changes.report(),
         "take_back": (
-            f"{path} is as it was. Carry out the `take_back` of a row and export to another place,"
-            " or name the row with --keep: then it is there again."
+            f"{path} is unchanged. To keep a row, carry out its `take_back` and export to another"
+            " place, or name the row with --keep."
         ),
     }
     if not dry_run:

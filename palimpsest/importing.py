@@ -145,7 +145,7 @@ def _known_vectors(
     if not count:
         return None, report
     if model is None:
-        return None, report | {"because": "nobody named their model: --model-of-vectors does"}
+        return None, report | {"because": "their model is unknown: name it with --model-of-vectors"}
     wanted = gateway.policy_in_force().model
     if model != wanted:
         return None, report | {"because": f"they are of {model}, and the policy compares {wanted}"}
@@ -155,6 +155,6 @@ def _known_vectors(
     if engine.model != model or not isinstance(engine, Reading):
         return None, report | {"because": f"the engine here is one of {engine.model}"}
     if agreement < AGREE:
-        because = f"of {len(samples)} texts embedded anew one has another vector ({agreement:.3f})"
+        because = f"of {len(samples)} texts embedded again one has another vector ({agreement:.3f})"
         return None, report | {"because": because}
     return KnownVectors(engine), report | {"taken": True}

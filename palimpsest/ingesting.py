@@ -55,7 +55,7 @@ class IngestProgress:
 
 @dataclass(slots=True)
 class Summary:
-    """What became of the rows: decided, known from before, invalid, heard, or published.
+    """What became of the rows: decided, known already, invalid, heard, or published.
 
     `decisions` counts the new decisions by kind; `invalid_rows` names the first invalid ones, and
     `remarks` files that are most likely not what was meant.

@@ -124,7 +124,7 @@ class KafkaGateway(LocalGateway):
                 )
             if find_spec("aiokafka") is None:
                 raise UsageError(
-                    "a cluster needs more packages: pip install 'palimpsest-memory[cluster]'"
+                    "a cluster needs the extra: pip install 'palimpsest-memory[cluster]'"
                 )
             from palimpsest.cluster_client import ClusterClient
 

@@ -168,8 +168,8 @@ class PalimpsestStore(BaseStore):
             owner_id = None
         if not owner_id:
             raise UsageError(
-                "this namespace, or prefix, has no owner: `owner_of` has to name one, and nobody"
-                " searches everybody's memories"
+                "this namespace, or prefix, has no owner: `owner_of` must name one,"
+                " because no call reaches the memories of all owners"
             )
         return owner_id
 

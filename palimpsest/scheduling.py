@@ -50,7 +50,7 @@ def _clock_time(said: object) -> time:
     except ValueError:
         raise ValueError(f"{said} is no clock time such as 03:00") from None
     if found.tzinfo is not None:
-        raise ValueError(f"{said} names a zone: say it once, as `zone`")
+        raise ValueError(f"{said} names a zone: set it once, as `zone`")
     return found
 
 

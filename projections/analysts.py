@@ -178,7 +178,7 @@ def _kinds(text: str) -> set[duckdb.StatementType]:
     if not kinds:
         raise UsageError("there is no query")
     if not kinds <= _READING:
-        raise UsageError("only queries are allowed: the views are made from the log alone")
+        raise UsageError("only queries are allowed: the views follow from the log alone")
     return kinds
 
 

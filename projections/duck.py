@@ -61,7 +61,7 @@ class DuckStore:
         self._chain, gaps = chain([segment for segment in found if segment not in wrong])
         for start, end in gaps:
             self.write(start, end, folded(source, start, end))
-            done.append(f"positions {start} to {end} of the segments were made anew")
+            done.append(f"positions {start} to {end} of the segments were recreated")
         self._chain.sort()
         return [*done, *wrong.values()]
 

@@ -116,7 +116,7 @@ class Projector:
             self._failed = False
         except StoreError as damage:
             self._lance.create()
-            return [f"{damage}: made anew"]
+            return [f"{damage}: recreated"]
         return ["a half commit to LanceDB was undone"] if undone else []
 
     def _catch_up(self, head: int) -> None:
@@ -166,7 +166,7 @@ class Projector:
             self._hurry = False
             self._raise_failure()
         if not done:
-            raise TimeoutError("the projections are not there yet")
+            raise TimeoutError("the projections do not exist yet")
 
     def when_quiet(self, then: Callable[[], None]) -> None:
         """Call `then` once, as soon as nothing waits: at once, or on the projector's thread."""

@@ -75,7 +75,7 @@ def recall(
         if tables is not None:
             return _recalled(tables, folder, log, vector, where, wanted) if tables else []
         time.sleep(PAUSE_SECONDS)
-    raise TransientError("LanceDB is being written anew: try again")
+    raise TransientError("LanceDB is being rewritten: try again")
 
 
 _MAY_BE_FORMER = """

@@ -53,7 +53,7 @@ def require_cluster(call: Invocation) -> Connection:
             " bootstrap under [kafka] in palimpsest.toml"
         )
     if find_spec("aiokafka") is None:
-        raise UsageError("a cluster needs more packages: pip install 'palimpsest-memory[cluster]'")
+        raise UsageError("a cluster needs the extra: pip install 'palimpsest-memory[cluster]'")
     return connection
 
 
@@ -74,7 +74,7 @@ async def wait_for_topics(connection: Connection) -> Topics:
                 return await read_topics(connection)
             except BrokersAwayError as error:
                 if now() >= due:
-                    _log.warning("%s; it is waited for", error)
+                    _log.warning("%s; waiting for one", error)
                     due = now() + WARN_SECONDS
                 await asyncio.sleep(RETRY_SECONDS)
 

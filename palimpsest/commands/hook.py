@@ -86,7 +86,9 @@ def pre_compact(
     try:
         report = results.get(timeout=timeout)
     except Empty:
-        report = f"the store did not answer within {timeout:g} s; what it was given may come later"
+        report = (
+            f"the store did not answer within {timeout:g} s; the candidates may be captured later"
+        )
     problems = [report] if isinstance(report, str) else report.problems
     for problem in problems:
         call.output.problem(f"palimpsest hook: {problem}")

@@ -115,7 +115,7 @@ def print_summary(output: Output, document: dict[str, Any]) -> None:
     for remark in document["remarks"]:
         output.remark(remark)
     if document["interrupted"]:
-        output.problem("interrupted; what is counted above is decided, the rest is not")
+        output.problem("interrupted; the rows counted above are decided, the others are not")
         raise typer.Exit(INTERRUPTED)
     if document["invalid"]:
         output.remark(
@@ -197,8 +197,8 @@ def extract(
         )
     if found.unanswered or found.unusable:
         call.output.remark(
-            f"of {found.parts} parts nobody answered about {found.unanswered};"
-            f" {found.unusable} answers were of no use"
+            f"{found.unanswered} of {found.parts} parts got no answer;"
+            f" {found.unusable} answers were unusable"
         )
         raise typer.Exit(FAILED)
 
@@ -275,6 +275,6 @@ def compacted(context: typer.Context, session: Session, owner: Owner = None) -> 
 def _owner_of(store: Palimpsest, session: str) -> str:
     owners = store.owners_of_session(session)
     if len(owners) != 1:
-        count = "nobody has" if not owners else f"{len(owners)} owners have"
-        raise typer.BadParameter(f"{count} spoken in this session: name its owner with --owner")
+        count = "no owner has" if not owners else f"{len(owners)} owners have"
+        raise typer.BadParameter(f"{count} candidates in this session: name its owner with --owner")
     return owners[0]

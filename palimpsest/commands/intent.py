@@ -61,7 +61,7 @@ def update(
 
 def _updated(answer: Any, *, dry_run: bool) -> RenderableType:
     if not answer["changed"]:
-        return rendering.changed("it says so already", {"memories": answer["memories"]})
+        return rendering.changed("it has this text already", {"memories": answer["memories"]})
     verb = "would be updated" if dry_run else "updated"
     notes = [rendering.shown(f"displaced: {answer['displaced']['text']}")]
     if answer["merged"] is not None:

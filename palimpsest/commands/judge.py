@@ -238,7 +238,9 @@ def demo_judge(
     try:
         server.start()
     except OSError as error:
-        raise UsageError(f"port {port} cannot be had ({error}): name another by --port") from None
+        raise UsageError(
+            f"port {port} is not available ({error}): choose another with --port"
+        ) from None
     exports = f"export ANTHROPIC_BASE_URL={server.url} ANTHROPIC_API_KEY=demo"
     with suppress(KeyboardInterrupt):
         # Whoever reads the address may tell it to end before all of it is printed.
@@ -300,7 +302,7 @@ def dedupe(
     call.output.answer(answer, lambda: _dedupe_report(answer, just_this))
     if answer["asked"].get("unavailable"):
         left = answer["left"]
-        call.output.remark(f"the judge did not answer about all; {left} wait for the next run")
+        call.output.remark(f"the judge left pairs unanswered; {left} wait for the next run")
         raise typer.Exit(1)
 
 
@@ -317,8 +319,8 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
     asked = ", ".join(f"{count} {word}" for word, count in sorted(answer["asked"].items()))
     lines = [
         shown(f"memories: {answer['memories']:,} (owners: {answer['owners']:,})"),
-        shown(f"pairs looked at: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
-        shown(f"the judge said: {asked or 'nothing, for nobody asked'}"),
+        shown(f"pairs compared: {answer['pairs']:,} of {answer['all_pairs']:,} ({share:.1%})"),
+        shown(f"verdicts: {asked or 'none, the judge was not asked'}"),
         *_dry_run_cost(answer),
         shown(f"{verb}: {len(answer['joined']):,}", "bold"),
     ]
@@ -330,21 +332,20 @@ def _dedupe_report(answer: Mapping[str, Any], just_this: str) -> RenderableType:
         elif "face" in one:
             lines.append(shown(f"{'':>{len(one['decision']) + 8}}= {one['face']}"))
     lines += [
-        shown(f"  came to nothing: {one['a']} and {one['b']} ({one['reason']})")
-        for one in answer["refused"]
+        shown(f"  failed: {one['a']} and {one['b']} ({one['reason']})") for one in answer["refused"]
     ]
     lines += [
         shown(f"skipped: {visible(one['owner_id'])}: {one['skipped']['detail']}") for one in skipped
     ]
     if answer["dry_run"] and skipped:
-        lines.append(shown("to look at these, too: --force"))
+        lines.append(shown("to include these: --force"))
     lines += [
         shown(f"warning: {visible(one['owner_id'])}: {warning}", "yellow")
         for one in answer["runs"]
         for warning in one.get("warnings", ())
     ]
     if answer["dry_run"] and answer["joined"]:
-        lines.append(shown(f"to do just this: {just_this}"))
+        lines.append(shown(f"to do exactly this: {just_this}"))
     return Group(*lines)
 
 

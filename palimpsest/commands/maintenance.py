@@ -295,7 +295,7 @@ def _writer(folder: Path) -> Finding:
         remedy = "on a read-only disk it can be read, and not written"
         return Finding("writer", found=False, detail=str(error), remedy=remedy, needed=False)
     lock.release()
-    detail = "nobody is writing" if free else "another process is writing"
+    detail = "no process is writing" if free else "another process is writing"
     return Finding("writer", found=True, detail=detail, needed=False)
 
 

@@ -138,8 +138,8 @@ def _confirm(output: Output, brought: Brought, *, yes: bool) -> None:
         return
     if not output.asks:
         raise UsageError(
-            "nobody is there to confirm the mapping: see it with --dry-run, change it with --map,"
-            " and then give --yes"
+            "without a terminal the mapping cannot be confirmed: check it with --dry-run, change it"
+            " with --map, then give --yes"
         )
     typer.confirm("Import with this mapping?", abort=True, err=True)
 

@@ -89,8 +89,8 @@ def summary_table(summary: Mapping[str, Any]) -> RenderableType:
 
 
 _ALSO = {
-    "known": "known from before",
-    "heard": "sessions and accesses heard",
+    "known": "known already",
+    "heard": "sessions and accesses recorded",
     "invalid": "invalid",
     "published": "published to the cluster",
 }
@@ -107,7 +107,7 @@ def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
         if brought[name]
     ]
     owner = brought["owner"]
-    whose = [shown(f"rows that name nobody are {visible(owner)}'s")] if owner else []
+    whose = [shown(f"rows without an owner belong to {visible(owner)}")] if owner else []
     return Group(shown(f"{brought['source']} ({brought['kind']})", "bold"), grid, *whose, *others)
 
 
@@ -126,7 +126,7 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
     wrong = foreseen["invalid_rows"]
     return Group(
         mapping_table(foreseen),
-        _counts([*counts, ("say exactly what another row says", len(repeats))]),
+        _counts([*counts, ("repeat another row's text", len(repeats))]),
         *([listing] if repeats else []),
         *([shown(f"and {more:,} more: --json lists them all")] if more > 0 else []),
         *(shown(f"row {one['row']}: {one['reason']}: {one['detail']}") for one in wrong),
@@ -150,8 +150,8 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
             (what, report[name])
             for name, what in (
                 ("left", "not changed yet: --max-changes allows more"),
-                ("left_as_they_are", "stay, though their memory says another text"),
-                ("unknown", "not in the store, and left as they are"),
+                ("left_as_they_are", "stay unchanged, though their memory has another text"),
+                ("unknown", "not in the store, left unchanged"),
             )
             if report[name]
         ),
@@ -169,9 +169,9 @@ def export_report(report: Mapping[str, Any]) -> RenderableType:
 
 
 _WHY_LEFT = (
-    "A row with a vector says another text only where the model of its vector is known, by"
+    "A row with a vector gets another text only if the model of its vector is known, by"
     " --model-of-vectors at the import, and is the policy's; rows of mem0 and Qdrant never do."
-    " The report names these rows, and what their memories say."
+    " The report has these rows with the texts of their memories."
 )
 
 
@@ -179,10 +179,10 @@ def vectors_sentence(vectors: Mapping[str, Any]) -> str:
     """What became of the vectors of a source."""
     if vectors["taken"]:
         return (
-            f"its vectors were taken: {vectors['tried']} of {vectors['there']:,} were made anew,"
-            f" and agree (lowest cosine {vectors['lowest_cosine']:.4f})"
+            f"its vectors were used: {vectors['tried']} of {vectors['there']:,} texts were embedded"
+            f" again and agree (lowest cosine {vectors['lowest_cosine']:.4f})"
         )
-    return f"its vectors were not taken, the texts are embedded: {vectors['because']}"
+    return f"its vectors were not used, the texts are embedded: {vectors['because']}"
 
 
 def status_table(status: Mapping[str, Any]) -> RenderableType:

@@ -241,7 +241,7 @@ def reinstate(
 
 def _require_no_options(given: Mapping[str, object]) -> None:
     if any(value is not None for value in given.values()):
-        raise typer.BadParameter("name an id, or say by options which; not both")
+        raise typer.BadParameter("give an id or options, not both")
 
 
 def _reinstate_one(
@@ -345,7 +345,7 @@ def _selection(kind: type[Chosen], **given: Any) -> Chosen:
 
     options = {name: value for name, value in given.items() if value is not None}
     if not options:
-        raise typer.BadParameter("say which: without any option it would mean everything")
+        raise typer.BadParameter("give at least one option: none would select everything")
     try:
         return kind.model_validate(options)
     except ValidationError as error:
@@ -377,7 +377,7 @@ def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes
     verb = f"would be {done}" if dry_run else done
     call.output.answer(answer, lambda: rendering.bulk(verb, done, answer))
     if not rendering.selected(done, answer):
-        call.output.problem("nothing matches: see `palimpsest decisions` for what there is")
+        call.output.problem("nothing matches: see `palimpsest decisions`")
         raise typer.Exit(FAILED)
 
 

@@ -52,7 +52,9 @@ def understood(*said: Mapping[str, Any]) -> Filters:
     parts = [one for some in said for one in _parts(some)]
     users = [asked for name, asked in parts if name == "user_id"]
     if len(set(map(str, users))) != 1 or not isinstance(users[0], str) or users[0] == ANY:
-        raise _wrong("name one user_id, in the filters or their AND: nobody asks for everybody's")
+        raise _wrong(
+            "name one user_id, in the filters or their AND: all users at once are not allowed"
+        )
     left = [(name, asked) for name, asked in parts if name != "user_id"]
     metadata: dict[str, Any] = {}
     conditions = [_condition(*part) for part in left if not _is_plain(part, metadata)]

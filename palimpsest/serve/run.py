@@ -48,9 +48,9 @@ def require_safe(settings: ServeSettings) -> None:
     if is_loopback(settings.host):
         return
     if not settings.all_tokens():
-        raise UsageError("others than this machine could ask: give tokens (--tokens FILE)")
+        raise UsageError("other machines could connect: give tokens (--tokens FILE)")
     if not settings.allowed_hosts:
-        raise UsageError("name the hosts by which it is called (--allowed-host NAME)")
+        raise UsageError("name the hosts that clients use (--allowed-host NAME)")
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -144,7 +144,7 @@ async def _until(
                 await stop.wait()
         quiet = time.monotonic() - app.gate.asked_at
         if idle is not None and quiet > idle and not app.gate.running:
-            _log.info("nobody has asked anything for %.0f s", quiet)
+            _log.info("no request for %.0f s", quiet)
             return
 
 

@@ -78,9 +78,9 @@ def write_copy(
 def refuse_target(place: Place, to: Path) -> None:
     """RefusedError for a target that is there already; UsageError for one that cannot be."""
     if to.exists() or to.is_symlink():
-        raise RefusedError("target_exists", f"{to} is there already, and nothing is written over")
+        raise RefusedError("target_exists", f"{to} exists already, and nothing is overwritten")
     if place.path.resolve() in (to.resolve(), *to.resolve().parents):
-        raise UsageError(f"{to} is inside of the source, which stays as it is")
+        raise UsageError(f"{to} is inside the source, which is only read")
     if not to.parent.is_dir():
         raise UsageError(f"there is no folder {to.parent}")
     if place.path.name.endswith(lance.SUFFIX) and not to.name.endswith(lance.SUFFIX):

@@ -72,7 +72,7 @@ class QdrantSource:
         """UsageError where the collection is not told, or nobody trusts it."""
         trusted = place.trust if isinstance(place.trust, bool) else place.trust(WHY_TRUST)
         if not trusted:
-            raise UsageError(f"{WHY_TRUST}: --trust says that you do")
+            raise UsageError(f"{WHY_TRUST}: confirm it with --trust")
         self.file = located(place)
         self.name = self.file.parent.name
         self._done = 0

@@ -31,7 +31,7 @@ class SqliteSource:
             try:
                 [counted] = connection.execute(f"SELECT count(*) FROM ({self.query})").fetchone()  # noqa: S608 - whose query it is reads his own file
             except sqlite3.Error as error:
-                raise UsageError(f"the query cannot be: {error}") from error
+                raise UsageError(f"the query fails: {error}") from error
             self._total = counted
 
     def _whole(self, connection: sqlite3.Connection) -> str:

@@ -54,7 +54,7 @@ def counts(store: Palimpsest, owner_id: str) -> Counts:
     ledger = store.gateway.ledger(owner_id, however_large=True)
     assert ledger is not None, "asked for however large"
     if not ledger.seen:
-        raise not_found("nothing is known of this owner")
+        raise not_found("this owner is unknown")
     memories = sum(memory.living for memory in ledger.memories())
     living = sum(entry.living for entry in ledger.entries.values())
     return Counts(

@@ -58,7 +58,7 @@ def view(store: Palimpsest, caller: Caller, policy_hash: str) -> PolicyView:
     now = store.policy
     policy = {now.hash: now, **store.gateway.log.policies()}.get(policy_hash)
     if policy is None:
-        raise not_found("no such policy was ever in force here")
+        raise not_found("this policy was never in force here")
     became, scored = outcomes(store.gateway.projections, policy_hash, seen_by(store, caller))
     zones = zones_of(policy)
     return PolicyView(

@@ -84,7 +84,7 @@ def step_of(given: Mapping[str, str]) -> Step:
     verb, about = given.get("verb"), given.get("about")
     known = {one: one for one in get_args(Verb)}
     if verb not in known or not about:
-        raise not_found("there is nothing to be taken back by this name")
+        raise not_found("nothing can be taken back by this name")
     return Step(known[verb], about, given.get("other", ""))
 
 

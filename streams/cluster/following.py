@@ -165,7 +165,7 @@ async def follow(
         await _follow(connection, starts, take, stop)
     except KafkaError as error:
         if not stop.is_set():
-            raise TransientError(f"the brokers are followed no more: {error}") from error
+            raise TransientError(f"the brokers cannot be followed any more: {error}") from error
 
 
 async def _follow(
@@ -195,7 +195,7 @@ async def _follow(
                 reported = at
             if not has_caught_up and _is_at_end(consumer, at):
                 has_caught_up = True
-                _log.info("caught up: goes on with what comes")
+                _log.info("caught up: follows new records")
 
 
 def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
@@ -207,8 +207,8 @@ def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
 def recreated_error(topic: str) -> str:
     """What is told of a topic that has another history than a store."""
     return (
-        f"this store follows another {topic} than the cluster has now (it was deleted and made"
-        " anew?): follow it with a new store"
+        f"this store follows another {topic} than the cluster's current one (was it deleted and"
+        " recreated?): follow it with a new store"
     )
 
 
@@ -229,4 +229,4 @@ class _Patience:
         if left != self._left:
             self._left, self._since = left, now
         elif now - self._since > STALLED_SECONDS:
-            raise TransientError(f"the brokers gave nothing for {STALLED_SECONDS:.0f} s")
+            raise TransientError(f"the brokers sent nothing for {STALLED_SECONDS:.0f} s")

@@ -139,7 +139,7 @@ class PartitionProducer:
 
     def _require_growth(self, offsets: Sequence[int]) -> None:
         if any(UNKNOWN < offset < self._next_offset for offset in offsets):
-            raise StoreError(f"{self._decisions} goes back: it was deleted and made anew")
+            raise StoreError(f"{self._decisions} goes back: it was deleted and recreated")
 
     async def _send_one(self, one: Outgoing) -> asyncio.Future[Any]:
         headers = list(one.headers)

@@ -170,7 +170,7 @@ async def _make(connection: Connection, new: Sequence[NewTopic]) -> None:
         answer = await client.create_topics(list(new))
     for name, code, message in answer.topic_errors:
         if code not in {0, TopicAlreadyExistsError.errno}:
-            raise TransientError(f"{name} was not made: {message or for_code(code).__name__}")
+            raise TransientError(f"{name} was not created: {message or for_code(code).__name__}")
 
 
 async def _appeared(connection: Connection, names: Sequence[str]) -> None:

@@ -141,7 +141,7 @@ class Watch:
         done, self._steps = self._steps != self.metrics.steps, self.metrics.steps
         self._still = 0 if done or not self._waits(waiting) else self._still + 1
         if self._still * LOOK_SECONDS >= GIVE_UP_SECONDS:
-            raise TransientError(f"input waits, and nothing was done for {GIVE_UP_SECONDS:.0f} s")
+            raise TransientError(f"input waits, and nothing progressed for {GIVE_UP_SECONDS:.0f} s")
 
     async def _waiting(self) -> Waiting | None:
         """What the brokers say; None where they do not answer: nobody gets on then."""
@@ -157,7 +157,7 @@ class Watch:
     def _compare(self, identities: Mapping[str, str]) -> None:
         for name, identity in identities.items():
             if self._identities.setdefault(name, identity) != identity:
-                raise StoreError(f"{name} was deleted and made anew: a worker has to begin anew")
+                raise StoreError(f"{name} was deleted and recreated: restart the worker")
 
     def _waits(self, waiting: Waiting) -> bool:
         """Whether something waits for this worker.

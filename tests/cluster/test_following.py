@@ -285,7 +285,7 @@ def test_a_store_from_the_beginning_equals_the_one_that_goes_on(
     for store in (live, anew):
         check_store(store, events)
         assert f"into {store}, from 0: 0, 1: 0" in caplog.text
-    assert caplog.messages.count("caught up: goes on with what comes") == 2
+    assert caplog.messages.count("caught up: follows new records") == 2
     shown = shown_by(live)
     assert shown_by(anew) == shown
     live.rename(former)

@@ -39,7 +39,7 @@ def test_what_is_read_never_goes_back(connection: Connection, topics: Topics) ->
         async with asyncio.timeout(30):
             await follow(connection, {topics.at("candidates", 0): KNOWN}, take, asyncio.Event())
 
-    with pytest.raises(StoreError, match="made anew"):
+    with pytest.raises(StoreError, match="recreated"):
         asyncio.run(run())
     assert taken == []
 
@@ -59,7 +59,7 @@ def test_a_writer_publishes_nothing_behind_what_it_knows(
         finally:
             await producer.stop()
 
-    with pytest.raises(StoreError, match="made anew"):
+    with pytest.raises(StoreError, match="recreated"):
         asyncio.run(run())
     found = asyncio.run(read_topic(connection, topics.name("decisions"), PARTITIONS))
     assert found == [[]] * PARTITIONS

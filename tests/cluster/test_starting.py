@@ -97,4 +97,4 @@ def test_brokers_that_start_later_are_waited_for(
     with caplog.at_level(logging.WARNING):
         found = asyncio.run(cluster.wait_for_topics(Connection(bootstrap="nowhere:1")))
     assert found.partitions == 7
-    assert caplog.messages == ["no Kafka broker answers at nowhere:1; it is waited for"]
+    assert caplog.messages == ["no Kafka broker answers at nowhere:1; waiting for one"]

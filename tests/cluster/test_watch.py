@@ -127,7 +127,7 @@ def test_it_ends_when_a_topic_was_recreated_but_not_while_it_is_gone() -> None:
     group.identities = {}
     look(watching, 1)
     group.identities = {AT.topic: "second"}
-    with pytest.raises(StoreError, match="made anew"):
+    with pytest.raises(StoreError, match="recreated"):
         look(watching, 1)
 
 

@@ -132,7 +132,7 @@ def test_individual_merges_that_fail_are_warnings_not_errors(
         answer = dedupe(ada, asking)
     assert [one["reason"] for one in answer["refused"]] == ["not_living"]
     assert [one["newer_text"] for one in answer["joined"]] == [bread]
-    assert "came to nothing" in caplog.text
+    assert " failed: " in caplog.text
     assert "Nora" not in caplog.text
 
 

@@ -174,7 +174,7 @@ def test_where_nobody_answers_it_says_so(
     server.fail(Fault(status=529))
     ran = run(tmp_path)
     assert (ran.exit_code, ran.stdout) == (1, "")
-    assert "nobody answered about 1" in ran.stderr
+    assert "1 of 1 parts got no answer" in ran.stderr
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def test_what_is_pickled_is_read_only_if_it_is_trusted(
     there("write", folder, "qdrant", numbered()[:5])
     ran = palimpsest("import", str(folder), "--yes")
     assert ran.status == 2
-    assert "--trust says that you do" in ran.err
+    assert "confirm it with --trust" in ran.err
     assert palimpsest.json("import", str(folder), "--trust", "--yes")["rows"] == 4
 
 

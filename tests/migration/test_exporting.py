@@ -224,7 +224,7 @@ def test_a_row_with_a_vector_says_what_the_vector_is_of(
     assert (left["row"], left["old_id"], left["memory_says"]) == (4, "m3", "Ada moved.")
     assert read(to) == rows
     shown = palimpsest("export", str(path), "--to", f"{to}.again{path.suffix}").out
-    assert "1  stay, though their memory says another text" in shown
+    assert "1  stay unchanged, though their memory has another text" in shown
     assert "--model-of-vectors" in shown
 
 

@@ -250,7 +250,7 @@ def test_words_that_the_model_cannot_read_are_known_all_the_same(
 @pytest.mark.parametrize(
     ("words", "wrong", "because"),
     [
-        ((), {}, "nobody named their model"),
+        ((), {}, "their model is unknown"),
         (("--model-of-vectors", "another"), {}, "they are of another"),
         (NAMED, {"n0": vector_of("something else")}, "has another vector"),
     ],

@@ -65,7 +65,7 @@ def test_of_several_times_the_latest_counts_and_the_next_is_waited_for() -> None
         ({"zone": "../etc"}, "no time zone"),
         ({"dedupe": "three"}, "three is no clock time"),
         ({"dedupe": "25:00"}, "25:00 is no clock time"),
-        ({"dedupe": "03:00+01:00"}, "say it once, as `zone`"),
+        ({"dedupe": "03:00+01:00"}, "set it once, as `zone`"),
         ({"dedupe": 3}, "should be clock times"),
         ({"janitor": "03:00"}, "Extra inputs"),
     ],

@@ -238,7 +238,7 @@ def test_what_is_published_ends_behind_its_last_decision(
 def test_decisions_that_would_go_back_are_of_a_recreated_topic(
     monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
-    with pytest.raises(StoreError, match="made anew"):
+    with pytest.raises(StoreError, match="recreated"):
         published(monkeypatch, lines, (9, 10, 11, 2), 10)
 
 

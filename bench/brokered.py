@@ -101,22 +101,22 @@ class Installation:
             "web_port": web_port,
         }
         log = folder / "said"
-        with log.open("wb") as said:
+        with log.open("wb") as texts:
             process = subprocess.Popen(
                 [sys.executable, "-m", "bench.worker", orjson.dumps(plan).decode()],
-                stdout=said,
-                stderr=said,
+                stdout=texts,
+                stderr=texts,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         self._workers.append(Worker(process, log, web_port))
         return self._workers[-1]
 
-    def publish(self, said: Iterable[OwnedText]) -> int:
+    def publish(self, texts: Iterable[OwnedText]) -> int:
         """Publish candidates; returns how many when the brokers have them."""
-        return asyncio.run(self._publish(said))
+        return asyncio.run(self._publish(texts))
 
-    async def _publish(self, said: Iterable[OwnedText]) -> int:
-        rows = inputs(said)
+    async def _publish(self, texts: Iterable[OwnedText]) -> int:
+        rows = inputs(texts)
         count = 0
         async with self.client() as client:
             while some := list(islice(rows, AT_ONCE)):

@@ -36,14 +36,14 @@ def worker_and_stub(scale: Scale) -> list[Measured]:
     """A worker that works off what waits, divided by the embedded runtime on the same input."""
     count = scale.of(2_000, 10_000, 40_000)
     owners = count // 50
-    said = [(f"owner {n % owners}", text) for n, text in enumerate(islice(sentences(), count))]
+    texts = [(f"owner {n % owners}", text) for n, text in enumerate(islice(sentences(), count))]
     earlier = scale.of(200, 10_000, 10_000)
     ratios, rates, whole = [], [], []
     for _ in range(ROUNDS):
         with scratch_store(StubEngine()) as store:
             store.ingest([("warm", text) for text in islice(sentences(), count, count + WINDOW)])
-            whole.append(count / store.ingest(said))
-        rates.append(_worked_off(said, earlier, stub=True)[0])
+            whole.append(count / store.ingest(texts))
+        rates.append(_worked_off(texts, earlier, stub=True)[0])
         ratios.append(rates[-1] / whole[-1])
     note = f"{count} texts of {owners} owners, by turns; the broker is on the same cores"
     beside = {"worker, decisions/s": median(rates), "embedded, decisions/s": median(whole)}
@@ -53,18 +53,18 @@ def worker_and_stub(scale: Scale) -> list[Measured]:
 
 def worker_and_embedder(scale: Scale) -> list[Measured]:
     """A worker on new texts, divided by the same texts through the embedder alone."""
-    said = distinct(scale.data, scale.of(256, 4_096, 4_096))
+    texts = distinct(scale.data, scale.of(256, 4_096, 4_096))
     engine = load_engine()
-    bare_seconds(engine, said[:WINDOW])
+    bare_seconds(engine, texts[:WINDOW])
     earlier = scale.of(200, 10_000, 10_000)
     ratios, rates, bare, in_time = [], [], [], []
     for _ in range(ROUNDS):
-        bare.append(len(said) / bare_seconds(engine, said))
-        rate, figures = _worked_off(said, earlier, stub=False)
+        bare.append(len(texts) / bare_seconds(engine, texts))
+        rate, figures = _worked_off(texts, earlier, stub=False)
         rates.append(rate)
         ratios.append(rate / bare[-1])
         in_time.append(_in_time(figures))
-    note = f"{len(said)} texts, {'real' if scale.data else 'made up'}, by turns"
+    note = f"{len(texts)} texts, {'real' if scale.data else 'made up'}, by turns"
     beside = {"worker, decisions/s": median(rates), "bare, texts/s": median(bare)}
     name = "worker with the default embedder, divided by the bare embedder"
     whole = Measured(name, "", ratios, 0.85, note=note, beside=beside)
@@ -72,7 +72,7 @@ def worker_and_embedder(scale: Scale) -> list[Measured]:
 
 
 def _worked_off(
-    said: Sequence[OwnedText], earlier: int, *, stub: bool
+    texts: Sequence[OwnedText], earlier: int, *, stub: bool
 ) -> tuple[float, dict[str, float]]:
     """Decisions per second of a worker that finds all of it in the topic, and its figures.
 
@@ -80,14 +80,14 @@ def _worked_off(
     served another worker before.
     """
     with installation() as made:
-        texts = enumerate(islice(sentences(), earlier))
-        made.publish([(f"earlier {n % 200}", text) for n, text in texts])
+        first = enumerate(islice(sentences(), earlier))
+        made.publish([(f"earlier {n % 200}", text) for n, text in first])
         before = made.worker("before", stub=True)
         made.decided(earlier)
         before.end()
-        made.publish(said)
+        made.publish(texts)
         worker = made.worker("one", stub=stub)
-        seen = made.decided(len(said))
+        seen = made.decided(len(texts))
         return _rate(seen), worker.figures()
 
 
@@ -107,7 +107,7 @@ def _in_time(figures: dict[str, float]) -> float:
 
 
 def latency(scale: Scale) -> list[Measured]:
-    """From publishing to the decision, and to its row in `dedup_log`, and nothing else goes on."""
+    """From publishing to the decision, and to its row in `dedup_log`, with nothing else running."""
     texts = sentences()
     with installation() as made, _following(made) as store:
         worker = made.worker("one", stub=False)

@@ -29,10 +29,10 @@ def owners(scale: Scale) -> list[Measured]:
     count = scale.of(50, 1_000, 10_000)
     load_engine().embed(["the default engine is in memory, as it is in use"])
     with scratch_store(StubEngine()) as store:
-        said = _in_turn(count)
+        stream = _in_turn(count)
         rates, busy = [], 0.0
         for _ in range(SECTIONS):
-            some = list(islice(said, count * EACH // SECTIONS))
+            some = list(islice(stream, count * EACH // SECTIONS))
             before = time.process_time()  # making up sentences is nobody's cost
             rates.append(len(some) / store.ingest(some))
             busy += time.process_time() - before

@@ -34,17 +34,17 @@ REPEATED = 0.62
 
 def end_to_end(scale: Scale) -> list[Measured]:
     """New texts through everything, divided by the same texts through the embedder alone."""
-    said = distinct(scale.data, scale.of(256, 4_096, 8_192))
-    count = len(said)
+    texts = distinct(scale.data, scale.of(256, 4_096, 8_192))
+    count = len(texts)
     engine = load_engine()
-    bare_seconds(engine, said[:WINDOW])
+    bare_seconds(engine, texts[:WINDOW])
     with scratch_store(engine) as store:
-        store.ingest(said[:WINDOW])  # imports LanceDB, which takes over a second, once a process
+        store.ingest(texts[:WINDOW])  # imports LanceDB, which takes over a second, once a process
     bare, whole = [], []
     for _ in range(ROUNDS):
-        bare.append(count / bare_seconds(engine, said))
+        bare.append(count / bare_seconds(engine, texts))
         with scratch_store(engine) as store:
-            whole.append(count / store.ingest(said))
+            whole.append(count / store.ingest(texts))
     note = f"{count} texts, {'real' if scale.data else 'made up'}, bare and whole by turns"
     ratios = [w / b for w, b in zip(whole, bare, strict=True)]
     return [
@@ -59,12 +59,12 @@ def end_to_end(scale: Scale) -> list[Measured]:
     ]
 
 
-def bare_seconds(engine: Engine, said: Sequence[OwnedText]) -> float:
+def bare_seconds(engine: Engine, texts: Sequence[OwnedText]) -> float:
     """Seconds for the texts, window by window, as the pipeline submits them."""
     embedder = Embedder(engine, remembered=0)
     begun = time.perf_counter()
-    for start in range(0, len(said), WINDOW):
-        embedder.submit([text for _, text in said[start : start + WINDOW]]).result()
+    for start in range(0, len(texts), WINDOW):
+        embedder.submit([text for _, text in texts[start : start + WINDOW]]).result()
     embedder.close()
     return time.perf_counter() - begun
 
@@ -73,13 +73,13 @@ def distinct(data: Path | None, count: int) -> list[OwnedText]:
     """Distinct texts with their owners, at most so many: real ones where there are some."""
     if data is None:
         return [(f"owner {n % 20}", text) for n, text in enumerate(islice(sentences(), count))]
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for stream in STREAMS:
         with (data / stream).open("rb") as lines:
             for line in lines:
                 row = orjson.loads(line)
-                said.setdefault(row["text"], row["owner_id"])
-    return [(owner, text) for text, owner in said.items()][:count]
+                texts.setdefault(row["text"], row["owner_id"])
+    return [(owner, text) for text, owner in texts.items()][:count]
 
 
 def repeats(scale: Scale) -> list[Measured]:

@@ -83,8 +83,8 @@ def _stored(size: int) -> Iterator[OwnedText]:
 
 def _assignments(worker: Worker) -> list[set[int]]:
     """The partitions that a worker said that it has, each time that it was assigned some."""
-    said = re.findall(rf"{READY} ([\d, ]+)", worker.log.read_text(errors="replace"))
-    return [{int(one) for one in partitions.split(", ")} for partitions in said]
+    assigned = re.findall(rf"{READY} ([\d, ]+)", worker.log.read_text(errors="replace"))
+    return [{int(one) for one in partitions.split(", ")} for partitions in assigned]
 
 
 def _has_half(worker: Worker) -> bool:

@@ -22,20 +22,20 @@ AT_ONCE = 2_000
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def fill(log: Log, said: Iterable[OwnedText], policy: Policy) -> None:
+def fill(log: Log, texts: Iterable[OwnedText], policy: Policy) -> None:
     """Append a policy and a `stored` decision for each text; the texts of an owner must differ."""
     with log.transaction():
         log.append([policy_event(policy, policy_id(policy.hash), None, BEGINNING)])
-    events = _stored(said, policy, StubEngine())
+    events = _stored(texts, policy, StubEngine())
     while some := list(islice(events, AT_ONCE)):
         with log.transaction():
             log.append(some)
 
 
-def _stored(said: Iterable[OwnedText], policy: Policy, engine: StubEngine) -> Iterator[Decided]:
+def _stored(texts: Iterable[OwnedText], policy: Policy, engine: StubEngine) -> Iterator[Decided]:
     evidence = Evidence(policy=policy.hash)
     number = 0
-    rest = iter(said)
+    rest = iter(texts)
     while some := list(islice(rest, AT_ONCE)):
         for (owner, text), embedding in zip(some, engine.embed([t for _, t in some]), strict=True):
             number += 1

@@ -46,7 +46,7 @@ class _AtOnce:
     async def compare(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """Same or different, each by its two texts alone."""
         begun = time.perf_counter()
-        said = [
+        rows = [
             Verdict(
                 neighbour_id=pair.older.candidate_id,
                 answer="same" if same(pair.older.text, pair.newer.text) == "same" else "different",
@@ -55,7 +55,7 @@ class _AtOnce:
             for pair in pairs
         ]
         self.seconds += time.perf_counter() - begun
-        return said
+        return rows
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
         """Never asked: the janitor's policy joins, and composes nothing."""

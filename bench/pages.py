@@ -104,8 +104,8 @@ def _made(folder: Path, held: int, owners: int, large: int) -> dict[str, str]:
     try:
         fill(store.log, _texts_of_owners(held, owners, large), load_policy("standard"))
         store.session.begin()
-        said = _texts_of_owners(held, owners, large)
-        again = [*islice(said, 1), *islice(said, large - 1, large - 1 + min(owners // 2, 100))]
+        texts = _texts_of_owners(held, owners, large)
+        again = [*islice(texts, 1), *islice(texts, large - 1, large - 1 + min(owners // 2, 100))]
         reworded = [(owner, f"{text} !") for owner, text in again]
         made = zip(reworded, store.outcomes(reworded), strict=True)
         found = {owner: str(one.candidate_id) for (owner, _), one in made if one.joined_to}

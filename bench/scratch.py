@@ -27,10 +27,10 @@ OwnedText = tuple[str, str]
 """An owner and a text."""
 
 
-def inputs(said: Iterable[OwnedText], source: str = "bench") -> Iterator[Input]:
+def inputs(texts: Iterable[OwnedText], source: str = "bench") -> Iterator[Input]:
     """Rows as files have them, read and checked one by one as a reader of files does."""
     counter = RowCounter()
-    for owner, text in said:
+    for owner, text in texts:
         raw = orjson.dumps({"owner_id": owner, "text": text, "session_id": f"{owner}/1"})
         row = RawRow(raw, source, counter.count(raw))
         yield Input(row, understand(row))
@@ -59,17 +59,17 @@ class ScratchStore:
         )
         self.session.begin()
 
-    def ingest(self, said: Iterable[OwnedText], source: str = "bench") -> float:
+    def ingest(self, texts: Iterable[OwnedText], source: str = "bench") -> float:
         """Seconds until all are decided, committed and visible in both projections."""
         begun = time.perf_counter()
-        for _ in self.outcomes(said, source):
+        for _ in self.outcomes(texts, source):
             pass
         self.projections.show()
         return time.perf_counter() - begun
 
-    def outcomes(self, said: Iterable[OwnedText], source: str = "bench") -> Iterator[Outcome]:
+    def outcomes(self, texts: Iterable[OwnedText], source: str = "bench") -> Iterator[Outcome]:
         """What becomes of each."""
-        with Rows(inputs(said, source)) as rows:
+        with Rows(inputs(texts, source)) as rows:
             for window in run(self.session.writer, rows, self.session.serve):
                 yield from window
 

@@ -68,11 +68,11 @@ def serving(folder: Path) -> Iterator[Running]:
         )
     try:
         assert process.stdout is not None
-        endpoint = json.loads(process.stdout.readline())
+        printed = json.loads(process.stdout.readline())
         seconds = time.perf_counter() - begun
         endpoint = json.loads((folder / "serve.json").read_text())
         tokens = endpoint["agent"], endpoint["operator"]
-        yield Running(endpoint["url"], *tokens, endpoint["pid"], seconds)
+        yield Running(printed["url"], *tokens, printed["pid"], seconds)
     finally:
         process.terminate()
         process.communicate()
@@ -97,12 +97,12 @@ class Client:
         path = f"/v1/owners/{OWNER}/memories/search"
         self._ask("search_memories", path, {"query": query})
 
-    def _ask(self, tool: str, path: str, said: dict[str, Any]) -> None:
+    def _ask(self, tool: str, path: str, arguments: dict[str, Any]) -> None:
         if self._mcp:
             path = f"/mcp/{OWNER}"
-            params = {"name": tool, "arguments": said}
-            said = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        self._connection.request("POST", path, json.dumps(said), self._headers)
+            params = {"name": tool, "arguments": arguments}
+            arguments = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        self._connection.request("POST", path, json.dumps(arguments), self._headers)
         response = self._connection.getresponse()
         body = response.read()
         assert response.status == 200, body

@@ -32,16 +32,16 @@ EVERY = 5
 
 def stream(scale: Scale) -> list[Measured]:
     """Candidates a second with a judge that takes 2 s an answer, divided by those without."""
-    said = _with_gray(distinct(scale.data, scale.of(768, 3_072, 8_192)))
+    texts = _with_gray(distinct(scale.data, scale.of(768, 3_072, 8_192)))
     engine = load_engine()
     alone, beside, settled, pending = [], [], 0, 0
     os.environ["ANTHROPIC_API_KEY"] = "demo"
     with service(DELAY) as url:
         for _ in range(ROUNDS):
             with _store(engine) as gateway:
-                alone.append(_rate(gateway, said[WARM:], said[:WARM]))
+                alone.append(_rate(gateway, texts[WARM:], texts[:WARM]))
             with _store(engine) as gateway, _verifier(gateway.folder, url):
-                beside.append(_rate(gateway, said[WARM:], said[:WARM], judged=True))
+                beside.append(_rate(gateway, texts[WARM:], texts[:WARM], judged=True))
                 pending = gateway.log.verifications.count()
                 settled = _decided(gateway, "palimpsest.settled.v1")
     figures = {
@@ -51,14 +51,14 @@ def stream(scale: Scale) -> list[Measured]:
         "waiting at the end": float(pending),
     }
     ratios = [b / a for b, a in zip(beside, alone, strict=True)]
-    note = f"{len(said)} texts, {DELAY:.0f} s an answer, {AT_ONCE} at once, by turns"
+    note = f"{len(texts)} texts, {DELAY:.0f} s an answer, {AT_ONCE} at once, by turns"
     name = "candidates/s with a slow judge, divided by without"
     return [Measured(name, "", ratios, 0.95, note=note, beside=figures)]
 
 
-def _with_gray(said: Sequence[OwnedText]) -> list[OwnedText]:
+def _with_gray(texts: Sequence[OwnedText]) -> list[OwnedText]:
     made: list[OwnedText] = []
-    for number, (owner, text) in enumerate(said):
+    for number, (owner, text) in enumerate(texts):
         made.append((owner, text))
         if number % EVERY == 0:
             made.append((owner, f"{text.rstrip('.')} for {number + 2} years now."))
@@ -79,7 +79,7 @@ def _store(engine: Engine) -> Iterator[LocalGateway]:
 
 def _rate(
     gateway: LocalGateway,
-    said: Sequence[OwnedText],
+    texts: Sequence[OwnedText],
     first: Sequence[OwnedText],
     *,
     judged: bool = False,
@@ -95,9 +95,9 @@ def _rate(
         time.sleep(0.1)
     gateway.submit(list(inputs(first[half:], "bench 1")))
     begun = time.perf_counter()
-    for _ in gateway.stream(inputs(said, "bench 2"), {}):
+    for _ in gateway.stream(inputs(texts, "bench 2"), {}):
         pass
-    return len(said) / (time.perf_counter() - begun)
+    return len(texts) / (time.perf_counter() - begun)
 
 
 def _decided(gateway: LocalGateway, kind: str) -> int:

@@ -216,7 +216,7 @@ class PutBack(TypedDict):
 
 
 class JoinTold(TypedDict):
-    """A join that a selection means, as a person can tell whether it should."""
+    """A join that a selection matches, with what a person needs to check it."""
 
     decision_id: str
     owner_id: str
@@ -231,7 +231,7 @@ class JoinTold(TypedDict):
 
 
 class CandidateTold(TypedDict):
-    """A candidate that a selection means, as a person can tell whether it should."""
+    """A candidate that a selection matches, with what a person needs to check it."""
 
     candidate_id: str
     owner_id: str
@@ -320,7 +320,7 @@ class Misused:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A request that met a bug; `error` is the type of what was raised."""
+    """A request that hit a bug; `error` is the type of the exception."""
 
     error: str
 
@@ -361,7 +361,7 @@ def from_json(answer: Mapping[str, Any]) -> Answer:
 def result_or_refusal(answer: Answer) -> JsonObject | RefusedError:
     """What a request did, or why it was refused; anything else is raised.
 
-    UsageError for a request that makes no sense, RuntimeError for one that met a bug.
+    UsageError for a wrong request, RuntimeError for one that hit a bug.
     """
     match answer:
         case Done():

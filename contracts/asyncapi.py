@@ -28,7 +28,7 @@ Document = dict[str, Any]
 def asyncapi(schema_files: Sequence[str]) -> Document:
     """The document; payloads refer to the schema files beside it, which are named here."""
     names = [file.removesuffix(".json") for file in schema_files]
-    said = [name for name in names if name.startswith("said.")]
+    messages = [name for name in names if name.startswith("said.")]
     events = [name for name in names if name.startswith("event.")]
     return {
         "asyncapi": "3.0.0",
@@ -39,7 +39,7 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
         },
         "defaultContentType": STRUCTURED,
         "channels": {
-            "candidates": _channel("memory.candidates", "All that producers say.", said),
+            "candidates": _channel("memory.candidates", "All that producers say.", messages),
             "commands": _channel(
                 "memory.commands", "What operators ask for, and verdicts.", ["request"]
             ),
@@ -76,7 +76,7 @@ def asyncapi(schema_files: Sequence[str]) -> Document:
             "verify": _operation("send", "verifications"),
             "reject": _operation("send", "dead-letters"),
         },
-        "components": {"messages": {name: _message(name) for name in [*BARE, *said, *events]}},
+        "components": {"messages": {name: _message(name) for name in [*BARE, *messages, *events]}},
     }
 
 

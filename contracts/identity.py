@@ -38,7 +38,7 @@ def digest(data: bytes) -> str:
 
 
 def token_of(parts: list[list[str]]) -> str:
-    """32 hex digits that stand for what is told of some things, each by its own list."""
+    """32 hex digits that identify the state of some things, one list of strings each."""
     return digest(orjson.dumps(parts))[:32]
 
 

@@ -118,7 +118,7 @@ class CosineCheck(_Strict):
 
 
 def _not_below(floors: list[float]) -> str:
-    """Which threshold is not below the one before it, as whoever wrote the policy reads it."""
+    """The threshold that is not below the one before it, as written in the policy."""
     pairs = itertools.pairwise(floors)
     upper, lower = next(pair for pair in pairs if pair[1] >= pair[0])
     return f"the lower threshold {lower:g} must be below the upper one, {upper:g}"
@@ -130,11 +130,12 @@ Check = Annotated[
 
 
 class Judge(_Strict):
-    """What the judge is asked, about how many gray neighbours, and what if nobody answers.
+    """What the judge is asked, about how many gray neighbours, and what happens without an answer.
 
     `model` and `review_model` are names of the service's models. A packed request takes at most
-    `share` of the model's context and `most` pairs. With `enabled` false nobody is asked: a gray
-    candidate is settled at once as if nobody answered, and a batch run leaves gray pairs alone.
+    `share` of the model's context and `most` pairs. With `enabled` false the judge is not
+    asked: a gray candidate is settled at once as if without an answer, and a batch run leaves gray
+    pairs alone.
     """
 
     neighbours: Annotated[int, Field(ge=1, le=20)] = 3
@@ -240,7 +241,7 @@ class Consolidate(_Strict):
 
 
 class Similar(_Strict):
-    """What a newcomer that joins nothing is told of: the `most` nearest, from `at_least` on.
+    """The similar facts of a candidate that joins nothing: the `most` nearest, from `at_least` on.
 
     By cosine or token Jaccard, among those that the checks look at. It blocks nothing.
     """

@@ -29,7 +29,7 @@ _ENVELOPE = ("specversion", "id", "source", "type")
 """What CloudEvents 1.0 requires of every event."""
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 512, "pattern": _NOT_BLANK}
 _TAGS = ("type", "request", "question")
-"""What tells alternatives apart: always there, though the models have a default for it."""
+"""The tags of alternatives: always present, although the models have a default for them."""
 
 
 class _Untitled(GenerateJsonSchema):
@@ -88,7 +88,7 @@ def _or_null(field: Schema) -> Schema:
 
 
 def producer_schemas() -> dict[str, Schema]:
-    """What producers say, each as a CloudEvent; its `id` and `source` are the envelope's."""
+    """The messages of producers, each a CloudEvent; its `id` and `source` are the envelope's."""
     row = candidate_row()
     definitions = row.pop("$defs")
     candidate = row | {"description": "A candidate; the envelope's `time` is when it was sent."}
@@ -126,7 +126,7 @@ def answer() -> Schema:
 
 
 def progress() -> Schema:
-    """That a long request goes on, said before its answer."""
+    """The progress of a long request, sent before its answer."""
     count = {"type": "integer", "minimum": 0, "description": "Commands of it that were run."}
     return {"type": "object", "properties": {"so_far": count}, "required": ["so_far"]}
 

@@ -91,7 +91,7 @@ class Demo:
         """Tell a process to end, which it has to do with exit status 0."""
         process.send_signal(signal.SIGTERM)
         if (status := process.wait(PATIENCE)) != 0:
-            raise DemoError(f"a process that was told to end ended with {status}")
+            raise DemoError(f"a process that was stopped ended with {status}")
 
     def kill_all(self) -> None:
         """Leave nothing running."""
@@ -147,7 +147,7 @@ def run(demo: Demo, rows: int) -> None:
     demo.shown("--store", "embedded", "ingest", "memories.jsonl", cluster=False)
     compare(demo, "the cluster and the embedded process differ")
     decision = take_back(demo)
-    heading("5. All end as they are told to, and the store is checked against its log.")
+    heading("5. All processes are stopped, and the store is checked against its log.")
     demo.ended(workers[1])
     demo.ended(project)
     with demo.store("followed") as followed:
@@ -230,10 +230,10 @@ def main() -> int:
     """Run the demo; 0 where everything was as it has to be."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, metavar="N", help="only the first rows of the stream")
-    said = parser.parse_args()
+    options = parser.parse_args()
     try:
         with cluster() as demo:
-            run(demo, written(demo.folder, said.rows))
+            run(demo, written(demo.folder, options.rows))
     except (NotAvailableError, BrokerError, DemoError, subprocess.CalledProcessError) as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1

@@ -18,13 +18,13 @@ from mcp import Client, StdioServerParameters
 SYSTEM = "Remember what the user tells you with your tools; answer from what they show."
 
 
-async def answer(memory: Client, model: AsyncAnthropic, name: str, said: str) -> str:
+async def answer(memory: Client, model: AsyncAnthropic, name: str, text: str) -> str:
     """What the model says in the end, once it has called all the tools that it wants."""
     tools: list[Any] = [
         {"name": one.name, "description": one.description or "", "input_schema": one.input_schema}
         for one in (await memory.list_tools()).tools
     ]
-    messages: list[Any] = [{"role": "user", "content": said}]
+    messages: list[Any] = [{"role": "user", "content": text}]
     while True:
         turn = await model.messages.create(
             model=name, max_tokens=1024, system=SYSTEM, tools=tools, messages=messages
@@ -43,14 +43,14 @@ async def answer(memory: Client, model: AsyncAnthropic, name: str, said: str) ->
         ]
 
 
-async def talk(said: list[str]) -> None:
+async def talk(texts: list[str]) -> None:
     """Answer each of these, with Ada's memories in `agent-memories`."""
     command = ["--store", "agent-memories", "mcp", "--owner", "ada"]
     async with (
         Client(StdioServerParameters(command="palimpsest", args=command)) as memory,
         AsyncAnthropic() as model,
     ):
-        for one in said:
+        for one in texts:
             print(await answer(memory, model, os.environ["AGENT_MODEL"], one))
 
 

@@ -37,9 +37,9 @@ def judge(new: str, existing: str) -> Answer:
 def verdicts(pairs: list[dict[str, Any]]) -> Iterator[Verdict]:
     """The answers about one candidate, up to the first that settles it."""
     for pair in pairs:
-        said = judge(pair["new_text"], pair["existing_text"])
-        yield Verdict(neighbour_id=pair["existing_id"], answer=said, model="numbers")
-        if said != "different":
+        answer = judge(pair["new_text"], pair["existing_text"])
+        yield Verdict(neighbour_id=pair["existing_id"], answer=answer, model="numbers")
+        if answer != "different":
             return
 
 

@@ -67,7 +67,7 @@ class BrokerError(Exception):
 class Broker:
     """A broker on a folder of its own: `data/`, `server.properties` and `broker.log`.
 
-    As a context it runs within it. After `stop` or `kill`, `start` goes on with the same data on
+    As a context it runs within it. After `stop` or `kill`, `start` continues with the same data on
     the same port. `more_settings` come after `SETTINGS`, win over them, and may name the same
     places.
     """
@@ -133,8 +133,8 @@ class Broker:
                 cwd=self.folder,
                 start_new_session=True,
             )
-            said_before = log.tell()
-        self._await_start(said_before)
+            offset = log.tell()
+        self._await_start(offset)
 
     def stop(self, patience: float = STOPPING_SECONDS) -> None:
         """End it in good order, or with SIGKILL after so many seconds."""
@@ -167,15 +167,15 @@ class Broker:
         )
         return settings
 
-    def _await_start(self, said_before: int) -> None:
+    def _await_start(self, offset: int) -> None:
         assert self._process is not None
         last = time.monotonic() + STARTING_SECONDS
-        while STARTED not in self._log_since(said_before):
+        while STARTED not in self._log_since(offset):
             ended = self._process.poll()
             if ended is not None or time.monotonic() > last:
                 self.kill()
                 what = f"did not start in {STARTING_SECONDS:g} s" if ended is None else "ended"
-                words = self._last_words(said_before)
+                words = self._last_words(offset)
                 raise BrokerError(f"the Kafka broker {what}; {self.log} ends with:\n{words}")
             time.sleep(0.02)
 
@@ -221,7 +221,7 @@ def _copy(template: Path, folder: Path) -> None:
 
 
 def free_port(*taken: int) -> int:
-    """A port of the loopback that nobody listens on."""
+    """A free port of the loopback."""
     for port in random.sample(PORTS, 100):
         with socket.socket() as attempt:
             attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -243,10 +243,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m infra.broker", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, metavar="DIR", help="kept when it ends")
     parser.add_argument("--port", type=int, metavar="P", help="else a free one")
-    said = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with Broker(said.data, said.port) as broker:
+        with Broker(options.data, options.port) as broker:
             print(broker.bootstrap, flush=True)
             signal.pause()
     except (NotAvailableError, BrokerError) as error:

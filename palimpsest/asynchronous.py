@@ -1,8 +1,8 @@
-"""The facade for `asyncio`: every call of `Palimpsest`, awaited (docs/python.md).
+"""The facade for `asyncio`: every call of `Palimpsest` as a coroutine (docs/python.md).
 
-A store's calls take turns, so that more threads than a few would only wait. What several tasks
-submit at the same time is decided on as one window: it is embedded together, and one commit waits
-for the disk.
+A store's calls take turns, so more than a few threads would only wait. Candidates that several
+tasks submit at the same time are decided on as one window: they are embedded together, and share
+one commit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class AsyncMethod(Generic[Arguments, Result]):
-    """A method of the facade as an attribute of the twin, where it gives a coroutine."""
+    """A method of the facade, as a method of the asynchronous class that returns a coroutine."""
 
     def __init__(self, method: Callable[Concatenate[Palimpsest, Arguments], Result]) -> None:
         self._method = method

@@ -219,9 +219,9 @@ class _Arguments:
             return  # Python says so itself when the method is called
         for name in self._more:
             given |= given.pop(name, {})
-        said = {name: value for name, value in given.items() if name not in ("self", "cls")}
+        values = {name: value for name, value in given.items() if name not in ("self", "cls")}
         try:
-            self._model.model_validate(said)
+            self._model.model_validate(values)
         except ValidationError as error:
             raise UsageError(f"{self._name}: {_plainly(error)}") from None
 
@@ -269,4 +269,4 @@ def _plainly(error: ValidationError) -> str:
             message = f"{_FIELD[one['type']]} {str(one['loc'][-1])[:40]!r}"
         if message not in messages:
             messages.append(message)
-    return "; ".join(f"`{name}` {', or '.join(said)}" for name, said in found.items())
+    return "; ".join(f"`{name}` {', or '.join(values)}" for name, values in found.items())

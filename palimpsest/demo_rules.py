@@ -70,8 +70,8 @@ def _remembered(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any
 
 
 def _entry(pair: Mapping[str, Any], rule: Any) -> dict[str, Any]:
-    said = rule(pair["older"]["text"], pair["newer"]["text"])
-    return {"pair": pair["pair"], "reason": f"by shared words: {said}", "answer": said}
+    answer = rule(pair["older"]["text"], pair["newer"]["text"])
+    return {"pair": pair["pair"], "reason": f"by shared words: {answer}", "answer": answer}
 
 
 def _words(text: str) -> set[str]:

@@ -25,7 +25,7 @@ from palimpsest.streams.embedder import Embedding, Engine, Progress
 from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
 
 MOST_CHANGES = 200
-"""Changes of one run, unless told otherwise, as in the clean-up of the design `layered`."""
+"""The default of the most changes in one run, as in the clean-up of the design `layered`."""
 REPORT = ".report.json"
 """What the report's file is called, behind the name of the copy."""
 EXACT = "hash_exact"
@@ -242,10 +242,10 @@ class _Changes:
             ids = {name: change[name] for name in ("old_id", "memory_id")}
             self.left.append({"row": row.number, **ids, "memory_says": face[:PREVIEW]})
 
-    def _change(self, row: _Row, change: dict[str, Any], said: Fields | None) -> None:
+    def _change(self, row: _Row, change: dict[str, Any], values: Fields | None) -> None:
         self.found += 1
         if len(self.edits) < self.most:
-            self.edits.append(Edit(row.number, row.item, said))
+            self.edits.append(Edit(row.number, row.item, values))
             preview = row.text[:PREVIEW]
             self.changed.append({"row": row.number, **change, "assertion_preview": preview})
 

@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 LOCK_SECONDS = 5.0
 LOCK_POLL_SECONDS = 0.05
 CHECK_SECONDS = 10.0
-"""How often it is asked whether topics were made anew, where records come: of one that has outgrown
+"""How often to check whether topics were recreated, while records arrive: of one that has outgrown
 what was followed, offsets alone do not tell."""
 FOLLOWED: tuple[Kind, ...] = ("decisions", "dead_letters")
 
@@ -74,7 +74,7 @@ class ProjectedReplica:
             _log.warning("projections repaired from the log: %s", repair)
 
     def starts(self, identities: Mapping[str, str]) -> dict[TopicPartition, int]:
-        """Where each partition goes on. StoreError where the store has other topics' decisions."""
+        """Where each partition continues. StoreError if the store has other topics' decisions."""
         found: dict[TopicPartition, int] = {}
         for topic, identity in identities.items():
             for partition in range(self._topics.partitions):
@@ -151,7 +151,7 @@ class ProjectedReplica:
 
 
 async def _acquire(lock: WriterLock) -> None:
-    """Take the writer's lock; whoever reads holds it for a moment, too, to mend projections."""
+    """Take the writer's lock; readers, too, hold it briefly to repair projections."""
     deadline = asyncio.get_running_loop().time() + LOCK_SECONDS
     while not lock.try_acquire():
         if asyncio.get_running_loop().time() > deadline:
@@ -160,7 +160,7 @@ async def _acquire(lock: WriterLock) -> None:
 
 
 class _Stoppable:
-    """The log as the projector reads it when it mends: between owners it can be told to stop."""
+    """The log as the projector reads it for repairs: between owners it can be stopped."""
 
     def __init__(self, log: Log, stopped: Callable[[], bool]) -> None:
         self._log = log
@@ -192,7 +192,7 @@ class _Same:
         self._checked = asyncio.get_running_loop().time()
 
     async def check(self) -> None:
-        """StoreError where one was made anew; while no broker answers, the next records ask."""
+        """StoreError if one was recreated; while no broker answers, the check is repeated later."""
         now = asyncio.get_running_loop().time()
         if now - self._checked < CHECK_SECONDS:
             return
@@ -204,7 +204,7 @@ class _Same:
 
 
 class Follower:
-    """Consumes what a cluster decides into one store, until it is told to stop."""
+    """Consumes a cluster's decisions into one store, until it is stopped."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The hook before an agent's context is compacted: captures, and what it tells the agent.
+"""The hook before an agent's context is compacted: captures, and its report to the agent.
 
 The shape and the words are those of designs/namespaced.md. Texts are shown as previews: one line,
 with control characters escaped, and nothing of them is markup.
@@ -45,7 +45,7 @@ class Capture:
 
 @dataclass(slots=True)
 class Report:
-    """What the hook tells the agent (`context`), and what it tells the person (`problems`)."""
+    """The hook's report for the agent (`context`), and for the person (`problems`)."""
 
     captured: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ def pre_compact(
 ) -> Report:
     """Capture what the hook was given, and report on it.
 
-    What has no `content` is left out, and told of by its number; `namespace` may be missing. With
+    Entries without `content` are left out, and reported by number; `namespace` may be missing. With
     an `id`, a candidate that is given again is not captured twice.
     """
     report = Report()
@@ -112,20 +112,20 @@ def _row(owner_id: str, one: Any) -> dict[str, Any] | None:
 
 
 def _report_outcome(
-    gateway: LocalGateway, owner_id: str, said: Capture, now: datetime, report: Report
+    gateway: LocalGateway, owner_id: str, capture: Capture, now: datetime, report: Report
 ) -> None:
-    outcome, shown = said.outcome, preview(said.content)
+    outcome, shown = capture.outcome, preview(capture.content)
     if outcome.result == "invalid":
         report.problems.append(f"a candidate is invalid: {outcome.reason}: {outcome.detail}")
         return
     if outcome.result == "published":
-        report.sent.append(f"**{escaped(said.namespace)}**: {shown}")
+        report.sent.append(f"**{escaped(capture.namespace)}**: {shown}")
         return
     assert outcome.memory_id is not None
-    urn = str(Urn(owner_id, said.namespace, outcome.memory_id))
+    urn = str(Urn(owner_id, capture.namespace, outcome.memory_id))
     match reason_of(outcome.decision or ""):
         case None:
-            report.captured.append(f"**{escaped(said.namespace)}**: {shown}\n   URN: {urn}")
+            report.captured.append(f"**{escaped(capture.namespace)}**: {shown}\n   URN: {urn}")
         case "RecentCapture":
             ago = _ago(now - _captured_at(gateway, outcome, now))
             report.skipped.append(f'Recent capture: "{shown}" (captured {ago}, {urn})')

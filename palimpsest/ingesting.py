@@ -121,9 +121,9 @@ def _input(values: object, source: str, counter: RowCounter, reading: str) -> In
 
 
 def _as_json(values: object) -> bytes | None:
-    """A row's bytes, None where JSON has none. What no log may hold is told as invalid later.
+    """A row's bytes, None if JSON has none. What no log may hold is reported as invalid later.
 
-    So is a number that JSON does not know: it is written by its name; orjson makes null of it.
+    So is a number unknown to JSON: it is written by its name, where orjson would write null.
     """
     if not isinstance(values, Mapping):
         return None
@@ -150,7 +150,7 @@ def _as_orjson_reads(value: object) -> object:
 
 
 def _shown(values: object) -> bytes:
-    """What is no JSON as Python shows it, for whoever looks at the dead letter."""
+    """A non-JSON value as Python shows it, for readers of the dead letter."""
     try:
         return repr(values).encode(errors="backslashreplace")
     except Exception:  # noqa: BLE001 - whatever a stranger's __repr__ raises

@@ -90,7 +90,7 @@ class KafkaGateway(LocalGateway):
         super().close()
 
     def behind(self) -> int | None:
-        """How many records of the decisions the store has not; None where it cannot be told."""
+        """How many records of the decisions the store lacks; None if that is unknown."""
         rows = self.log.rows("SELECT topic, partition, next_offset FROM followed")
         followed = {(topic, partition): offset for topic, partition, offset in rows}
         if not followed:
@@ -163,7 +163,7 @@ class KafkaGateway(LocalGateway):
                 check()
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:  # noqa: ARG002 - the origin is a place in a topic, no source
-        """Publish a dead letter anew if it can be read now, as if it came in the topic."""
+        """Publish a dead letter again if it can be read now, as if it came in the topic."""
         line = self._line()
         from palimpsest.streams.cluster.partition import SOURCE
 
@@ -174,9 +174,9 @@ class KafkaGateway(LocalGateway):
         line.publish([Input(row, meaning)])
         return Outcome("published")
 
-    def leave_uses(self, owner_id: str, said: bytes) -> None:
+    def leave_uses(self, owner_id: str, event: bytes) -> None:
         """Leave an owner's gathered uses with the store, and publish what is due."""
-        super().leave_uses(owner_id, said)
+        super().leave_uses(owner_id, event)
         self.serve_left()
 
     def serve_left(self) -> None:
@@ -260,7 +260,7 @@ class KafkaGateway(LocalGateway):
 def log_that_follows(folder: Path, *, needed: bool) -> Log:
     """The log of a store that follows a cluster; an empty one in memory where there is none.
 
-    StoreError instead where it is needed: what nobody fills would look like an answer.
+    StoreError instead if it is needed: a store that no projector fills would look like an answer.
     """
     path = folder / LOG_FILE
     if needed and not path.is_file():
@@ -276,7 +276,7 @@ class _NoStore(Log):
 
 
 def nothing_follows(folder: Path) -> str:
-    """What to do where a store is asked for that nobody fills."""
+    """What to do if no projector fills the requested store."""
     return (
         f"no store at {folder} follows the cluster, and all that is read is read from one: have"
         f" `palimpsest --store {folder} project` running beside it"

@@ -184,7 +184,7 @@ class PalimpsestStore(BaseStore):
             self._put(op, _checked(_VALUES, {**op.value}, "a value"), items, kept)
 
     def _put(self, op: PutOp, value: dict[str, Any], items: _Items, kept: Kept | None) -> None:
-        """Say the new value: by an update where the memory is this key's alone, else anew."""
+        """Record the new value: an update if only this key has the memory, else a new text."""
         before = items.living(op)
         number = len(items.of_key(op))
         words = orjson.dumps([op.namespace, op.key, number, value], option=orjson.OPT_SORT_KEYS)
@@ -217,7 +217,7 @@ class PalimpsestStore(BaseStore):
     ) -> bool:
         """Have the memory say the text; whether this put is its candidate now.
 
-        It is not where the memory says so already, or where somebody's word is against it.
+        Not if the memory has this text already, or if a person's statement forbids it.
         """
         if kept.entry.distinct.hash == text_hash(text):
             return False

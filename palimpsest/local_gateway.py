@@ -339,9 +339,9 @@ class LocalGateway:
         items = self._inbox.put_each("request", "inbox", map(_body, requests))
         return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
 
-    def leave_uses(self, owner_id: str, said: bytes) -> None:
+    def leave_uses(self, owner_id: str, event: bytes) -> None:
         """Leave an owner's gathered uses, as the event that says so, for whoever writes next."""
-        self._inbox.put("uses", owner_id, said)
+        self._inbox.put("uses", owner_id, event)
 
     def serve_left(self) -> None:
         """Serve the inbox, unless another process is writing, which will do so."""

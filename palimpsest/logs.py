@@ -50,13 +50,15 @@ class PrivateFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """A record as a line; errors among its arguments are made loggable."""
-        said = copy.copy(record)
-        said.exc_text = None
-        if isinstance(said.args, tuple):
-            said.args = tuple(loggable(a) if isinstance(a, BaseException) else a for a in said.args)
-        if said.name == "asyncio":  # its further lines show tasks, and with them their errors
-            said.msg, said.args = said.getMessage().partition("\n")[0], ()
-        return super().format(said)
+        shown = copy.copy(record)
+        shown.exc_text = None
+        if isinstance(shown.args, tuple):
+            shown.args = tuple(
+                loggable(a) if isinstance(a, BaseException) else a for a in shown.args
+            )
+        if shown.name == "asyncio":  # its further lines show tasks, and with them their errors
+            shown.msg, shown.args = shown.getMessage().partition("\n")[0], ()
+        return super().format(shown)
 
     def formatException(self, ei: ErrorInfo) -> str:  # noqa: N802 - logging's own name
         """The traceback, and the error as it may be logged."""

@@ -39,7 +39,7 @@ def recall(
 
     They come from the owner's ledger, or from LanceDB for a large owner who is not in memory and of
     whose memories it knows enough. While the model is down, they are found by words; so are, at any
-    time, texts that have no vector yet. `fold`: what nothing tells apart is shown once.
+    time, texts that have no vector yet. `fold`: indistinguishable memories are shown once.
     """
     policy, at = rules_at(gateway, as_of)
     least = policy.recall.min_confidence if min_confidence is None else min_confidence
@@ -105,7 +105,7 @@ def _of_ledger(
 
 
 def _vector_of(gateway: LocalGateway, question: str) -> Query | None:
-    """None where the model is down, and the policy goes on without one."""
+    """None if the model is down, and the policy continues without one."""
     try:
         return gateway.embedder().embed_now(question).vector.astype(np.float32)
     except Exception as error:

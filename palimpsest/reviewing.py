@@ -124,7 +124,7 @@ def _record(owner_id: str, due: datetime, figures: Figures) -> RunRequest:
 def unreviewed(ledger: Ledger) -> Iterator[Edge]:
     """Standing automatic joins of living texts without a review, in the order of their events.
 
-    A reinstated join was confirmed by whoever reinstated it; a review of lower rank is refused.
+    A reinstated join counts as confirmed by its person; a review of lower rank is refused.
     A retracted text is sent to no model: its join is reviewed once it is restored.
     """
     for edge in ledger.edges.values():
@@ -136,8 +136,8 @@ def unreviewed(ledger: Ledger) -> Iterator[Edge]:
 
 
 def _is_reinstated(ledger: Ledger, edge: Edge) -> bool:
-    said = statement_on(ledger, edge.newer.id, edge.older.id)
-    return said is not None and not said.separated and RANKS[said.rank] >= RANKS["review"]
+    stated = statement_on(ledger, edge.newer.id, edge.older.id)
+    return stated is not None and not stated.separated and RANKS[stated.rank] >= RANKS["review"]
 
 
 def _confirm_exact(
@@ -156,15 +156,15 @@ def _carry_out(
     ledger: Ledger,
     result: ReviewResult,
 ) -> None:
-    said: list[tuple[Edge, AnyRequest]] = []
+    stated: list[tuple[Edge, AnyRequest]] = []
     for edge, verdict in zip(edges, verdicts, strict=True):
         result.asked[verdict.answer] += 1
         if verdict.answer == "same":
-            said.append((edge, _confirm(edge, verdict, ledger.seen)))
+            stated.append((edge, _confirm(edge, verdict, ledger.seen)))
         elif verdict.answer == "different" and not _refused_again(ledger, edge, verdict, result):
-            said.append((edge, _reverse(edge, verdict, ledger.seen)))
-    answers = gateway.ask_each([request for _, request in said])
-    for (edge, request), answer in zip(said, answers, strict=True):
+            stated.append((edge, _reverse(edge, verdict, ledger.seen)))
+    answers = gateway.ask_each([request for _, request in stated])
+    for (edge, request), answer in zip(stated, answers, strict=True):
         _add_answer(edge, request, answer, result)
 
 

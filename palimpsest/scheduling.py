@@ -35,22 +35,22 @@ def _known_zone(name: str) -> str:
     return name
 
 
-def _clock_times(said: object) -> object:
+def _clock_times(given: object) -> object:
     """`03:00` or `03:00, 15:30`, or a list of such."""
-    if isinstance(said, str):
-        said = [part.strip() for part in said.split(",") if part.strip()]
-    if not isinstance(said, list | tuple):
+    if isinstance(given, str):
+        given = [part.strip() for part in given.split(",") if part.strip()]
+    if not isinstance(given, list | tuple):
         raise ValueError("should be clock times such as 03:00, or 03:00, 15:30")
-    return tuple(sorted({one if isinstance(one, time) else _clock_time(one) for one in said}))
+    return tuple(sorted({one if isinstance(one, time) else _clock_time(one) for one in given}))
 
 
-def _clock_time(said: object) -> time:
+def _clock_time(given: object) -> time:
     try:
-        found = time.fromisoformat(str(said))
+        found = time.fromisoformat(str(given))
     except ValueError:
-        raise ValueError(f"{said} is no clock time such as 03:00") from None
+        raise ValueError(f"{given} is no clock time such as 03:00") from None
     if found.tzinfo is not None:
-        raise ValueError(f"{said} names a zone: set it once, as `zone`")
+        raise ValueError(f"{given} names a zone: set it once, as `zone`")
     return found
 
 
@@ -152,21 +152,21 @@ class Scheduler:
     def _carried_out(
         self, step: BatchStep, due: datetime, carry_out: Callable[[datetime], Mapping[str, Any]]
     ) -> StepDone:
-        said = due.isoformat()
+        due_text = due.isoformat()
         try:
             answer = carry_out(due)
         except RefusedError as error:
             self.done[step] = due
-            _log.warning("%s, due at %s, was refused: %s", step, said, error)
-            return {"step": step, "due": said, "answer": None, "failed": str(error)}
+            _log.warning("%s, due at %s, was refused: %s", step, due_text, error)
+            return {"step": step, "due": due_text, "answer": None, "failed": str(error)}
         except PalimpsestError as error:
-            _log.warning("%s, due at %s, failed and is tried again: %s", step, said, error)
-            return {"step": step, "due": said, "answer": None, "failed": str(error)}
+            _log.warning("%s, due at %s, failed and is tried again: %s", step, due_text, error)
+            return {"step": step, "due": due_text, "answer": None, "failed": str(error)}
         except Exception as error:  # noqa: BLE001 - a bug in one step is no reason to miss the others
-            _log.exception("%s, due at %s, met a bug and is tried again", step, said)
-            return {"step": step, "due": said, "answer": None, "failed": type(error).__name__}
+            _log.exception("%s, due at %s, met a bug and is tried again", step, due_text)
+            return {"step": step, "due": due_text, "answer": None, "failed": type(error).__name__}
         self.done[step] = due
-        return {"step": step, "due": said, "answer": answer, "failed": None}
+        return {"step": step, "due": due_text, "answer": answer, "failed": None}
 
     def _pause(self) -> float:
         now = self.clock()

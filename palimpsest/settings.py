@@ -82,20 +82,22 @@ class Settings(BaseSettings):
         """The command line wins over the environment, and that over the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
-    def over(self, **said: Any) -> Self:
+    def over(self, **given: Any) -> Self:
         """These settings, and before them what a command's own options said."""
-        return self.model_copy(update={k: v for k, v in said.items() if v is not None})
+        return self.model_copy(update={k: v for k, v in given.items() if v is not None})
 
     def opening(self) -> dict[str, Any]:
         """What is set of how a store is opened, as keyword arguments."""
-        said = self.model_dump(include={"engine", "model"}, exclude_none=True)
-        return said if self.policy is None else said | {"policy": self.dedup.load(self.policy)}
+        options = self.model_dump(include={"engine", "model"}, exclude_none=True)
+        return (
+            options if self.policy is None else options | {"policy": self.dedup.load(self.policy)}
+        )
 
 
-def read_settings(**said: Any) -> Settings:
+def read_settings(**given: Any) -> Settings:
     """The settings, what the command line said before all; UsageError for wrong ones."""
     try:
-        return Settings(**{name: value for name, value in said.items() if value is not None})
+        return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         wrong = (f"{_place(one['loc'])}: {_plainly(one['msg'])}" for one in error.errors())
         raise UsageError(

@@ -151,9 +151,9 @@ def _ignore(_what: str, _share: float | None) -> None:
 
 
 class Narrowed(TypedDict, total=False):
-    """Which memories are wanted: those of which one living member has all that is asked for.
+    """Which memories are wanted: those of which one living member meets all conditions.
 
-    Every key of `metadata` has to have the value given. The member happened at `since` or later,
+    Every key of `metadata` must have the given value. The member happened at `since` or later,
     and before `until`; times without a zone are UTC.
     """
 
@@ -176,14 +176,14 @@ def _filter(narrowed: Narrowed) -> Filter:
 
 
 class Attribution(TypedDict, total=False):
-    """Who says it, and why; both are recorded with what they did."""
+    """The actor of a request and the reason; both are recorded."""
 
     actor: str | None
     because: str | None
 
 
 def fresh() -> str:
-    """The id of a request that nobody has made before, unless it was given one."""
+    """The id of a new request, unless it was given one."""
     return request_id()
 
 
@@ -204,14 +204,14 @@ EngineName = Literal["onnx", "sentence-transformers", "none"]
 
 @checked
 class Palimpsest:
-    """An open store. Several threads may use it: their calls take turns.
+    """An open store. Several threads may use it; their calls take turns.
 
     Any number of processes may have the same store open; one of them writes at a time. While
     another one does, candidates and requests go through the inbox and the call waits for the
     answer. A forked child cannot use what its parent opened: open stores after the fork.
 
-    Ids are those that the calls and `sql` return; a URN will do wherever one is wanted. Runs that
-    ask the judge (`dedupe`, `review`) have an event loop of their own: within another one, call
+    Ids are those that the calls and `sql` return; a URN works wherever an id does. Runs that
+    ask the judge (`dedupe`, `review`) run an event loop of their own: inside another one, call
     them by `asyncio.to_thread`.
     """
 
@@ -228,19 +228,19 @@ class Palimpsest:
         cluster: Connection | None = None,
         wait: Wait = "durable",
     ) -> Self:
-        """Open the store in the folder `path`, made first unless `create` is False.
+        """Open the store in the folder `path`, created first unless `create` is False.
 
         `policy` (a preset's name, a file, or a policy) is put in force by the first candidate of a
-        new store; later `set_policy` changes it. The model is loaded when the first text needs it.
-        With a `cluster`, which this store follows, all that is said goes to its topics; `project`
-        alone makes a store then, and without one nothing can be read.
+        new store; later `set_policy` changes it. The first text that needs the model loads it.
+        With a `cluster`, which this store follows, all writes go to its topics; only `project`
+        creates a store then, and without one nothing can be read.
 
-        A call that writes returns when what it wrote is `durable`: this store's own calls see it,
+        A call that writes returns when its effect is `durable`: this store's own calls see it,
         and other readers a moment later (`wait_for`). With `wait="visible"` it returns when they
         do; `close` and the end of the process wait for that in any case.
 
-        Raises StoreError where there is no store, or none that can be read; UsageError in a process
-        that was forked after a store was opened.
+        Raises StoreError if there is no readable store; UsageError in a process that was forked
+        after a store was opened.
         """
         require_no_inheritance()
         folder = Path(path)
@@ -270,13 +270,13 @@ class Palimpsest:
 
     @property
     def gateway(self) -> LocalGateway:
-        """The gateway to the store, for what works beside the facade."""
+        """The gateway to the store, for code beside the facade."""
         return self._gateway
 
     def close(self) -> None:
-        """End the threads and let the files go; later calls raise UsageError.
+        """End the threads and close the files; later calls raise UsageError.
 
-        In a forked child nothing is done: they are the parent's.
+        In a forked child it does nothing, because they belong to the parent.
         """
         if self.turn.end():
             try:
@@ -304,11 +304,11 @@ class Palimpsest:
         *,
         source: Name = "python",
     ) -> builtins.list[Outcome]:
-        """Decide on one candidate or several, in order; one outcome for each.
+        """Decide on one candidate or several, in order; return one outcome for each.
 
         A candidate is a mapping with `owner_id` and `text` (docs/producers.md has all fields). One
         that breaks a rule, or is no mapping of plain JSON values, has the outcome `invalid`; the
-        rest goes on.
+        others are not affected.
         """
         rows = [candidates] if isinstance(candidates, Mapping) else list(candidates)
         return self._gateway.submit(to_inputs(rows, source))
@@ -316,22 +316,23 @@ class Palimpsest:
     def submit_each(
         self, offers: Sequence[tuple[Candidates, Name]]
     ) -> builtins.list[builtins.list[Outcome]]:
-        """Decide on what several callers submit, each with its source, as if they were one.
+        """Decide on the candidates of several callers, each with its source, as one batch.
 
-        The outcomes of each. Up to 512 candidates together are committed as one, or not at all.
+        Returns the outcomes of each. Up to 512 candidates together are committed as one, or not at
+        all.
         """
         inputs = [
-            to_inputs([said] if isinstance(said, Mapping) else said, source)
-            for said, source in offers
+            to_inputs([attribution] if isinstance(attribution, Mapping) else attribution, source)
+            for attribution, source in offers
         ]
         outcomes = iter(self._gateway.submit([one for some in inputs for one in some]))
         return [list(islice(outcomes, len(some))) for some in inputs]
 
     def check(self, candidate: Candidate, *, source: Name = "python") -> Checked:
-        """What would become of a candidate if it were submitted now; nothing is written.
+        """Show what would become of a candidate if it were submitted now; nothing is written.
 
-        `candidate` and `source` as in `submit`. The answer names the decision, the neighbour with
-        its score, all that were looked at, and the time it took.
+        `candidate` and `source` as in `submit`. The answer has the decision, the neighbour with
+        its score, all neighbours considered, and the time it took.
         """
         [one] = to_inputs([candidate], source)
         if not isinstance(one.meaning, Prepared):
@@ -347,9 +348,9 @@ class Palimpsest:
         return cast("Checked", self._gateway.ask(request))
 
     def check_duplicate(self, candidate: Candidate, *, source: Name = "python") -> DuplicateCheck:
-        """Whether a candidate would be a duplicate, and of what, in the shape of `namespaced`.
+        """Whether a candidate would be a duplicate, and of what, in the form of `namespaced`.
 
-        It is `check` in other words; nothing is written.
+        It is `check` in other terms; nothing is written.
         """
         answer = self.check(candidate, source=source)
         owner_id = str(candidate.get("owner_id"))
@@ -357,9 +358,9 @@ class Palimpsest:
         return duplicate_check(answer, owner_id, namespace)
 
     def dedup_result(self, candidate: Candidate, *, source: Name = "python") -> DedupResult:
-        """Whether a candidate would be a duplicate, and of what, in the shape of `layered`.
+        """Whether a candidate would be a duplicate, and of what, in the form of `layered`.
 
-        It is `check` in other words; nothing is written.
+        It is `check` in other terms; nothing is written.
         """
         return dedup_result(self.check(candidate, source=source))
 
@@ -375,9 +376,9 @@ class Palimpsest:
     ) -> Summary:
         """Decide on every row of a file or several (JSONL or a JSON array, CSV, Parquet, or `-`).
 
-        `mapping` renames fields (theirs to ours); `form` says what the files are where their names
-        do not. An interrupt ends it with what was done. WrongFileError, before anything is written,
-        where the first hundred rows of a file are all wrong; `keep_going` reads it all the same.
+        `mapping` renames fields (theirs to ours); `form` is the files' format if their names do not
+        show it. An interrupt ends it with what was done. If the first hundred rows of a file are
+        all wrong, it raises WrongFileError before anything is written; `keep_going` reads it.
         """
         gateway = self._gateway
         paths = [files] if isinstance(files, str | Path) else files
@@ -405,12 +406,12 @@ class Palimpsest:
         dry_run: bool = False,
         progress: Progress = _ignore,
     ) -> JsonObject:
-        """Bring an existing store in (docs/import.md); a dry run says what it would bring.
+        """Import an existing store (docs/import.md); a dry run shows what would be imported.
 
-        `path` is a file or the folder of a database; `table`, `query` and `history` say what is
-        meant of it. `mapping` (theirs to ours) is told, the rest is guessed; `owner` has the rows
-        that name nobody. UsageError where the text or the owner of a row cannot be told, or what
-        could run a program is read without `trust`.
+        `path` is a file or the folder of a database; `table`, `query` and `history` select a part.
+        `mapping` (theirs to ours) is given, the rest is guessed; `owner` has the rows that name
+        none. UsageError if the field of the text or the owner is unknown, or if data that could run
+        a program would be read without `trust`.
         """
         place = ImportPlace(
             Path(path), table, query, Path(history) if history is not None else None, trust
@@ -436,11 +437,11 @@ class Palimpsest:
         dry_run: bool = False,
         progress: Progress = _ignore,
     ) -> JsonObject:
-        """Copy an imported store to `to` without what is there twice, in its own form.
+        """Copy an imported store to `to` without its duplicates, in its own format.
 
-        Returns what changed, and how to take any of it back; so does a file beside the copy. Rows
-        whose ids are in `keep` stay. Of more than `max_changes` changes the first are made.
-        RefusedError where `to` is there already; UsageError where nothing was imported from `path`.
+        Returns what changed, and how to take it back; a file beside the copy has the same. Rows
+        whose ids are in `keep` stay. Only the first `max_changes` changes are made. RefusedError
+        if `to` exists already; UsageError if nothing was imported from `path`.
         """
         return export(
             self._gateway,
@@ -455,11 +456,11 @@ class Palimpsest:
         )
 
     def access(self, candidate_id: Id) -> JsonObject:
-        """Note that the memory of a candidate was used."""
+        """Record that the memory of a candidate was used."""
         return self._gateway.ask(AccessRequest(request_id=fresh(), candidate_id=candidate_id))
 
     def end_session(self, owner_id: Name, session_id: Name) -> JsonObject:
-        """Note that a session ended; the answer has the figures of its consolidation, if any."""
+        """Record that a session ended; the answer has the figures of its consolidation, if any."""
         return self._gateway.ask(
             SessionRequest(
                 request_id=fresh(),
@@ -470,7 +471,7 @@ class Palimpsest:
         )
 
     def compact_session(self, owner_id: Name, session_id: Name) -> JsonObject:
-        """Note that a session's conversation was compacted: what it said may be recalled again."""
+        """Record that a session's conversation was compacted: recall may return its texts again."""
         return self._gateway.ask(
             SessionRequest(
                 request_id=fresh(),
@@ -497,31 +498,31 @@ class Palimpsest:
         b: Id,
         *,
         face: Id | None = None,
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> Merged:
-        """Say that two candidates are the same; `face` is the one whose side speaks (the older).
+        """Declare two candidates the same; `face` is the one whose side speaks (the older).
 
-        Raises RefusedError, with the path, where a person said otherwise.
+        Raises RefusedError, with the path, if a person separated them.
         """
-        request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **said)
+        request = MergeRequest(request_id=fresh(), a=a, b=b, face=face, **attribution)
         return cast("Merged", self._gateway.ask(request))
 
-    def separate(self, a: Id, b: Id, **said: Unpack[Attribution]) -> Apart:
-        """Say that two candidates are not the same: nothing automatic joins them any more."""
-        request = SeparateRequest(request_id=fresh(), a=a, b=b, **said)
+    def separate(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
+        """Declare two candidates different: nothing automatic joins them any more."""
+        request = SeparateRequest(request_id=fresh(), a=a, b=b, **attribution)
         return cast("Apart", self._gateway.ask(request))
 
-    def withdraw(self, a: Id, b: Id, **said: Unpack[Attribution]) -> Apart:
-        """Take back the latest word of a pair, that they are not the same or that they are.
+    def withdraw(self, a: Id, b: Id, **attribution: Unpack[Attribution]) -> Apart:
+        """Take back the latest statement about a pair, a merge or a separation.
 
-        What was said of it before holds again. RefusedError where nobody has said anything.
+        Earlier statements about the pair hold again. RefusedError if there is none.
         """
-        request = WithdrawRequest(request_id=fresh(), a=a, b=b, **said)
+        request = WithdrawRequest(request_id=fresh(), a=a, b=b, **attribution)
         return cast("Apart", self._gateway.ask(request))
 
-    def confirm(self, decision_id: Id, **said: Unpack[Attribution]) -> Agreed:
+    def confirm(self, decision_id: Id, **attribution: Unpack[Attribution]) -> Agreed:
         """Agree with a decision."""
-        request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **said)
+        request = ConfirmRequest(request_id=fresh(), decision_id=decision_id, **attribution)
         return cast("Agreed", self._gateway.ask(request))
 
     def unmerge(
@@ -533,14 +534,14 @@ class Palimpsest:
         dry_run: bool = False,
         with_consequences: bool = False,
         by: Speaker = "person",
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> Unmerged:
         """Take a join out, named by exactly one of its decision, its candidate or its memory.
 
-        Returns the reversed decisions and the memories that there are then; with `dry_run` those
-        that there would be, the later decisions that would have been others, and nothing is
-        written. `with_consequences` carries these out, too. RefusedError where it cannot be. `by`
-        whom: what a person said, an agent does not take back (`outranked`).
+        Returns the reversed decisions and the resulting memories. `dry_run` returns what would
+        result, with the later decisions that would have been different, and writes nothing.
+        `with_consequences` carries these out, too. RefusedError if it is impossible, or if it is
+        `by` an agent and a person made the join (`outranked`).
         """
         if [decision_id, candidate_id, memory_id].count(None) != 2:
             raise UsageError(
@@ -554,7 +555,7 @@ class Palimpsest:
             dry_run=dry_run,
             with_consequences=with_consequences,
             rank=by,
-            **said,
+            **attribution,
         )
         return cast("Unmerged", self._do(request, dry_run))
 
@@ -564,17 +565,17 @@ class Palimpsest:
         *,
         dry_run: bool = False,
         by: Speaker = "person",
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> PutBack:
-        """Take a reversal back, with all that was done because of it.
+        """Take a reversal back, with everything that was done because of it.
 
         Returns the joins that are `reinstated`, those that were made because of the reversal and
-        are `taken_back`, what later words prevent (`refused`), and the memories that there are
-        then; with `dry_run` what would be, and nothing is written. RefusedError where the join
-        itself cannot come back: `by` an agent, also where a person separated the two.
+        are `taken_back`, those that later statements prevent (`refused`), and the resulting
+        memories; `dry_run` returns what would result, and writes nothing. RefusedError if the join
+        itself cannot return: `by` an agent, also if a person separated the two.
         """
         request = ReinstateRequest(
-            request_id=fresh(), decision_id=decision_id, rank=by, dry_run=dry_run, **said
+            request_id=fresh(), decision_id=decision_id, rank=by, dry_run=dry_run, **attribution
         )
         return cast("PutBack", self._do(request, dry_run))
 
@@ -597,15 +598,15 @@ class Palimpsest:
         occurred_at: datetime | None = None,
         metadata: Metadata | None = None,
         dry_run: bool = False,
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> Updated:
-        """Have a memory, named by any of its members, say another text from now on.
+        """Change the text of a memory, named by any of its members.
 
         One event, which `undo` takes back. With `expect`, a version of the memory or the candidate
-        that speaks for it, RefusedError (`moved_on`) where it is another by now; without, the
-        answer says what was `displaced`. A text that lives in another memory makes one of the two
-        with `merge` alone; `dry_run` shows it. `by` whom: what a person says of a memory, an agent
-        does not take back. `owner_id`, if given, must be the memory's.
+        that speaks for it, RefusedError (`moved_on`) if it has changed; without, the answer has
+        what was `displaced`. If the text lives in another memory, `merge` makes one of the two;
+        `dry_run` shows it. `by` an agent it does not overrule a person's statement. `owner_id`, if
+        given, must be the memory's.
         """
         request = UpdateRequest(
             request_id=fresh(),
@@ -620,7 +621,7 @@ class Palimpsest:
             occurred_at=occurred_at,
             metadata=metadata,
             dry_run=dry_run,
-            **said,
+            **attribution,
         )
         return cast("Updated", self._do(request, dry_run))
 
@@ -631,12 +632,12 @@ class Palimpsest:
         by: Speaker = "person",
         owner_id: Name | None = None,
         dry_run: bool = False,
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> Undone:
         """Take an update back, by its decision or its candidate; or the last one of a memory.
 
-        Its text leaves, nothing is separated, and later updates stay. What had joined that text
-        leaves with it, as a memory of its own. RefusedError where there is no update to take back.
+        Its text leaves, nothing is separated, and later updates stay. Candidates that had joined
+        that text leave with it, as a memory of their own. RefusedError if there is no update.
         """
         decision = named_update(self._gateway, update_id)
         request = UndoRequest(
@@ -646,7 +647,7 @@ class Palimpsest:
             owner_id=owner_id,
             rank=by,
             dry_run=dry_run,
-            **said,
+            **attribution,
         )
         return cast("Undone", self._do(request, dry_run))
 
@@ -659,15 +660,16 @@ class Palimpsest:
         by: Speaker = "person",
         owner_id: Name | None = None,
         dry_run: bool = False,
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> Forgotten:
         """Forget memories of one owner with all their wordings: a plan of `find`, or ids.
 
-        A plan's token (else `expect`) is compared with what they are now: RefusedError (`moved_on`)
-        where one of them is another. A text that comes `again` waits for a person (`ask`), is
-        stored as new (`allow`) or is refused; by default a person is asked, and what an agent
-        forgot is allowed, but refused where it happened before. `restore(forgotten=…)` takes all
-        of it back. `dry_run` also tells what waits for the judge's word about them.
+        A plan's token (else `expect`) is compared with their current state: RefusedError
+        (`moved_on`) if one of them has changed. If the text arrives `again`, it waits for a person
+        (`ask`), is stored as new (`allow`) or is refused; by default a person is asked, and texts
+        forgotten by an agent are allowed, but refused if they happened before. All of it is taken
+        back by `restore(forgotten=…)`. `dry_run` also shows which candidates wait for a verdict
+        about these.
         """
         ids, token = meant(what)
         request = ForgetRequest(
@@ -678,33 +680,37 @@ class Palimpsest:
             again=again,
             rank=by,
             dry_run=dry_run,
-            **said,
+            **attribution,
         )
         return cast("Forgotten", self._do(request, dry_run))
 
     # -- statements about many candidates ----------------------------------------------------------
 
     def reverse(
-        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Attribution]
+        self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
     ) -> Reversals:
-        """Un-merge every join that a selection means, exact repeats apart; `dry_run` names them."""
-        request = ReverseRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        """Un-merge every join of a selection, except exact repeats; `dry_run` names them."""
+        request = ReverseRequest(
+            request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
+        )
         return cast("Reversals", self._do(request, dry_run))
 
     def reinstate_many(
-        self, selection: JoinSelection, *, dry_run: bool = False, **said: Unpack[Attribution]
+        self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
     ) -> Reinstatements:
-        """Take back the reversal of every join that a selection means; `dry_run` names them."""
+        """Take back the reversal of every join that matches a selection; `dry_run` names them."""
         request = ReinstateManyRequest(
-            request_id=fresh(), selection=selection, dry_run=dry_run, **said
+            request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
         return cast("Reinstatements", self._do(request, dry_run))
 
     def retract(
-        self, selection: Selection, *, dry_run: bool = False, **said: Unpack[Attribution]
+        self, selection: Selection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
     ) -> Retractions:
-        """Take candidates out of life and search, reversibly; their joins stay."""
-        request = RetractRequest(request_id=fresh(), selection=selection, dry_run=dry_run, **said)
+        """Hide candidates from recall and search, reversibly; their joins stay."""
+        request = RetractRequest(
+            request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
+        )
         return cast("Retractions", self._do(request, dry_run))
 
     def restore(
@@ -713,16 +719,20 @@ class Palimpsest:
         *,
         forgotten: Id | None = None,
         dry_run: bool = False,
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> Restorations:
         """Bring retracted candidates back: a selection, or all that was `forgotten` at once.
 
-        Who has a forgotten text by now joins its memory in the same command.
+        A memory that has a forgotten text by now is joined in the same command.
         """
         if (selection is None) is (forgotten is None):
             raise UsageError("restore: name a `selection` or what was `forgotten`, one of them")
         request = RestoreRequest(
-            request_id=fresh(), selection=selection, forgotten=forgotten, dry_run=dry_run, **said
+            request_id=fresh(),
+            selection=selection,
+            forgotten=forgotten,
+            dry_run=dry_run,
+            **attribution,
         )
         return cast("Restorations", self._do(request, dry_run))
 
@@ -731,42 +741,43 @@ class Palimpsest:
     def next_review(
         self, *, owner_id: Name | None = None, skip: Annotated[int, Field(ge=0, le=MOST)] = 0
     ) -> dict[str, Any] | None:
-        """What a person is asked next, about anybody's memories or one owner's; None for nothing.
+        """The next question for a person, about any memories or one owner's; None for nothing.
 
-        A pair of texts, and what was decided about it; `skip` leaves out the first so many, which
-        the person cannot tell.
+        A pair of texts with its decision; `skip` leaves out the first ones, which the person could
+        not decide.
         """
         return review_queue.next_question(self._gateway, owner_id=owner_id, skip=skip)
 
     def review_same(
-        self, decision_id: Id, existing_id: Id, **said: Unpack[Attribution]
+        self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
     ) -> Merged | Agreed:
-        """A person says that a pair is the same: as `next_review` names it, by both ids.
+        """Record that a pair is the same: as `next_review` names it, by both ids.
 
-        A pending pair is merged, a join confirmed; what says again what was forgotten stays out.
-        RefusedError where that pair does not wait.
+        A pending pair is merged, a join confirmed; a text that repeats a forgotten one stays out.
+        RefusedError if that pair does not wait.
         """
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
         if row["waits_as"] == "pending":
-            return self.merge(row["existing_id"], row["candidate_id"], **said)
-        return self.confirm(decision_id, **said)
+            return self.merge(row["existing_id"], row["candidate_id"], **attribution)
+        return self.confirm(decision_id, **attribution)
 
     def review_different(
-        self, decision_id: Id, existing_id: Id, **said: Unpack[Attribution]
+        self, decision_id: Id, existing_id: Id, **attribution: Unpack[Attribution]
     ) -> Apart | Restorations | Unmerged:
-        """A person says that it is not: a pending pair is separated, a join taken out.
+        """Record that a pair is different: a pending pair is separated, a join taken out.
 
-        What is not what was forgotten is let in, apart from it; with the same text, let in alone.
+        A text that waits because of a forgotten one is let in and separated from it; with the same
+        text, only let in.
         """
         row = review_queue.question_about(self._gateway, decision_id, existing_id)
         if row["waits_as"] == "pending":
-            return self.separate(row["existing_id"], row["candidate_id"], **said)
+            return self.separate(row["existing_id"], row["candidate_id"], **attribution)
         if row["waits_as"] == "forgotten":
-            back = self.restore(Selection(candidate_id=row["candidate_id"]), **said)
+            back = self.restore(Selection(candidate_id=row["candidate_id"]), **attribution)
             if text_hash(row["new_text"]) != text_hash(row["existing_text"]):
-                self.separate(row["existing_id"], row["candidate_id"], **said)
+                self.separate(row["existing_id"], row["candidate_id"], **attribution)
             return back
-        return self.unmerge(decision_id=decision_id, **said)
+        return self.unmerge(decision_id=decision_id, **attribution)
 
     # -- batch runs and verdicts -------------------------------------------------------------------
 
@@ -780,20 +791,20 @@ class Palimpsest:
         due: datetime | None = None,
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
-        **said: Unpack[Attribution],
+        **attribution: Unpack[Attribution],
     ) -> dict[str, Any]:
         """Run the policy's batch rules, over one owner's memories if `owner_id` names it.
 
         Returns what was compared, asked and joined, what the judge's calls cost, and each owner's
         run with its figures, or why it was skipped: the policy's conditions, unless `force`. A
-        run of one owner that was `due` at a moment (now) is done once, however often it is asked
-        for. With `dry_run` nothing is written, but the judge is asked: the real run finds its
-        answers. With the `plan` of that dry run's answer just what it showed is done. RefusedError
-        where something else would be done by now, or the policy has no batch rules; UsageError
-        where the judge cannot be used.
+        run of one owner that was `due` at a time (now) is done once, however often it is requested.
+        `dry_run` writes nothing but asks the judge; the real run uses the cached answers. With the
+        `plan` of that dry run's answer, exactly what it showed is done. RefusedError if something
+        else would be done by now, or if the policy has no batch rules; UsageError if the judge
+        cannot be used.
         """
         moment = datetime.now(UTC) if due is None else due
-        wanted = Wanted(moment, owner_id, dry_run, force, plan, **said)
+        wanted = Wanted(moment, owner_id, dry_run, force, plan, **attribution)
 
         async def run() -> dict[str, Any]:
             async with self._judge(judge, recorded=not dry_run) as asked:
@@ -810,11 +821,11 @@ class Palimpsest:
         judge: JudgeSettings | None = None,
         progress: BatchProgress = _ignore,
     ) -> dict[str, Any]:
-        """Review every rejection, or one owner's; one that was `due` at a moment is done once.
+        """Review every rejection, or one owner's; one that was `due` at a time is done once.
 
-        Exact repeats are confirmed, the stronger model sees the rest. Of `left`, those that it was
-        `asked` about and gave nothing usable wait for a person; those that are `unavailable` there
-        wait for the next run.
+        Exact repeats are confirmed, and the stronger model reviews the rest. Of `left`, those that
+        it was `asked` about without a usable answer wait for a person; `unavailable` ones wait for
+        the next run.
         """
 
         async def run() -> dict[str, Any]:
@@ -836,19 +847,19 @@ class Palimpsest:
         owner_id: Name | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> dict[str, int]:
-        """Embed texts that were stored while the model was down: everybody's, or one owner's.
+        """Embed texts that were stored while the model was down: all, or one owner's.
 
-        Returns how many were `embedded`, and are `left`; `progress` is told both meanwhile. They
-        are not decided on anew. RefusedError where the model is down still.
+        Returns how many were `embedded` and are `left`; `progress` receives both in between. They
+        are not decided again. RefusedError if the model is still down.
         """
         return embed_late(self._gateway, owner_id, progress)
 
     def settle(self, requests: Sequence[SettleRequest]) -> builtins.list[JsonObject | RefusedError]:
-        """Bring the judge's verdicts about pending candidates; one answer or refusal for each."""
+        """Deliver the judge's verdicts about pending candidates; an answer or refusal for each."""
         return self._gateway.ask_each(requests)
 
     def compose(self, request: ComposeRequest) -> JsonObject:
-        """Bring a text composed anew for a memory that needs one."""
+        """Deliver a recomposed text for a memory that needs one."""
         return self._gateway.ask(request)
 
     # -- reads -------------------------------------------------------------------------------------
@@ -868,13 +879,13 @@ class Palimpsest:
     ) -> builtins.list[Recalled]:
         """The `k` memories nearest to a question, best first: face, score (cosine) and members.
 
-        Keywords of `Narrowed` say which are wanted. `as_of` a position of the log, or a time,
-        answers as it was then; UsageError where that lies in the future. For a session that asks,
-        memories that only it has said since its conversation was last compacted are left out. So
-        are those whose confidence, decayed as the policy says, is under `min_confidence`, or that
-        of the policy. With `former`, members have texts that the face has displaced, too, and a
-        memory is there that an update of another one has displaced. What nothing tells apart is
-        shown once, unless `fold` is False; nothing is written.
+        Keywords of `Narrowed` select memories. `as_of` a position of the log, or a time, answers
+        as of then; UsageError if it is in the future. With the asking session, memories that only
+        it has stated since its conversation was last compacted are left out. So are those whose
+        confidence, decayed by the policy, is below `min_confidence`, or that of the policy. With
+        `former`, members include texts that the face has displaced, and memories that an update of
+        another one has displaced are included. Indistinguishable memories are shown once, unless
+        `fold` is False; nothing is written.
         """
         found = recall(
             self._gateway,
@@ -898,10 +909,10 @@ class Palimpsest:
         k: Annotated[int, Field(ge=1, le=MOST_RECALLED)] = 5,
         namespace: Name | None = None,
     ) -> Plan:
-        """Which memories are meant: all that mention the query, then the `k` nearest by meaning.
+        """Find the memories that are meant: all that mention the query, then the `k` nearest.
 
-        Words match whole, in canonical form: `ABC-123` is `abc123` and not `ABC1234`. Each hit says
-        why it is there; the plan has a token that stands for these memories as they are now.
+        Words match whole and in canonical form: `ABC-123` matches `abc123`, not `ABC1234`. Each hit
+        has the reason why it was found; the plan's token identifies the memories in this state.
         """
         return find(self._gateway, owner_id, query, by=by, k=k, namespace=namespace)
 
@@ -914,35 +925,36 @@ class Palimpsest:
         former: bool = False,
         **narrowed: Unpack[Narrowed],
     ) -> Page:
-        """A page of an owner's living memories, the latest first by when each of them began.
+        """A page of an owner's living memories, the latest first by when each began.
 
-        `after` the `next` of one page, the next follows: a memory that is there all the while is on
-        exactly one, whatever comes and goes meanwhile. Keywords of `Narrowed` say which are wanted.
-        With `former`, members have texts that the face has displaced, too, and memories are there
-        that an update of another one has displaced. UsageError where `after` is no such id.
+        With `after`, the `next` of one page, the next page follows: a memory that exists throughout
+        is on exactly one page, whatever is added or removed. Keywords of `Narrowed` select
+        memories. With `former`, members include texts that the face has displaced, and memories
+        that an update of another one has displaced are included. UsageError if `after` is no such
+        value.
         """
         wanted = _filter(narrowed)
         return page_of(self._gateway, owner_id, wanted, limit=limit, after=after, former=former)
 
     def get(self, memory_id: Id) -> Found:
-        """Today's memory by any id that was ever a memory's or a candidate's.
+        """The current memory by any id that a memory or a candidate ever had.
 
-        `moved` says that the memory has another id today, `state` whether it is `living`, `pending`
-        or `retracted`. All wordings are there, also `former` ones. RefusedError for an unknown id.
+        `moved`: the memory has another id now; `state`: `living`, `pending` or `retracted`. It has
+        all wordings, `former` ones included. RefusedError for an unknown id.
         """
         return find_memory(self._gateway, memory_id)
 
     def history(self, memory_id: Id) -> History:
         """Every event of a memory in order, each with what it `did`, who, why and when.
 
-        Of its members, and of those who left it until they did; any id will do, as for `get`.
+        This includes members that left, up to when they left; any id works, as for `get`.
         """
         return history_of(self._gateway, memory_id)
 
     def status(self, *, as_of: AsOf | None = None) -> dict[str, Any]:
-        """Counts, the log's position, how far each projection lags behind it, and it `behind`.
+        """Counts, the log's position, how far each projection lags behind it, and `behind`.
 
-        `as_of` a position of the log, or a time, counts what there was then.
+        `as_of` a position of the log, or a time, counts as of then.
         """
         return viewing.status(self._gateway, as_of)
 
@@ -953,20 +965,20 @@ class Palimpsest:
         at_least: Annotated[float, Field(ge=0, le=1)] = 0.9,
         limit: Annotated[int, Field(ge=1, le=MOST)] = 50,
     ) -> builtins.list[Alike]:
-        """An owner's memories that are near each other across namespaces; nothing is joined.
+        """An owner's similar memories across namespaces; nothing is joined.
 
         By the cosine of their faces, the nearest pair first.
         """
         return across_namespaces(self._gateway, owner_id, at_least, limit)
 
     def metrics(self) -> str:
-        """The figures of duplicates on arrival, in Prometheus' text form, counted from the log."""
+        """Metrics of duplicates on arrival, in Prometheus' text format, counted from the log."""
         return viewing.metrics(self._gateway)
 
     def show(self, memory_id: Id, *, as_of: AsOf | None = None) -> ShownMemory:
-        """A memory with every member, its join and its evidence; any member's id will do.
+        """A memory with every member, its join and its evidence; any member's id works.
 
-        `timeline` is what was said of its members; `as_of` a position or a time, as it was then.
+        `timeline` has the later statements about its members; `as_of` a position or a time.
         """
         return viewing.show(self._gateway, memory_id, as_of)
 
@@ -994,7 +1006,7 @@ class Palimpsest:
         )
 
     def owners_of_session(self, session_id: Name) -> builtins.list[str]:
-        """Who has spoken in a session: most often one owner."""
+        """The owners with candidates in a session: usually one."""
         return viewing.owners_of_session(self._gateway, session_id)
 
     def sql(
@@ -1002,8 +1014,8 @@ class Palimpsest:
     ) -> builtins.list[dict[str, Any]]:
         """Rows of a query over the analysts' views, as objects by column.
 
-        `parameters` are a list for the query's `?`, or a dict for its `$name`. Of columns with the
-        same name, the second is called `name_1`. Raises UsageError for a bad query.
+        `parameters` are a list for the query's `?`, or a dict for its `$name`. If two columns have
+        the same name, the second is `name_1`. Raises UsageError for a bad query.
         """
         return viewing.sql(self._gateway, query, parameters)
 
@@ -1018,26 +1030,26 @@ class Palimpsest:
         return self._gateway.log.head()
 
     def wait_for(self, position: Position, *, timeout: Seconds = 30.0) -> None:
-        """Return when what is read here shows the log up to a position that a writer named.
+        """Return when readers here see the log up to a position that a writer named.
 
-        A store's own calls see what it wrote; this is for another process, which is told of a
-        `position`. TransientError where it is not there after `timeout` seconds.
+        A store's own calls see what it wrote; this is for another process, which is given a
+        `position`. TransientError if it is not reached within `timeout` seconds.
         """
         self._gateway.wait_for(position, timeout)
 
     def behind(self) -> int | None:
-        """How many records of the decisions the store is behind the cluster that is named.
+        """How many records of the decisions the store is behind the cluster.
 
-        None where none is, where the store follows none, or where no broker tells.
+        None without a cluster, if the store follows none, or if no broker answers.
         """
         return self._gateway.behind()
 
     def dead_letters(self, state: DeadLetterState | None = None) -> builtins.list[dict[str, Any]]:
-        """What could not be read, without its bytes."""
+        """Unreadable inputs, without their bytes."""
         return exchange.dead_letters(self._gateway, state)
 
     def dead_letter(self, letter_id: Id) -> tuple[dict[str, Any], bytes]:
-        """One of them, with its bytes as they came."""
+        """An unreadable input, with its original bytes."""
         return exchange.dead_letter(self._gateway, letter_id)
 
     # -- policy, projections and the log -----------------------------------------------------------
@@ -1048,7 +1060,7 @@ class Palimpsest:
         return self._gateway.policy_in_force()
 
     def set_policy(self, policy: Policy, *, actor: str | None = None) -> JsonObject:
-        """Put a policy in force from here on; what was decided stays."""
+        """Put a policy in force from here on; earlier decisions stay."""
         rules = policy.model_dump(mode="json")
         return self._gateway.ask(PolicyRequest(request_id=fresh(), policy=rules, actor=actor))
 
@@ -1057,11 +1069,11 @@ class Palimpsest:
         which: Sequence[str] = PROJECTIONS,
         progress: Callable[[str, float], None] | None = None,
     ) -> dict[str, Any]:
-        """Make projections anew from the log, beside the live ones, and swap them in."""
+        """Recreate projections from the log beside the live ones, then swap them in."""
         return self._gateway.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None = None) -> dict[str, Any]:
-        """Fold the log and compare it with everything that the projections hold."""
+        """Fold the log and compare it with everything in the projections."""
         return self._gateway.verify(progress)
 
     def export_log(self, file: Place, progress: Callable[[int], None] | None = None) -> int:
@@ -1070,12 +1082,12 @@ class Palimpsest:
 
     @staticmethod
     def import_log(path: Place, file: Place, progress: Callable[[int], None] | None = None) -> int:
-        """Make a store at `path` from exported lines; nothing is added to them."""
+        """Create a store at `path` from exported lines; nothing is added to them."""
         return exchange.import_log(Path(path), Path(file), progress)
 
 
 def _run(doing: Coroutine[Any, Any, Result]) -> Result:
-    """Run to the end on an event loop of its own; UsageError within one that runs already."""
+    """Run a coroutine to its end on a new event loop; UsageError inside a running one."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -49,7 +49,7 @@ class Uses:
             self._timer.start()
 
     def record(self) -> None:
-        """Leave what is gathered, and have it recorded where nobody else is writing."""
+        """Leave the gathered uses, and record them unless another process is writing."""
         with self._turn:
             if self._timer is None:
                 return  # the store was closed meanwhile

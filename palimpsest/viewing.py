@@ -199,7 +199,7 @@ def show(gateway: LocalGateway, member_id: str, as_of: AsOf | None = None) -> Sh
 def _timeline_of(
     gateway: LocalGateway, candidate_id: str, as_of: AsOf | None
 ) -> tuple[Ledger, Timeline]:
-    """The ledger of a candidate's owner, and what was said of the owner's candidates till then."""
+    """The ledger of a candidate's owner, and the timeline of the owner's candidates until then."""
     owner_id = owner_of(gateway, candidate_id)
     position = None if as_of is None else position_as_of(gateway.log, as_of, owner_id)
     ledger, timeline = Ledger(owner_id), Timeline()
@@ -214,7 +214,7 @@ def _timeline_of(
 
 
 def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
-    """Whose candidate it is; RefusedError for what is nobody's."""
+    """The owner of a candidate; RefusedError for an unknown one."""
     owner_id = gateway.log.owner_of(decision_id_of_or_none(candidate_id))
     if owner_id is None:
         raise RefusedError("unknown_candidate", f"there is no candidate {candidate_id}")
@@ -222,7 +222,7 @@ def owner_of(gateway: LocalGateway, candidate_id: str) -> str:
 
 
 def decision_id_of_or_none(candidate_id: str) -> str:
-    """The id of a candidate's first decision; what is no id is nobody's."""
+    """The id of a candidate's first decision; nothing for what is no id."""
     try:
         return decision_id_of(candidate_id)
     except ValueError:

@@ -22,10 +22,10 @@ from palimpsest.streams.core.expand import EXACT
 WHOLE = 10_000
 """A similarity of 1: scores have four decimals, and are counted as whole numbers of these."""
 WORDS = ("reversed", "reinstated", "separated", "confirmed", "retracted", "restored", "refused")
-"""Events that are no decisions, and that a day tells of."""
+"""Events that are no decisions, shown on a day's page."""
 
 ANSWERS = ("admit", "settle", "compose")
-"""Commands that nobody gave: a forgotten text that came again, and what came of questions."""
+"""Commands without a sender: a forgotten text that came again, and what came of questions."""
 
 Owners = Sequence[str] | None
 """Whose decisions are counted; None for everybody's."""
@@ -71,9 +71,9 @@ class Merge(NamedTuple):
 
 
 class OtherEvent(NamedTuple):
-    """What was said on a day: an event that is no decision.
+    """An event of a day that is no decision.
 
-    Of a refusal, `command` is what was asked for; `reason` and `detail` say why it could not be.
+    A refusal has its `command`, `reason` and `detail`.
     """
 
     position: int
@@ -91,7 +91,7 @@ class OtherEvent(NamedTuple):
 
 
 class PairStatement(NamedTuple):
-    """What a person said of a pair: a merge (`joined`), a reversal, a separation, a confirmation.
+    """A person's statement about a pair: `joined`, a reversal, a separation, a confirmation.
 
     Of a merge `decision_id` is its own; of a separation the two are named, `other_id` the other.
     """
@@ -152,8 +152,8 @@ def activity_on(
     asked = (
         _query(text, place, owners, since=day, until=day, limit=limit) for text in (_MERGES, _SAID)
     )
-    joined, said = queries(folder, *asked)
-    return [Merge(**_in_utc(row)) for row in joined], [OtherEvent(**_in_utc(row)) for row in said]
+    joined, others = queries(folder, *asked)
+    return [Merge(**_in_utc(row)) for row in joined], [OtherEvent(**_in_utc(row)) for row in others]
 
 
 def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
@@ -165,7 +165,7 @@ def refused_since(folder: Path, since: datetime) -> tuple[int, datetime | None]:
 
 
 def latest_statements(folder: Path, limit: int) -> list[PairStatement]:
-    """The last words of each person on pairs, at most `limit` of each, in their order."""
+    """The latest statements of each person about pairs, at most `limit` of each, in their order."""
     [rows] = queries(folder, _query(_SPOKEN, place_of(folder), None, limit=limit))
     return [PairStatement(**row) for row in rows]
 

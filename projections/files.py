@@ -55,7 +55,7 @@ def remove(path: Path) -> None:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Raise as StoreError what the disk, or a library that writes to it, could not do."""
+    """Raise errors of the disk, or of a library that writes to it, as StoreError."""
     try:
         yield
     except (OSError, RuntimeError, duckdb.Error, pa.ArrowException) as failure:

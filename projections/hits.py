@@ -27,7 +27,7 @@ Near = Callable[[Sequence[Memory], float, float], Iterable[Ranked]]
 some, in order; more of them will do."""
 
 LOOKED_AT = 256
-"""Of so many that are nearest to a question, those that nothing tells from a hit are shown with it.
+"""Among this many nearest to a question, those indistinguishable from a hit are shown with it.
 
 Comparing a hit with all of 10,000 memories took 3 ms more, and twenty times that on busy cores.
 """
@@ -35,11 +35,11 @@ Comparing a hit with all of 10,000 memories took 3 ms more, and twenty times tha
 
 @dataclass(frozen=True, slots=True)
 class RecallOptions:
-    """How many memories are wanted, and which.
+    """How many memories to return, and which.
 
-    For a session that asks, not what only it has said; nor the memories `without`, by id. `former`
-    wordings, and memories that are former on their own, are shown if so wished; `folding` says what
-    is shown once, if anything is.
+    Memories that only the asking session has stated are left out, and those in `without`, by id.
+    `former` wordings, and memories that are former on their own, are optional; `folding` selects
+    what is shown once, if anything.
     """
 
     k: int
@@ -120,7 +120,7 @@ def _the_rest(
 def _fold_for(
     ledger: Ledger, folds: list[list[Ranked]], one: Ranked, folding: Folding | None
 ) -> list[Ranked] | None:
-    """The first fold in which nothing tells it from anyone."""
+    """The first fold whose memories are all indistinguishable from it."""
     if folding is None:
         return None
     for fold in folds:

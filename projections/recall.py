@@ -141,7 +141,7 @@ class Recollection:
         return vector is not None and vector.dimension == self.dimension
 
     def _row(self, vector: Vector) -> int:
-        """Where a vector's numbers are; they are told apart by identity, as `Decoded` does."""
+        """Where a vector's numbers are; they are distinguished by identity, as in `Decoded`."""
         row = self._rows.get(id(vector))
         if row is None:
             row = self._rows[id(vector)] = len(self._vectors)

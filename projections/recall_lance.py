@@ -1,4 +1,4 @@
-"""Memories by meaning, from LanceDB, for owners whose ledger nobody has in memory.
+"""Memories by meaning, from LanceDB, for owners whose ledger is not in memory.
 
 Where a hit came from and what waits is in DuckDB's tables. Whether nothing tells two texts apart,
 only the ledger can tell: where it may be so, the answer is None.
@@ -113,7 +113,7 @@ def _passing(folder: Path, owner_id: str, wanted: Filter) -> list[str]:
 def _tables(folder: Path) -> Tables | tuple[()] | None:
     """Candidates and memories at the recorded position; () where there are none yet.
 
-    None where the recorded versions are not there: somebody has just replaced them.
+    None if the recorded versions are missing: another process has just replaced them.
     """
     import lancedb
 
@@ -260,7 +260,7 @@ FROM waiting JOIN candidates c USING (candidate_id) WHERE waiting.memory_id <> c
 
 
 class _StoredMemories:
-    """What DuckDB's tables say of some memories."""
+    """Some memories as DuckDB's tables have them."""
 
     def __init__(self, folder: Path, log: EventFinder, faces: Sequence[dict[str, Any]]) -> None:
         self._log = log

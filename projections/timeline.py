@@ -44,14 +44,14 @@ HIDDEN = frozenset({"decided", "accessed", "embedded"})
 
 
 class TimelineEntry(NamedTuple):
-    """An event as it is told, and all candidates whom it is about."""
+    """An event as it is shown, and all candidates that it is about."""
 
     event: Happened
     about: frozenset[str]
 
 
 class Timeline:
-    """Notes an owner's events in order; `of` tells those that are about some candidates."""
+    """Notes an owner's events in order; `of` returns those about some candidates."""
 
     def __init__(self) -> None:
         self._entries: list[TimelineEntry] = []
@@ -75,9 +75,9 @@ class Timeline:
         Admissions and uses are no words on anything.
         """
         return [
-            told
-            for told, about in self._entries
-            if told["event"] not in HIDDEN and not about.isdisjoint(candidates)
+            event
+            for event, about in self._entries
+            if event["event"] not in HIDDEN and not about.isdisjoint(candidates)
         ]
 
     def _entry(self, position: int, event: AnyEvent) -> TimelineEntry:

@@ -17,7 +17,7 @@ WORK = "verifying"
 
 
 def verify(source: EventSource, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
-    """`differences`, `checked` and `details`; nobody may write meanwhile.
+    """`differences`, `checked` and `details`; no process may write at the same time.
 
     Files are read to the last byte, and every row of both projections is compared, column by
     column and vector by vector.

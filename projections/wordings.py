@@ -25,7 +25,7 @@ class Weighing:
     min_confidence: float | None
 
     def keeps(self, memory: Memory) -> bool:
-        """Whether it is confident enough; nobody's confidence is never too low."""
+        """Whether it is confident enough; a memory without a confidence always is."""
         if self.min_confidence is None:
             return True
         confidence = worth(memory, "confidence", self.policy, self.at)
@@ -61,7 +61,7 @@ def state_of(memory: Memory) -> State:
 
 
 def iso_time(time: datetime) -> str:
-    """A time as it is printed; tables have UTC without a zone."""
+    """A time in ISO 8601; tables have UTC without a zone."""
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
 
 

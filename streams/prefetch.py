@@ -1,4 +1,4 @@
-"""What a window's newcomers find in their scope, looked up at once before the first is decided."""
+"""The neighbours of a window's new candidates, searched at once before the first is decided on."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from palimpsest.streams.search.hits import ranked
 
 
 class Prefetch:
-    """Hits for newcomers by id: among the rows that were there, and among each other.
+    """Hits for new candidates by id: among the existing rows, and among each other.
 
     `found` and `peers` have a list for each newcomer; a peer's `row` is its number in the window,
-    and it counts once it has `arrived` as a row. `limit` is how many of the best are asked for.
+    and it counts once it has `arrived` as a row. `limit` is how many of the best are wanted.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class Prefetch:
         self._complete = True
 
     def arrived(self, candidate_id: str, row: int) -> None:
-        """Note a new row of the scope. Nobody was compared with a stranger: all search anew."""
+        """Note a new row of the scope. After one from outside the window, all must search again."""
         number = self._number.get(candidate_id)
         if number is None:
             self._complete = False
@@ -38,7 +38,7 @@ class Prefetch:
             self._rows[number] = row
 
     def hits(self, candidate_id: str) -> list[Hit] | None:
-        """The best `limit` of all rows that there are now; None where only a search can tell."""
+        """The best `limit` of all current rows; None if a search is needed."""
         number = self._number.get(candidate_id)
         if number is None or not self._complete:
             return None

@@ -30,11 +30,11 @@ app = typer.Typer(
 OWNER = "global"
 TIMEOUT = 10.0
 CAPTURING = "capturing"
-"""The thread that goes on where the agent waits no longer."""
+"""The thread that continues when the agent no longer waits."""
 
 
 class _FailsOpen(TyperCommand):
-    """Tells of wrong options, and ends as if the store had failed: the agent goes on."""
+    """Reports wrong options, and ends as if the store had failed: the agent continues."""
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """As the base class."""
@@ -99,7 +99,7 @@ def pre_compact(
 
 
 def _capture(call: Invocation, owner: str, file: str, results: Queue[Report | str]) -> None:
-    """Put a report, or what went wrong, without any text."""
+    """Put a report, or the failure, without any memory text."""
     try:
         from palimpsest.hook import pre_compact, read
         from palimpsest.store import Palimpsest
@@ -114,12 +114,12 @@ def _capture(call: Invocation, owner: str, file: str, results: Queue[Report | st
         results.put(f"{error.filename or file}: {error.strerror or error}")
     except PalimpsestError as error:
         results.put(str(error))
-    except Exception as error:  # noqa: BLE001 - whatever fails, the agent goes on
+    except Exception as error:  # noqa: BLE001 - whatever fails, the agent continues
         results.put(f"a bug, or a broken installation: {type(error).__name__}")
 
 
 def _leave() -> None:
-    """End the process although a thread of it still waits for the store."""
+    """End the process although one of its threads still waits for the store."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

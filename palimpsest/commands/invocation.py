@@ -44,8 +44,8 @@ class Invocation:
         """The settings, `--store`, `--bootstrap` and `--prefix` before all."""
         from palimpsest.settings import read_settings
 
-        said = {"bootstrap": self.bootstrap, "prefix": self.prefix}
-        kafka = {name: value for name, value in said.items() if value is not None}
+        options = {"bootstrap": self.bootstrap, "prefix": self.prefix}
+        kafka = {name: value for name, value in options.items() if value is not None}
         return read_settings(store=self.store_option, kafka=kafka or None)
 
     @contextmanager

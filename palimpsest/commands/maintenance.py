@@ -209,7 +209,7 @@ def _embedding(model: str, engine: str, folder: Path) -> Finding:
     try:
         loaded = embedder.load_engine(model, engine)
         loaded.embed(["word"])
-    except Exception as error:  # noqa: BLE001 - whatever its files make a library raise, it is told
+    except Exception as error:  # noqa: BLE001 - whatever a library raises because of its files, it is reported
         detail = f"{folder} cannot be used: {type(error).__name__}: {error}"
         return Finding("model", found=False, detail=detail, remedy="install the model again")
     detail = f"{loaded.model}: {folder}, {loaded.dimension} dimensions by {loaded.name}"
@@ -300,7 +300,7 @@ def _writer(folder: Path) -> Finding:
 
 
 def _judge(settings: Settings) -> Finding:
-    """Whether the judge's service can be asked, as far as that can be told without asking it."""
+    """Whether the judge's service can be used, as far as that shows without a request."""
     keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     found = any(os.environ.get(key) for key in keys)
     address = settings.judge.base_url or os.environ.get("ANTHROPIC_BASE_URL")

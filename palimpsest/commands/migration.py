@@ -164,6 +164,6 @@ def _absent(call: Invocation) -> float | None:
     if call.settings.store.is_dir():
         with call.store() as store:
             return store.gateway.policy_in_force().absent.confidence
-    said = call.settings.opening().get("policy", "standard")
-    policy = said if isinstance(said, Policy) else load_policy(str(said))
+    named = call.settings.opening().get("policy", "standard")
+    policy = named if isinstance(named, Policy) else load_policy(str(named))
     return policy.absent.confidence

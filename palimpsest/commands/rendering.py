@@ -97,7 +97,7 @@ _ALSO = {
 
 
 def mapping_table(brought: Mapping[str, Any]) -> RenderableType:
-    """How a source is understood: our fields with theirs, and what becomes of the others."""
+    """The mapping of a source: our fields with theirs, and what becomes of the others."""
     grid = Table.grid(padding=(0, 2))
     for ours, theirs in brought["mapping"].items():
         grid.add_row(shown(ours, "dim"), shown(", else ".join(theirs)))
@@ -135,7 +135,7 @@ def foreseen_table(foreseen: Mapping[str, Any]) -> RenderableType:
 
 
 def export_report(report: Mapping[str, Any]) -> RenderableType:
-    """What a copy has not, and how each row comes back."""
+    """What a copy leaves out, and how to bring each row back."""
     rows = report["changed_rows"]
     listing = Table(box=SIMPLE_HEAD)
     columns = ("old_id", "change", "keep_id", "assertion_preview", "take_back")
@@ -242,8 +242,8 @@ def page(found: Page) -> RenderableType:
     for name in ("memory", "namespace", "updated", "wordings", "face"):
         table.add_column(name, max_width=WIDE, justify="right" if name == "wordings" else "left")
     for memory in found["memories"]:
-        said = (memory["memory_id"], memory["namespace"], memory["updated_at"][:19])
-        row = (*said, len(memory["members"]), memory["face"])
+        entries = (memory["memory_id"], memory["namespace"], memory["updated_at"][:19])
+        row = (*entries, len(memory["members"]), memory["face"])
         table.add_row(*map(shown, row))
     more = f"; more by --after {found['next']}" if found["next"] else ""
     return Group(table, shown(f"{_many(found['total'], 'memory')}{more}", "dim"))
@@ -511,9 +511,9 @@ def candidate_tree(candidate: Mapping[str, Any]) -> RenderableType:
 
 
 def _timeline(record: Mapping[str, Any]) -> list[RenderableType]:
-    """What was said since, one event after the other; nothing where nobody said anything."""
-    said = record.get("timeline", [])
-    return [shown("timeline", "bold"), *map(_event, said)] if said else []
+    """The later statements, one event after the other; nothing if there are none."""
+    entries = record.get("timeline", [])
+    return [shown("timeline", "bold"), *map(_event, entries)] if entries else []
 
 
 def _event(event: Mapping[str, Any]) -> RenderableType:

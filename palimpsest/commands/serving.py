@@ -65,13 +65,13 @@ def serve(
     log_to_standard_error()
     for name in SILENT:
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    said = {"host": host, "port": port, "allowed_hosts": allowed_host, "tokens_file": tokens}
-    update = {name: value for name, value in said.items() if value is not None}
+    options = {"host": host, "port": port, "allowed_hosts": allowed_host, "tokens_file": tokens}
+    update = {name: value for name, value in options.items() if value is not None}
     asyncio.run(_serve(call, call.settings.serve.model_copy(update=update), idle))
 
 
 def _named(owner: str) -> str:
-    """An owner whom a candidate may have; told before a server is started for anybody else."""
+    """A valid owner; a wrong one is reported before a server is started."""
     from pydantic import TypeAdapter, ValidationError
 
     from palimpsest.contracts.candidate import Name
@@ -104,12 +104,12 @@ def mcp(
 
 
 def server_of(call: Invocation) -> Callable[[], Endpoint]:
-    """What finds the store's server, ready, or starts it."""
+    """A function that finds the store's server, or starts it."""
     from palimpsest.serve.starting import find_or_start
 
     folder = call.settings.store.absolute()
-    said = {"--bootstrap": call.bootstrap, "--prefix": call.prefix}
-    options = [word for name, value in said.items() if value for word in (name, value)]
+    given = {"--bootstrap": call.bootstrap, "--prefix": call.prefix}
+    options = [word for name, value in given.items() if value for word in (name, value)]
     return partial(find_or_start, folder, options)
 
 

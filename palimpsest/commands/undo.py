@@ -69,10 +69,10 @@ def unmerge(
         "memory": memory,
         None: which,
     }
-    said = [(kind, one) for kind, one in given.items() if one is not None]
-    if len(said) != 1:
+    named = [(kind, one) for kind, one in given.items() if one is not None]
+    if len(named) != 1:
         raise typer.BadParameter("name an ID, or one of --decision, --candidate and --memory")
-    [(kind, typed)] = said
+    [(kind, typed)] = named
     how = {"dry_run": dry_run, "with_consequences": with_consequences, "because": because}
     unmerge_one(invocation(context), typed, kind, yes=yes, **how)
 

@@ -71,7 +71,7 @@ class Visitors(Protocol):
     """Who knows people by their cookies."""
 
     def caller(self, headers: Headers) -> Caller:
-        """Who asks for a page; somebody who may see nothing where no cookie says so."""
+        """The visitor of a page; without a cookie one who may see nothing."""
 
 
 def admitted(request: Request) -> Admitted:
@@ -130,7 +130,7 @@ class Gate:
             who = self._who(scope["path"], headers)
             caller = who.name
             await self._let_in(who, scope, receive, answer)
-        except Exception as error:  # noqa: BLE001 - the client is told, and the log without its text
+        except Exception as error:  # noqa: BLE001 - the client gets it, and the log without its text
             await self._send_problem(error, answer)
         finally:
             seconds = time.monotonic() - begun

@@ -211,8 +211,8 @@ class Intents:
 
         def forgotten(store: Palimpsest) -> Forgotten | None:
             ids = _all_ids(store, self.owner_id)
-            said = self._forgetting(because)
-            return store.forget(ids, expect=expect, dry_run=dry_run, **said) if ids else None
+            how = self._forgetting(because)
+            return store.forget(ids, expect=expect, dry_run=dry_run, **how) if ids else None
 
         return await self._asked(forgotten, write="forget_all")
 

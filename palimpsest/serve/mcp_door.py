@@ -105,8 +105,8 @@ class McpDoor:
         try:
             intents = self._intents(context.request)
             tool = _tool(params.name)
-            said = tool.takes.model_validate_json(orjson.dumps(params.arguments or {}))
-            answer = plain(await tool.run(intents, said))
+            arguments = tool.takes.model_validate_json(orjson.dumps(params.arguments or {}))
+            answer = plain(await tool.run(intents, arguments))
         except Exception as error:  # noqa: BLE001 - the agent is told, and the log without its text
             return _failed(error)
         return types.CallToolResult(

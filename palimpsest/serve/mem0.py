@@ -108,12 +108,12 @@ async def _add(asked: _Call) -> Row:
     about = {name: who[name] for name in SAID_BY if name in who}
     when = _when(body.timestamp)
     common = {"session_id": who.get("run_id"), "occurred_at": when and when.isoformat()}
-    said = [
+    rows = [
         {**common, "text": one.text(), "metadata": {**body.metadata, **about, **one.by_another()}}
         for one in body.wanted()
     ]
     results = []
-    for outcome in await intents.add(said):
+    for outcome in await intents.add(rows):
         if outcome["result"] == "invalid":
             raise ProblemError(422, "invalid", outcome["detail"], reason=outcome["reason"])
         results.append(await _added(intents, outcome))

@@ -23,7 +23,7 @@ class Part(Model):
 
 
 class Message(Model):
-    """What somebody said in a conversation."""
+    """A message of a conversation."""
 
     role: str = "user"
     content: str | list[Part]
@@ -52,10 +52,10 @@ class Arguments(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_what_means_nothing(cls, said: Any) -> Any:
-        if not isinstance(said, dict):
-            return said
-        return {k: v for k, v in said.items() if k not in IGNORED and v is not None}
+    def _without_what_means_nothing(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {k: v for k, v in given.items() if k not in IGNORED and v is not None}
 
 
 class Who(Arguments):

@@ -47,9 +47,9 @@ class Filters:
         return all(fulfilled(row) for fulfilled in self.conditions)
 
 
-def understood(*said: Mapping[str, Any]) -> Filters:
+def understood(*given: Mapping[str, Any]) -> Filters:
     """Filters that all have to hold; a problem for what they do not mean, above all for nobody."""
-    parts = [one for some in said for one in _parts(some)]
+    parts = [one for some in given for one in _parts(some)]
     users = [asked for name, asked in parts if name == "user_id"]
     if len(set(map(str, users))) != 1 or not isinstance(users[0], str) or users[0] == ANY:
         raise _wrong(
@@ -73,9 +73,9 @@ def _is_plain(part: tuple[str, Any], metadata: dict[str, Any]) -> bool:
     return True
 
 
-def _parts(said: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def _parts(given: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """What has to hold at once, out of every `AND`."""
-    for name, asked in said.items():
+    for name, asked in given.items():
         if name == "AND":
             for one in _several(asked):
                 yield from _parts(one)

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
-    """A memory in mem0's words; the ids are of whoever said it last."""
+    """A memory in mem0's terms; the ids are those of the latest member."""
     metadata = dict(memory["metadata"])
     about = {name: metadata.pop(name, None) for name in SAID_BY}
     return {
@@ -28,7 +28,7 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
 
 
 def history_rows(history: History) -> Iterator[Row]:
-    """Each time that the memory said something else, and that it is forgotten now."""
+    """One row for each change of the memory's text, and one if it is forgotten."""
     gone = history["state"] == "retracted"
     before: str | None = None
     for one in history["events"]:

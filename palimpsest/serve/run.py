@@ -72,11 +72,11 @@ async def serve(
     idle: float | None = None,
     on_ready: Callable[[Endpoint, str], None],
 ) -> None:
-    """Serve a store until `stop` is set, or nobody has asked anything for `idle` seconds.
+    """Serve a store until `stop` is set, or for `idle` seconds without a request.
 
-    `only` claims the store, if not before then once it was opened; another may start as soon as
-    this one serves no more. `told` is called with where it is once it is ready, and with a link
-    that opens its pages once.
+    `only` claims the store at the latest when it is open; another server may start as soon as
+    this one ends. Once ready, it calls `on_ready` with its endpoint and a link that admits one
+    browser.
     """
     require_safe(settings)
     sys.setswitchinterval(TURN_SECONDS)
@@ -101,7 +101,7 @@ async def serve(
 
 @asynccontextmanager
 async def _plainly() -> AsyncIterator[None]:
-    """Raise what went wrong in the block itself, where task groups have wrapped nothing else."""
+    """Raise the block's own error if task groups have wrapped nothing else."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -126,7 +126,7 @@ async def _answering(app: App, listener: socket.socket) -> AsyncIterator[asyncio
 
 
 def _warm(store: Palimpsest) -> None:
-    """Load the model; where there is none, and the policy goes on without, say so."""
+    """Load the model; without one, if the policy continues without, log a warning."""
     try:
         store.gateway.embedder().embed_now(WARM)
     except ModelError as error:

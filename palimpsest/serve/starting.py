@@ -105,7 +105,7 @@ def _require_time(until: float, folder: Path) -> None:
 def _not_started(folder: Path) -> TransientError:
     """With the error that the server ended with, if it said one: no error has a memory's text."""
     log = folder / LOG_FILE
-    said = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    errors = [line.removeprefix("error: ") for line in said if line.startswith("error: ")]
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     why = f"{errors[-1]} ({log})" if errors else f"{log} says why"
     return TransientError(f"the server does not start: {why}")

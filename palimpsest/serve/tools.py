@@ -99,57 +99,59 @@ class Undone(TypedDict):
     result: JsonObject
 
 
-async def _add(intents: Intents, said: NewMemory) -> JsonObject:
-    [outcome] = await intents.add([said.fields()])
+async def _add(intents: Intents, arguments: NewMemory) -> JsonObject:
+    [outcome] = await intents.add([arguments.fields()])
     if outcome["result"] == "invalid":
         raise ProblemError(422, "invalid", outcome["detail"], reason=outcome["reason"])
     return outcome
 
 
-async def _search(intents: Intents, said: SearchQuery) -> JsonObject:
-    return {"memories": await intents.search(said.query, **said.fields())}
+async def _search(intents: Intents, arguments: SearchQuery) -> JsonObject:
+    return {"memories": await intents.search(arguments.query, **arguments.fields())}
 
 
-async def _list(intents: Intents, said: ListBody) -> Page:
-    return await intents.list(**said.fields())
+async def _list(intents: Intents, arguments: ListBody) -> Page:
+    return await intents.list(**arguments.fields())
 
 
-async def _get(intents: Intents, said: OneMemory) -> Found:
-    return await intents.get(said.memory_id)
+async def _get(intents: Intents, arguments: OneMemory) -> Found:
+    return await intents.get(arguments.memory_id)
 
 
-async def _history(intents: Intents, said: OneMemory) -> History:
-    return await intents.history(said.memory_id)
+async def _history(intents: Intents, arguments: OneMemory) -> History:
+    return await intents.history(arguments.memory_id)
 
 
-async def _undo(intents: Intents, said: UndoArguments) -> Undone:
-    shown = await intents.undo_any(said.id, dry_run=True, because=said.because)
+async def _undo(intents: Intents, arguments: UndoArguments) -> Undone:
+    shown = await intents.undo_any(arguments.id, dry_run=True, because=arguments.because)
     token = token_of({key: value for key, value in shown.items() if key != "events"})
-    if said.token is None:
+    if arguments.token is None:
         return Undone(done=False, token=token, result=shown)
-    require_token(said.token, token)
-    done = await intents.undo_any(said.id, dry_run=False, because=said.because)
+    require_token(arguments.token, token)
+    done = await intents.undo_any(arguments.id, dry_run=False, because=arguments.because)
     return Undone(done=True, token=None, result=done)
 
 
-async def _update(intents: Intents, said: UpdateArguments) -> Updated:
-    return await intents.update(said.memory_id, said.text, **said.fields())
+async def _update(intents: Intents, arguments: UpdateArguments) -> Updated:
+    return await intents.update(arguments.memory_id, arguments.text, **arguments.fields())
 
 
-async def _forget(intents: Intents, said: ForgetArguments) -> Forgotten:
-    return await intents.forget(said.memory_id, because=said.because)
+async def _forget(intents: Intents, arguments: ForgetArguments) -> Forgotten:
+    return await intents.forget(arguments.memory_id, because=arguments.because)
 
 
-async def _find(intents: Intents, said: Find) -> Plan:
-    return await intents.find(said.query, by=said.by, k=said.k, namespace=said.namespace)
+async def _find(intents: Intents, arguments: Find) -> Plan:
+    return await intents.find(
+        arguments.query, by=arguments.by, k=arguments.k, namespace=arguments.namespace
+    )
 
 
-async def _forget_found(intents: Intents, said: ForgetFound) -> Forgotten:
-    return await intents.forget_found(said.memory_ids, **said.fields())
+async def _forget_found(intents: Intents, arguments: ForgetFound) -> Forgotten:
+    return await intents.forget_found(arguments.memory_ids, **arguments.fields())
 
 
-async def _forget_all(intents: Intents, said: ForgetAll) -> ForgottenAll:
-    return await forget_all(intents, said.token, said.because)
+async def _forget_all(intents: Intents, arguments: ForgetAll) -> ForgottenAll:
+    return await forget_all(intents, arguments.token, arguments.because)
 
 
 TOOLS = (

@@ -47,7 +47,7 @@ class ChromaSource:
     kind: Kind = "chroma"
 
     def __init__(self, place: Place) -> None:
-        """UsageError where the collection is not told."""
+        """UsageError if the collection is not named."""
         self.remarks: list[str] = []
         self._file = place.path / FILE
         self._done = 0

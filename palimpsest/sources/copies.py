@@ -61,7 +61,7 @@ def write_copy(
 ) -> None:
     """Write a source with some edits to `to`.
 
-    RefusedError where something is there; UsageError where the form needs what is not told.
+    RefusedError if the target exists; UsageError if the format needs an option.
     """
     refuse_target(place, to)
     part = to.with_name(to.name + PART)
@@ -100,8 +100,8 @@ def _remove(part: Path) -> None:
 def _file(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
     del mapping
     removed = {edit.number for edit in edits if edit.said is None}
-    said = {edit.number: edit.said for edit in edits if edit.said is not None}
-    copy_file(place.path, to, removed, said)
+    values = {edit.number: edit.said for edit in edits if edit.said is not None}
+    copy_file(place.path, to, removed, values)
 
 
 def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping) -> None:
@@ -133,7 +133,7 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
 
 
 def _sqlite_rows(copy: sqlite3.Connection, table: str) -> dict[int, Fields]:
-    """What tells each row of a table apart, by its number; nothing of one that has no such column.
+    """The identity of each row of a table, by its number; nothing without such a column.
 
     An id may be missing, or be that of several rows.
     """
@@ -232,7 +232,7 @@ def _queued(edit: Edit, mapping: FieldMapping) -> tuple[Any, ...]:
 
 @contextmanager
 def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[Place]:
-    """A copied folder, where its vectors are; mem0's history in it tells of what goes."""
+    """A copied folder, with its vectors; mem0's history in it records the deletions."""
     vectors = inside(place)
     shutil.copytree(place.path, to, ignore=shutil.ignore_patterns(".lock"))
     yield replace(vectors, path=to / vectors.path.relative_to(place.path))
@@ -245,7 +245,7 @@ def _ids(edits: Sequence[Edit]) -> set[str]:
 
 
 def _record_deletions(history: Path, edits: Sequence[Edit]) -> None:
-    """Have mem0's history say that some memories were deleted, as mem0 does."""
+    """Record deletions of memories in mem0's history, as mem0 does."""
     now = datetime.now(UTC).isoformat()
     rows = [
         (str(uuid4()), edit.item["id"], edit.item.get("data"), now, now)

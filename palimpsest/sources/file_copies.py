@@ -29,23 +29,23 @@ NewValues = Mapping[int, Fields]
 """What rows say instead, by their numbers: values by the names of their fields."""
 
 
-def copy_file(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
+def copy_file(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
     """Write a file's rows without those `removed`, by number from 1, others as they are `said`."""
     with path.open("rb") as file:
         start = file.read(len(_PARQUET))
     if start == _PARQUET:
-        _parquet(path, to, removed, said)
+        _parquet(path, to, removed, values)
     elif is_table(str(path)):
-        _table(path, to, removed, said)
+        _table(path, to, removed, values)
     else:
-        _json(path, to, removed, said)
+        _json(path, to, removed, values)
 
 
-def _json(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
+def _json(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
     with _opened(path, "rb") as file:
         is_array = begins_array(file.read(_BEGINNING))
     rows = (
-        _row_with(row.raw, said[number]) if number in said else row.raw
+        _row_with(row.raw, values[number]) if number in values else row.raw
         for number, row in enumerate(RowReader([path]), 1)
         if number not in removed
     )
@@ -59,14 +59,14 @@ def _json(path: Path, to: Path, removed: Collection[int], said: NewValues) -> No
         copy.write(b"\n]\n")
 
 
-def _row_with(raw: bytes, said: Fields) -> bytes:
+def _row_with(raw: bytes, values: Fields) -> bytes:
     row = orjson.loads(raw)
-    for name, value in said.items():
+    for name, value in values.items():
         row = with_value(row, name, value)
     return orjson.dumps(row)
 
 
-def _table(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
+def _table(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
     with (
         _opened(path, "rb") as file,
         _opened(to, "wb", packed=_is_packed(path)) as copy,
@@ -84,13 +84,13 @@ def _table(path: Path, to: Path, removed: Collection[int], said: NewValues) -> N
         numbers = count(1)
         for cells in rows:
             number = next(numbers) if cells else 0
-            for name, value in said.get(number, {}).items():
+            for name, value in values.get(number, {}).items():
                 cells[columns.index(name)] = value
             if number and number not in removed:
                 writer.writerow(cells)
 
 
-def _parquet(path: Path, to: Path, removed: Collection[int], said: NewValues) -> None:
+def _parquet(path: Path, to: Path, removed: Collection[int], values: NewValues) -> None:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile, ParquetWriter
 
@@ -100,17 +100,17 @@ def _parquet(path: Path, to: Path, removed: Collection[int], said: NewValues) ->
             table = pa.Table.from_batches([batch], file.schema_arrow)
             numbers = range(before + 1, before + 1 + table.num_rows)
             before += table.num_rows
-            here = {n - numbers[0]: said[n] for n in said if n in numbers}
-            for name in dict.fromkeys(name for values in here.values() for name in values):
+            here = {n - numbers[0]: values[n] for n in values if n in numbers}
+            for name in dict.fromkeys(name for one in here.values() for name in one):
                 table = _with_values(table, {n: one[name] for n, one in here.items()}, name)
             writer.write_table(table.filter(pa.array([n not in removed for n in numbers])))
 
 
-def _with_values(table: Any, said: Mapping[int, Any], name: str) -> Any:
+def _with_values(table: Any, new: Mapping[int, Any], name: str) -> Any:
     import pyarrow as pa
 
     at = table.schema.get_field_index(name)
-    values = [said.get(n, value) for n, value in enumerate(table.column(at).to_pylist())]
+    values = [new.get(n, value) for n, value in enumerate(table.column(at).to_pylist())]
     return table.set_column(
         at, table.schema.field(at), pa.array(values, table.schema.field(at).type)
     )

@@ -15,9 +15,9 @@ from palimpsest.streams.embedder import Embedding, Engine
 from palimpsest.streams.embedder.tokens import Tokens
 
 TRIED = 20
-"""Rows that are embedded anew before the vectors of a source are believed."""
+"""Rows that are embedded again before the vectors of a source are trusted."""
 AGREE = 0.999
-"""The least cosine of a vector and the one made anew: what is left is rounding."""
+"""The least cosine of a vector and its recomputation: the rest is rounding."""
 WAITING = 16_384
 """Vectors kept for texts on their way to the writer; a text whose vector has gone is embedded."""
 ORIGIN = "import"

@@ -38,7 +38,7 @@ class LanceSource:
     remarks: Sequence[str] = ()
 
     def __init__(self, place: Place) -> None:
-        """UsageError where the table is not told."""
+        """UsageError if the table is not named."""
         import lancedb
 
         folder, self.name = located(place)

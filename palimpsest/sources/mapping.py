@@ -55,7 +55,7 @@ _MILLISECONDS = 1e11
 class FieldMapping:
     """For each field of ours the names it has there, the first that says something counts.
 
-    `owner` is whose the rows are that name nobody. `left_out` are their fields that are vectors and
+    `owner` is the owner of rows that name none. `left_out` are their fields that are vectors and
     not mapped, or derived: anything else that is not mapped is kept as metadata.
     """
 
@@ -64,7 +64,7 @@ class FieldMapping:
     left_out: tuple[str, ...] = ()
 
     def require(self, known: Sequence[str]) -> None:
-        """UsageError where the text or the owner of a row cannot be told."""
+        """UsageError if the field of the text or the owner is unknown."""
         for ours in NEEDED:
             if not self.fields.get(ours) and not (ours == "owner_id" and self.owner):
                 or_else = "--owner OWNER, or " if ours == "owner_id" else ""
@@ -78,20 +78,20 @@ class FieldMapping:
         if isinstance(item, bytes):
             return item, None
         left = {name: value for name, value in item.items() if name not in self.left_out}
-        said: Fields = {"source": source}
+        fields: Fields = {"source": source}
         for ours, names in self.fields.items():
             value = _taken(left, names)
             if value is not None:
-                said[ours] = value
-        vector = as_vector(said.pop("vector", None))
-        for ours in said.keys() & _CASTS.keys():
-            said[ours] = _CASTS[ours](said[ours])
+                fields[ours] = value
+        vector = as_vector(fields.pop("vector", None))
+        for ours in fields.keys() & _CASTS.keys():
+            fields[ours] = _CASTS[ours](fields[ours])
         if self.owner is not None:
-            said.setdefault("owner_id", self.owner)
-        metadata = said.get("metadata")
+            fields.setdefault("owner_id", self.owner)
+        metadata = fields.get("metadata")
         if left and isinstance(metadata, dict | None):
-            said["metadata"] = left | (metadata or {})
-        return orjson.dumps(said, default=_plain, option=_OPTIONS), vector
+            fields["metadata"] = left | (metadata or {})
+        return orjson.dumps(fields, default=_plain, option=_OPTIONS), vector
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
@@ -102,7 +102,7 @@ def guessed(
 ) -> tuple[FieldMapping, list[str]]:
     """The mapping that the first rows suggest, and the names of all their fields.
 
-    `renames` (theirs to ours) are told, not guessed. UsageError for what is no field of ours.
+    `renames` (theirs to ours) are given, not guessed. UsageError for an unknown field of ours.
     """
     objects = [row for row in rows if isinstance(row, dict)]
     known = [*dict.fromkeys(name for row in objects for name in _names(row))]
@@ -210,7 +210,7 @@ def _taken(left: Fields, names: Sequence[str]) -> Any:
 
 
 def with_value(row: Fields, name: str, value: Any) -> Fields:
-    """A row that says something else in a field, which may be inside an object."""
+    """A row with another value in a field, which may be inside an object."""
     if name in row or "." not in name:
         return row | {name: value}
     outer, _, inner = name.partition(".")

@@ -1,4 +1,4 @@
-"""What a person's answer about a pair says in the log, and what takes exactly that back."""
+"""What a person's answer about a pair records in the log, and what takes exactly that back."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sides:
 
     @property
     def version(self) -> str:
-        """What stands for both memories as they are: an answer is about these."""
+        """The version of both memories: an answer is about these."""
         return versions_of({one.memory.id: one.memory for one in (self.older, self.newer)}.values())
 
 

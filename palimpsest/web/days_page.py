@@ -69,7 +69,7 @@ def add(door: Door) -> None:
 def seen_by(store: Palimpsest, caller: Caller) -> Owners:
     """The owners whose figures a caller sees; None where that is everybody.
 
-    Only then are inputs counted that nobody could read, for they are nobody's.
+    Only then are unreadable inputs counted, because they have no owner.
     """
     if caller.owners.pattern == EVERYBODY:
         return None
@@ -112,9 +112,9 @@ def one_day(store: Palimpsest, caller: Caller, day: date) -> DayView:
     families = by_family(found.decisions)
     columns = [Column(name, {name: n}) for name, n in families.items()]
     chart = stacked("kinds", "Decisions by what became of the text", columns, [*FAMILIES])
-    joined, said = activity_on(folder, day, LISTED, owners)
+    joined, others = activity_on(folder, day, LISTED, owners)
     merges = [(one, _text(store, one.joined_to), _text(store, one.candidate_id)) for one in joined]
-    return DayView(found, chart, merges, said)
+    return DayView(found, chart, merges, others)
 
 
 def _row(day: Day) -> Row:

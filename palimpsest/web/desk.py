@@ -40,7 +40,7 @@ MOST_ANSWERS = 10
 
 
 class Given(NamedTuple):
-    """An answer of somebody, by a number of its own; `texts` are the older one and the newer one.
+    """A person's answer, with a number of its own; `texts` are the older one and the newer one.
 
     Only the beginning of a long text is kept.
     """
@@ -212,8 +212,8 @@ class Desk:
         if person.remembers or not self._read_through:
             return
         person.remembers = True
-        said = self._latest_statements.get(caller.name, [])
-        mine = [one for one in said if caller.owners.fullmatch(one.owner_id)]
+        statements = self._latest_statements.get(caller.name, [])
+        mine = [one for one in statements if caller.owners.fullmatch(one.owner_id)]
         for answer in answers(store, mine)[-MOST_ANSWERS:]:
             person.note(answer, _texts(store, answer.pair))
 
@@ -241,7 +241,7 @@ class Desk:
     async def answer(
         self, session: Session, key: Key, word: Choice, version: str, because: str | None
     ) -> None:
-        """Write an answer about a pair as it was shown; a conflict is told with the next pair."""
+        """Write an answer about a pair as shown; a conflict is reported with the next pair."""
         await self._store.call(self._answer, session, key, word, version, because)
 
     def _answer(

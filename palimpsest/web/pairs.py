@@ -108,5 +108,5 @@ def _wanted(visit: Visit) -> Wanted:
 def _path(wanted: Wanted) -> str:
     path = PAGES if wanted.queue == "work" else f"{PAGES}/audit"
     names = ("owner", "source", "cue", "decision")
-    said = {f"in_{name}": getattr(wanted, name) for name in names if getattr(wanted, name)}
-    return f"{path}?{urlencode(said)}" if said else path
+    query = {f"in_{name}": getattr(wanted, name) for name in names if getattr(wanted, name)}
+    return f"{path}?{urlencode(query)}" if query else path

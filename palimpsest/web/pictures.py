@@ -149,13 +149,13 @@ def _measured(
     name: str, score: float | None, thresholds: list[dict[str, Any]], checks: tuple[str, ...]
 ) -> Step:
     mine = [one for one in thresholds if one["check"] in checks]
-    said = tuple(f"{one['at_least']:g} and more: {_plain(one['then'])}" for one in mine)
+    found = tuple(f"{one['at_least']:g} and more: {_plain(one['then'])}" for one in mine)
     marks = tuple(one["at_least"] for one in mine)
     if score is None:
-        return Step(name, "not measured", said, None, marks)
+        return Step(name, "not measured", found, None, marks)
     reached = next((one for one in mine if score >= one["at_least"]), None)
     outcome = _plain(reached["then"]) if reached else ("below" if mine else "")
-    return Step(name, f"{score:.4f}", said, max(0.0, min(score, 1.0)), marks, outcome)
+    return Step(name, f"{score:.4f}", found, max(0.0, min(score, 1.0)), marks, outcome)
 
 
 def _words_in_common(seen: dict[str, Any], thresholds: list[dict[str, Any]]) -> Step:
@@ -170,10 +170,10 @@ def _guard(seen: dict[str, Any]) -> Step:
     near, cues = seen.get("near_identical"), seen.get("cues") or ()
     if near is None and not cues:
         return Step("Guard", "not asked", ("near-identical, and no cue",))
-    said = ", ".join(map(_plain, cues)) or "no cue"
+    found = ", ".join(map(_plain, cues)) or "no cue"
     order = "near-identical in order" if near else "not near-identical in order"
     outcome = "passes" if near and not cues else "stops it"
-    return Step("Guard", f"{order}; {said}", ("near-identical, and no cue",), outcome=outcome)
+    return Step("Guard", f"{order}; {found}", ("near-identical, and no cue",), outcome=outcome)
 
 
 def _verdicts(evidence: dict[str, Any], candidate_id: str) -> list[Step]:

@@ -15,21 +15,21 @@ from palimpsest.web.pictures import evidence_of
 from palimpsest.web.waiting import Pair
 
 
-def by_name(said: Iterable[PairStatement]) -> dict[str, list[PairStatement]]:
+def by_name(statements: Iterable[PairStatement]) -> dict[str, list[PairStatement]]:
     """What each person said, by the name that the log has for them."""
     found: dict[str, list[PairStatement]] = defaultdict(list)
-    for one in said:
+    for one in statements:
         found[one.actor].append(one)
     return dict(found)
 
 
-def answers(store: Palimpsest, said: Iterable[PairStatement]) -> list[Answer]:
+def answers(store: Palimpsest, statements: Iterable[PairStatement]) -> list[Answer]:
     """What of a person's words on pairs still holds, each as the answer that it was, in order.
 
     An answer about a join that also chose the face was two words, and is one answer again.
     """
     found: list[Answer] = []
-    for one in said:
+    for one in statements:
         ledger = store.gateway.ledger(one.owner_id, however_large=True)
         assert ledger is not None, "of any size"
         for answer in _answer(store, ledger, one):
@@ -48,7 +48,7 @@ def _ends(answer: Answer) -> set[str]:
 
 
 def _answer(store: Palimpsest, ledger: Ledger, one: PairStatement) -> Iterator[Answer]:
-    """The answer that a word was, if nobody has taken it back."""
+    """The answer of a statement, unless it was taken back."""
     edge = ledger.edges.get(one.decision_id or "")
     match one.event:
         case "separated":

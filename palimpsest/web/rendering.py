@@ -60,10 +60,10 @@ NAV = (
 
 def shown(text: object) -> Markup:
     """A text as a page shows it: escaped, and invisible characters as their names."""
-    said = str(text)
-    if said.isprintable():
-        return escape(said)
-    return Markup("").join(map(_shown, said))
+    plain = str(text)
+    if plain.isprintable():
+        return escape(plain)
+    return Markup("").join(map(_shown, plain))
 
 
 def _shown(character: str) -> Markup | str:

@@ -100,8 +100,8 @@ def set_cookie(headers: Headers, value: str) -> str:
     name, _ = split_host(headers.get("host", ""))
     secure = "" if is_loopback(name or "") else "; Secure"
     age = int(SESSION_SECONDS) if value else 0
-    said = f"{cookie_name(headers)}={value}; Path=/review; Max-Age={age}"
-    return f"{said}; HttpOnly; SameSite=Strict{secure}"
+    cookie = f"{cookie_name(headers)}={value}; Path=/review; Max-Age={age}"
+    return f"{cookie}; HttpOnly; SameSite=Strict{secure}"
 
 
 def _hold(

@@ -138,8 +138,8 @@ def _of_reversal(ledger: Ledger, event: Happened) -> Step | None:
 def _of_separation(ledger: Ledger, event: Happened) -> Step | None:
     a, b = _pair(ledger, event)
     holds = separation(ledger, a, b)
-    said = holds is not None and holds.event_id == event["event_id"]
-    return Step("withdraw", b.id, a.id) if said else None
+    stated = holds is not None and holds.event_id == event["event_id"]
+    return Step("withdraw", b.id, a.id) if stated else None
 
 
 def _pair(ledger: Ledger, event: Happened) -> tuple[Entry, Entry]:
@@ -242,25 +242,25 @@ def _request(
     because: str | None = None,
 ) -> AnyRequest:
     """The request of a step; a dry run of an un-merge also tells what rested on it."""
-    said: Any = {"request_id": request_id(), "actor": actor, "because": because}
+    stated: Any = {"request_id": request_id(), "actor": actor, "because": because}
     match step.verb:
         case "unmerge":
-            said |= {"with_consequences": with_consequences, "dry_run": dry_run}
-            return UnmergeRequest(decision_id=step.about, **said)
+            stated |= {"with_consequences": with_consequences, "dry_run": dry_run}
+            return UnmergeRequest(decision_id=step.about, **stated)
         case "reinstate":
-            return ReinstateRequest(decision_id=step.about, **said)
+            return ReinstateRequest(decision_id=step.about, **stated)
         case "undo":
-            return UndoRequest(decision_id=step.about, owner_id=owner_id, **said)
+            return UndoRequest(decision_id=step.about, owner_id=owner_id, **stated)
         case "separate":
-            return SeparateRequest(a=step.about, b=step.other, **said)
+            return SeparateRequest(a=step.about, b=step.other, **stated)
         case "withdraw":
-            return WithdrawRequest(a=step.about, b=step.other, **said)
+            return WithdrawRequest(a=step.about, b=step.other, **stated)
         case "retract":
-            return RetractRequest(selection=_only(owner_id, step.about), **said)
+            return RetractRequest(selection=_only(owner_id, step.about), **stated)
         case "restore":
-            return RestoreRequest(selection=_only(owner_id, step.about), **said)
+            return RestoreRequest(selection=_only(owner_id, step.about), **stated)
         case "remember":
-            return RestoreRequest(forgotten=step.about, **said)
+            return RestoreRequest(forgotten=step.about, **stated)
         case _:
             assert_never(step.verb)
 

@@ -56,7 +56,7 @@ def _record(read: Read) -> Record:
 class Missed:
     """What lies before the first record of each input topic that comes after an assignment.
 
-    `starts` says where each topic goes on, by its name.
+    `starts` is where each topic continues, by its name.
     """
 
     def __init__(self, connection: Connection, starts: Mapping[str, int]) -> None:
@@ -64,7 +64,7 @@ class Missed:
         self._starts = dict(starts)
 
     async def before(self, first: Record) -> AsyncIterator[list[Record]]:
-        """Yield the records between where the topic goes on and the one that came first.
+        """Yield the records between where the topic continues and the first one that came.
 
         None is the usual case; offsets that no record has are no records.
         """
@@ -80,11 +80,11 @@ class Missed:
 def starts(
     log: Replica, partition: int, inputs: Mapping[str, str], done: Mapping[TopicPartition, int]
 ) -> dict[str, int]:
-    """Where each input topic goes on: behind what is decided on, or what was acknowledged.
+    """Where each input topic continues: after what is decided on, or what was acknowledged.
 
     `inputs` are the topics' ids by their names. An input without an effect is only acknowledged. A
-    topic that was made anew since goes on at its start: what is acknowledged there may be what a
-    worker that did not know it yet passed over.
+    topic that was recreated since then continues at its start: a worker that did not know it yet
+    may have acknowledged records there without deciding on them.
     """
     found: dict[str, int] = {}
     for topic, identity in inputs.items():
@@ -107,7 +107,7 @@ USES_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A record, and what tells the consumer group that it is done with."""
+    """A record, and what acknowledges it to the consumer group."""
 
     record: Record
     acknowledge: Callable[[], object]
@@ -124,7 +124,7 @@ class AssignedPartition:
 
     Candidates are opened when they come, so that texts are embedded while earlier batches are
     decided on. Those that come while enough batches are open are opened together: each batch costs
-    a transaction. `failed` is told when something goes wrong; nothing is decided after that.
+    a transaction. `failed` is called when something goes wrong; nothing is decided after that.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class AssignedPartition:
             if is_cancelled():
                 raise
             await self._fail(TransientError("a client of the brokers gave up what it was asked"))
-        except Exception as error:  # noqa: BLE001 - whoever runs the worker ends it with this
+        except Exception as error:  # noqa: BLE001 - the worker ends with this
             await self._fail(error)
 
     async def _fail(self, error: Exception) -> None:
@@ -228,7 +228,7 @@ class AssignedPartition:
         await self._failed(error)
 
     async def _is_done(self, batch: _Batch) -> bool:
-        """Decide on a batch; False where it is left to whoever has the partition next."""
+        """Decide on a batch; False if it is left to the partition's next worker."""
         if batch.opened is None:
             return await self._are_carried_out(batch.deliveries)
         if not await self._is_embedded(batch.opened):
@@ -252,7 +252,7 @@ class AssignedPartition:
     async def _is_embedded(self, opened: Opened) -> bool:
         """Wait for a batch's texts; False where the partition is given up before they come.
 
-        What went wrong with them is raised to whoever decides.
+        Their errors are raised in the deciding thread.
         """
         if opened.window.embeddings is None:
             return True
@@ -265,11 +265,11 @@ class AssignedPartition:
             return False
         if embedded.cancelled():
             await embedded
-        embedded.exception()  # whoever decides raises it
+        embedded.exception()  # raised where the batch is decided on
         return True
 
     async def close(self) -> None:
-        """Finish what is being decided on; the rest comes again, to whoever is next.
+        """Finish what is being decided on; the rest comes again, to the next worker.
 
         Texts that wait for the embedder are not waited for, and a request of many commits is left
         at the next of them.

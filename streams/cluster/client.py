@@ -56,8 +56,8 @@ def as_record(one: Input) -> tuple[bytes | None, bytes]:
     if not isinstance(meaning, Prepared):
         return meaning.owner_id.encode(), one.row.raw
     # A worker gives a row without an id one of its record's offset, which is not known yet.
-    said = understand(RawRow(one.row.raw, SOURCE, reading="an offset"))
-    value = one.row.raw if said == meaning else as_event(meaning.candidate)
+    understood = understand(RawRow(one.row.raw, SOURCE, reading="an offset"))
+    value = one.row.raw if understood == meaning else as_event(meaning.candidate)
     return meaning.candidate.owner_id.encode(), value
 
 

@@ -14,14 +14,14 @@ from faust.types import TP
 from palimpsest.streams.cluster.following import WAIT_MILLISECONDS, stopping
 
 FAUST = logging.getLogger("faust")
-"""For what Faust tells of our subclasses' steps: it takes their modules' loggers, as if we did."""
+"""For Faust's messages about our subclasses' steps, which it logs to their modules' loggers."""
 
 
 class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
     """Faust's consumer, which reads only what producers have committed, and goes back to the start.
 
     After a rebalance Faust leaves a partition without an acknowledged offset where it was, and what
-    it had fetched by then would come to nobody.
+    it had fetched by then would be lost.
     """
 
     logger = FAUST
@@ -47,7 +47,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
         """Called by Faust in a rebalance while the worker ends: it does not join the group again.
 
         Faust closes the consumer then, on the event loop of another thread than the consumer's: of
-        a connection that is closed beneath whoever reads from it, the process dies. The consumer's
+        a connection that is closed under its reader, the process dies. The consumer's
         own thread closes it when it ends, and leaves the group.
         """
         coordinator = vars(self._ensure_consumer())["_coordinator"]
@@ -67,7 +67,7 @@ class CommittedConsumerThread(driver.AIOKafkaConsumerThread):
             await super().on_thread_stop()
 
     async def join_again(self) -> None:
-        """Have the group's partitions assigned anew."""
+        """Trigger a new assignment of the group's partitions."""
         await self.call_thread(self._ask_to_join_again)
 
     async def _ask_to_join_again(self) -> None:
@@ -113,7 +113,7 @@ class Member:
         return running.exception() if ended else pending
 
     async def join_again(self) -> None:
-        """Have the group's partitions assigned anew."""
+        """Trigger a new assignment of the group's partitions."""
         await vars(self._app.consumer)["_thread"].join_again()
 
     def _aiokafka(self) -> Any:

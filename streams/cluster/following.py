@@ -21,7 +21,7 @@ AT_ONCE = 2_000
 """Records read together."""
 POLL_SECONDS = 0.2
 STALLED_SECONDS = 60.0
-"""Nothing came for so long although the topic goes on: the brokers are away."""
+"""Nothing came for so long although the topic continues: the brokers are away."""
 FETCH_BYTES = 16 * 1024 * 1024
 WAIT_MILLISECONDS = 100
 """How long a broker may keep a fetch that has nothing to bring: it does not always notice at once
@@ -102,9 +102,9 @@ def begin_at(consumer: AIOKafkaConsumer, offsets: Offsets) -> None:
 
 
 async def ends_of(connection: Connection, partitions: Iterable[TopicPartition]) -> Offsets:
-    """Where partitions end, with what is not committed: whoever reads up to there has all of it.
+    """Where partitions end, uncommitted records included: a reader up to there has all of it.
 
-    A reader of what is committed is told of no more than what comes before an open transaction.
+    A reader of committed records sees no more than what precedes an open transaction.
     """
     async with reader(connection, "read_uncommitted") as consumer:
         ends: Offsets = await consumer.end_offsets(list(partitions))
@@ -156,7 +156,7 @@ async def follow(
 ) -> None:
     """Hand over what comes, from these offsets on, until `stop` is set.
 
-    With it goes where the partitions go on that have come further: behind what nobody hands over,
+    With it come the offsets of partitions that have moved: past what no reader gets,
     too, such as the markers of transactions. Raises StoppedError while it connects, StoreError
     where a partition goes back, handing over nothing of it, and TransientError where the client
     gives up; nothing of that once `stop` is set.
@@ -199,13 +199,13 @@ async def _follow(
 
 
 def _is_at_end(consumer: AIOKafkaConsumer, at: Offsets) -> bool:
-    """Whether all that is committed is read, as the last fetches of all partitions told."""
+    """Whether everything committed is read, by the last fetches of all partitions."""
     ends = {partition: consumer.last_stable_offset(partition) for partition in at}
     return all(end is not None and end <= at[partition] for partition, end in ends.items())
 
 
 def recreated_error(topic: str) -> str:
-    """What is told of a topic that has another history than a store."""
+    """The message about a topic with another history than the store's."""
     return (
         f"this store follows another {topic} than the cluster's current one (was it deleted and"
         " recreated?): follow it with a new store"

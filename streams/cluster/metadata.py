@@ -60,7 +60,7 @@ class Refusal:
 async def refusal(connection: Connection) -> Refusal | None:
     """Connect to each address once, and say why none let us in; None where that was not it.
 
-    Waits for as long as brokers take: whoever asks has to bound it.
+    Waits as long as brokers take; the caller must bound it.
     """
     arguments = connection.arguments()
     addresses = arguments.pop("bootstrap_servers")
@@ -90,19 +90,21 @@ def meaning(error: BaseException | None, connection: Connection) -> Refusal | No
     match error:
         case KafkaConnectionError():
             return meaning(error.__cause__, connection)
-        case SaslAuthenticationFailed(args=(said, *_)):
+        case SaslAuthenticationFailed(args=(answer, *_)):
             return Refusal(
-                f"{said}: check sasl_username ({connection.sasl_username}), sasl_password and"
+                f"{answer}: check sasl_username ({connection.sasl_username}), sasl_password and"
                 f" sasl_mechanism ({connection.sasl_mechanism})"
             )
         case UnsupportedSaslMechanismError():
             return Refusal(f"it does not take {connection.sasl_mechanism}: check sasl_mechanism")
         case IllegalSaslStateError():
             return Refusal(f"it takes no SASL there: check security_protocol ({protocol})")
-        case SSLCertVerificationError(verify_message=said):
-            return Refusal(f"its certificate is not believed ({said}): check ssl_cafile, bootstrap")
-        case SSLError(reason=str(said)) if "ALERT" in said:
-            return Refusal(f"it ended TLS ({said}): check ssl_certfile and ssl_keyfile")
+        case SSLCertVerificationError(verify_message=answer):
+            return Refusal(
+                f"its certificate is not believed ({answer}): check ssl_cafile, bootstrap"
+            )
+        case SSLError(reason=str(answer)) if "ALERT" in answer:
+            return Refusal(f"it ended TLS ({answer}): check ssl_certfile and ssl_keyfile")
         case SSLError() | IncompleteReadError() | ConnectionResetError() | BrokenPipeError():
             own = ", and ssl_certfile if it wants one" if "SSL" in protocol else ""
             found_wrong = f"it broke off the connection: check security_protocol ({protocol}){own}"
@@ -148,11 +150,11 @@ async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadat
         client = AIOKafkaClient(**connection.arguments())
         try:
             await _let_in(client, connection)
-            said = await client.send(client.get_random_node(), _Ask(names))
+            answer = await client.send(client.get_random_node(), _Ask(names))
         finally:
             await client.close()
-    topics = {topic[1]: _found(topic) for topic in said.topics if topic[0] != UNKNOWN_TOPIC}
-    return Metadata(topics, brokers=len(said.brokers))
+    topics = {topic[1]: _found(topic) for topic in answer.topics if topic[0] != UNKNOWN_TOPIC}
+    return Metadata(topics, brokers=len(answer.brokers))
 
 
 async def _let_in(client: AIOKafkaClient, connection: Connection) -> None:

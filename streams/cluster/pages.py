@@ -113,7 +113,7 @@ class FollowerWatch:
         self._caught_up = False
 
     def took(self, records: int, at: Offsets) -> None:
-        """The store took over so many records, and goes on at these offsets."""
+        """The store took over so many records, and continues at these offsets."""
         self._board.count("palimpsest_followed", records)
         self._at |= at
         self._progress = time.time()
@@ -124,7 +124,7 @@ class FollowerWatch:
         self._caught_up |= not any(self.lag().values())
 
     def lag(self) -> dict[TopicPartition, int]:
-        """How many records of each partition wait, as far as the brokers have told."""
+        """How many records of each partition wait, as far as the brokers have reported."""
         return {at: max(end - self._at[at], 0) for at, end in self._ends.items()}
 
     def ready(self) -> bool:

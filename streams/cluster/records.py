@@ -81,10 +81,10 @@ def _meaning(record: Record, row: RawRow) -> Meaning:
     if headers is None:
         return understand(row)
     try:
-        said = parse_binary(headers, record.value)
+        parsed = parse_binary(headers, record.value)
     except InvalidInputError as error:
         return error
-    return prepare(said) if isinstance(said, Candidate) else said
+    return prepare(parsed) if isinstance(parsed, Candidate) else parsed
 
 
 def _in_its_place(meaning: Meaning, record: Record, partitions: int) -> Meaning:
@@ -119,8 +119,8 @@ def done_with(inputs: Iterable[InputOffset]) -> Headers:
 
 def inputs_done(headers: Headers) -> list[InputOffset]:
     """How far inputs are decided on, as a decision's headers name it."""
-    said = [value.decode().split(":") for name, value in headers if name == DONE and value]
-    return [InputOffset(topic, topic_id, int(offset)) for topic, topic_id, offset in said]
+    parsed = [value.decode().split(":") for name, value in headers if name == DONE and value]
+    return [InputOffset(topic, topic_id, int(offset)) for topic, topic_id, offset in parsed]
 
 
 def dead_letter(record: Record, outcome: Outcome, at: datetime) -> NewDeadLetter:
@@ -146,7 +146,7 @@ def dead_letter_record(topic: str, letter: NewDeadLetter) -> Outgoing:
     anything that brokers take.
     """
     sent = _with_room(letter)
-    said = {
+    parsed = {
         "id": letter.id,
         "reason": letter.error.reason,
         "detail": letter.error.detail,
@@ -155,7 +155,7 @@ def dead_letter_record(topic: str, letter: NewDeadLetter) -> Outgoing:
         "digest": letter.digest,
         "bytes": str(letter.size),
     }
-    ours = tuple((f"{OURS}{name}", value.encode()) for name, value in said.items())
+    ours = tuple((f"{OURS}{name}", value.encode()) for name, value in parsed.items())
     return Outgoing(topic, sent.data, sent.key, (*sent.headers, *ours))
 
 
@@ -183,15 +183,15 @@ def rejected_for(one: Outgoing) -> str | None:
 def dead_letter_of(headers: Headers, value: bytes) -> NewDeadLetter:
     """What `dead_letter_record` sent; earlier versions sent all bytes, and no digest."""
     begin = max(number for number, (name, _) in enumerate(headers) if name == LETTER)
-    said = {name.removeprefix(OURS): (v or b"").decode() for name, v in headers[begin:]}
+    parsed = {name.removeprefix(OURS): (v or b"").decode() for name, v in headers[begin:]}
     return NewDeadLetter(
-        said["id"],
+        parsed["id"],
         value,
-        InvalidInputError(cast(InvalidReason, said["reason"]), said["detail"]),
-        said["origin"],
-        datetime.fromisoformat(said["at"]),
-        said.get("digest") or digest(value),
-        int(said.get("bytes", len(value))),
+        InvalidInputError(cast(InvalidReason, parsed["reason"]), parsed["detail"]),
+        parsed["origin"],
+        datetime.fromisoformat(parsed["at"]),
+        parsed.get("digest") or digest(value),
+        int(parsed.get("bytes", len(value))),
         headers[:begin],
     )
 

@@ -1,4 +1,4 @@
-"""Waiting on the event loop: for a thread, until cancelled, or until told to stop."""
+"""Waiting on the event loop: for a thread, until cancelled, or until stopped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 class OneThread:
     """Runs functions one after another on one thread: an SQLite file is used on only one.
 
-    A function that has begun is not interrupted where whoever waits for it is cancelled.
+    A function that has begun is not interrupted when its waiter is cancelled.
     """
 
     def __init__(self, name: str) -> None:
@@ -41,7 +41,7 @@ def is_cancelled() -> bool:
 
 
 class StoppedError(Exception):
-    """What was being done is given up, because whoever wanted it was told to stop."""
+    """The operation is given up, because its process was stopped."""
 
 
 async def unless(stop: asyncio.Event, doing: Coroutine[Any, Any, Result]) -> Result:

@@ -72,11 +72,10 @@ TICK_SECONDS = 0.1
 
 
 class Watch:
-    """Looks again and again at what waits, and notes for how long nothing was done about it.
+    """Looks periodically at what waits, and notes for how long there was no progress.
 
-    It counts looks, not seconds: time in which brokers do not answer, or in which this process
-    stood still, is no time in which it could have got on. `failed` is told what the worker has to
-    end of.
+    It counts looks, not seconds: no progress is possible while brokers do not answer, or while this
+    process stands still. `failed` is called with the error that ends the worker.
     """
 
     def __init__(
@@ -129,7 +128,7 @@ class Watch:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Look once. StoreError where topics were made anew, TransientError where it is stuck."""
+        """Look once. StoreError if topics were recreated, TransientError if it is stuck."""
         if (trouble := self._member.trouble()) is not None:
             raise TransientError(f"its part in the group has ended: {type(trouble).__name__}")
         waiting = await self._waiting()
@@ -144,7 +143,7 @@ class Watch:
             raise TransientError(f"input waits, and nothing progressed for {GIVE_UP_SECONDS:.0f} s")
 
     async def _waiting(self) -> Waiting | None:
-        """What the brokers say; None where they do not answer: nobody gets on then."""
+        """What waits at the brokers; None if they do not answer, when no progress is possible."""
         try:
             return await self._ask()
         except asyncio.CancelledError:
@@ -162,7 +161,7 @@ class Watch:
     def _waits(self, waiting: Waiting) -> bool:
         """Whether something waits for this worker.
 
-        A partition of which all was fetched may end in what nobody can acknowledge: markers of
+        A fully fetched partition may end in what cannot be acknowledged: markers of
         transactions, and what producers gave up.
         """
         fetched = self._member.positions()

@@ -61,7 +61,7 @@ REQUEST_SECONDS = 30.0
 GIVEN_UP = -1
 """No generation of a consumer group."""
 CRASHED = 1
-"""The exit status of a worker that ended without being told to."""
+"""The exit status of a worker that ended without being stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class WorkerSettings:
 
 
 def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
-    """Be a worker until SIGTERM or Ctrl-C; ends the process, with 0 only when told to end.
+    """Run as a worker until SIGTERM or Ctrl-C; ends the process, with 0 only if stopped.
 
     `log_level` None leaves logging as the process has set it up.
     """
@@ -107,12 +107,12 @@ def run(settings: WorkerSettings, log_level: str | None = "info") -> NoReturn:
     except asyncio.CancelledError:
         pass  # Faust raises again what it crashed of, and that may be a wait that was cancelled
     except KafkaError:
-        pass  # told in the log: brokers, or another writer of a partition, and no bug of ours
+        pass  # in the log: brokers, or another writer of a partition, and no bug of ours
     raise SystemExit(0 if app.was_asked_to_stop else status)
 
 
 class _Process(faust.Worker):
-    """Faust's worker, which ends in time when it is told to, and shows no spinner."""
+    """Faust's worker, which ends in time when it is stopped, and shows no spinner."""
 
     app: WorkerApp
     logger = FAUST

@@ -97,10 +97,10 @@ def _by_session(
             break
         distinct = lookup.entry(neighbour).distinct
         if check.nearest is None:
-            said = distinct.hash in recent
+            in_the_session = distinct.hash in recent
         else:
-            said = in_session(distinct, admit.candidate.session_id)
-        if not said:
+            in_the_session = in_session(distinct, admit.candidate.session_id)
+        if not in_the_session:
             continue
         if not check.guard and lookup.blind(neighbour):
             gray.append(neighbour)
@@ -110,7 +110,7 @@ def _by_session(
 
 
 def in_session(distinct: Distinct, session: str | None) -> bool:
-    """Whether anybody living said this text in a session; None is no session."""
+    """Whether a living candidate of a session has this text; None is no session."""
     spoken = (entry.fields.session_id for entry in distinct.members if entry.living)
     return session is not None and session in spoken
 

@@ -81,7 +81,7 @@ def _looked_at(ledger: Ledger, evidence: Evidence, join: Join | None) -> dict[st
 
 
 def _speaker_of(ledger: Ledger, verdict: Verdict) -> Spoke | None:
-    """Who spoke by the verdict's own word: a candidate, or the event that composed."""
+    """The speaker that the verdict names: a candidate, or the event that composed."""
     if verdict.speaker is None:
         return None
     edge = ledger.composed_by.get(verdict.speaker)

@@ -144,7 +144,7 @@ def _consequence(reversal: Reversal, cause: str) -> bool:
 
 
 class CommandHead(TypedDict):
-    """What every command of a request says because the request did."""
+    """The fields that every command of a request has in common."""
 
     command_id: str
     owner_id: str

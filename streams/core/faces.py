@@ -20,7 +20,7 @@ NOTHING: Mapping[str, Face] = MappingProxyType({})
 
 
 class Lacking(NamedTuple):
-    """A join whose text does not stand, and what it is to be composed of anew: ids of sources."""
+    """A join whose text does not stand, and the ids of the sources to recompose it of."""
 
     edge: Edge
     sources: tuple[str, ...]
@@ -48,7 +48,7 @@ class Face(NamedTuple):
 
     @property
     def needs_composition(self) -> bool:
-        """Whether a text has to be composed anew, of the sources that are left."""
+        """Whether a text must be recomposed, of the remaining sources."""
         return self.lacking is not None
 
     @property
@@ -261,7 +261,7 @@ def _repeated(face: Face, newcomer: Face, by_id: Mapping[str, Entry]) -> Face:
 
 
 def _lacking(edge: Edge, by_id: Mapping[str, Entry], a: Face, b: Face) -> Lacking | None:
-    """What a lost text is to be composed of anew: the faces of the two parts at this place.
+    """What a lost text is recomposed of: the faces of the two parts at this place.
 
     In older logs, what is left of its sources; a single one speaks for itself.
     """
@@ -289,7 +289,7 @@ def _put_behind(winner: Face, loser: Face) -> Face:
 
 
 def _by_person(edge: Edge, a: Face, b: Face) -> Face:
-    """A person's choice speaks, and automation leaves it: what says otherwise goes to review."""
+    """A person's choice speaks, and automation leaves it alone: contradictions go to review."""
     if edge.former:
         winner, loser = (b, a) if edge.face == "take" else (a, b)
         return _put_behind(winner, loser)._replace(contradicts=())

@@ -13,7 +13,7 @@ from palimpsest.streams.guard import Comparison, Reading, compare, read
 
 
 class NeighbourLookup:
-    """What is known of each neighbour while one candidate is decided on.
+    """Looks up what is known of each neighbour while one candidate is decided on.
 
     Neighbours that are not living, or that only a person may join, are left out of the choice but
     stay in the evidence. Ties go to the earlier candidate, whatever order a search returned.
@@ -81,7 +81,7 @@ class NeighbourLookup:
         return tuple(n.candidate_id for n in best[:most])
 
     def similar(self, rule: Similar | None) -> tuple[str, ...] | None:
-        """The ids that a newcomer is told of, most similar first; None where there are none."""
+        """The ids of similar facts, most similar first; None if there are none."""
         if rule is None:
             return None
         scored = [(n, similarity(n)) for n in self._known.values() if self.entry(n).living]

@@ -175,9 +175,9 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         return edge
     if not edge.standing:
         return Refusal("not_standing", f"decision {edge.id} is reversed already")
-    said = _agreed(command, ledger, edge)
-    if said is not None and RANKS[said.rank] > RANKS[command.rank]:
-        return Refusal("outranked", f"a {said.rank} said that the two are the same")
+    stated = _agreed(command, ledger, edge)
+    if stated is not None and RANKS[stated.rank] > RANKS[command.rank]:
+        return Refusal("outranked", f"a {stated.rank} said that the two are the same")
     if edge.over is not None and RANKS[edge.rank] > RANKS[command.rank]:
         return Refusal("outranked", f"a {edge.rank} made this update")
     side = smaller_side(edge)
@@ -211,10 +211,10 @@ def _repeats_a_composition(edge: Edge) -> bool:
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:
     """Who said that the two are the same; for a consequence, since their join was made."""
-    said = statement_on(ledger, edge.newer.id, edge.older.id)
-    if said is None or said.separated:
+    stated = statement_on(ledger, edge.newer.id, edge.older.id)
+    if stated is None or stated.separated:
         return None
-    return said if command.consequence_of is None or said.order >= edge.order else None
+    return stated if command.consequence_of is None or stated.order >= edge.order else None
 
 
 def _edge(ledger: Ledger, decision_id: str) -> Edge | Refusal:
@@ -261,25 +261,25 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
     merged = next((e for e in newer.edges if _merged_by_person(e, older)), None)
     if merged is not None:
         return _withdraw_merge(command, ledger, merged, now)
-    said = separation(ledger, older, newer)
-    if said is None:
+    stated = separation(ledger, older, newer)
+    if stated is None:
         return Refusal(
             "not_separated", "nobody said of these two that they are the same, or that they are not"
         )
-    if said is not statement_on(ledger, older.id, newer.id):
+    if stated is not statement_on(ledger, older.id, newer.id):
         return Refusal(
             "not_a_statement",
-            f"request {said.event_id} took their memory apart: reinstate what it took out, or merge"
-            " the two",
+            f"request {stated.event_id} took their memory apart: reinstate what it took out, or"
+            " merge the two",
         )
-    if said.event_id not in ledger.separations:
+    if stated.event_id not in ledger.separations:
         return Refusal(
             "not_a_statement",
-            f"they are apart by event {said.event_id}: reinstate or confirm what that was about,"
+            f"they are apart by event {stated.event_id}: reinstate or confirm what that was about,"
             " or merge the two",
         )
     data = ReversedData(
-        decision_id=said.event_id,
+        decision_id=stated.event_id,
         candidate_id=newer.id,
         joined_to=older.id,
         separates=False,
@@ -287,7 +287,7 @@ def withdraw(command: Withdraw, ledger: Ledger, now: datetime) -> Result:
         actor=command.actor,
         because=command.because,
     )
-    return [Reversed(**head(command, said.event_id, now), data=data)]
+    return [Reversed(**head(command, stated.event_id, now), data=data)]
 
 
 def _merged_by_person(edge: Edge, older: Entry) -> bool:
@@ -296,8 +296,8 @@ def _merged_by_person(edge: Edge, older: Entry) -> bool:
 
 def _withdraw_merge(command: Withdraw, ledger: Ledger, edge: Edge, now: datetime) -> Result:
     """A merge is taken back as if nobody had said it: its pair is not separated."""
-    said = statement_on(ledger, edge.newer.id, edge.older.id)
-    if said is None or said.event_id != edge.id:
+    stated = statement_on(ledger, edge.newer.id, edge.older.id)
+    if stated is None or stated.event_id != edge.id:
         return Refusal(
             "not_a_statement",
             f"more was said of the two since they were merged: un-merge {edge.id}",

@@ -13,9 +13,9 @@ from palimpsest.streams.core.ledger import Apart, Edge, Entry, Ledger, Memory, S
 
 def state(ledger: Ledger, a: str, b: str, statement: Statement) -> None:
     """Keep what was said of a pair, beside what was said of it before."""
-    said = ledger.statements.setdefault(a, {}).setdefault(b, [])
-    ledger.statements.setdefault(b, {})[a] = said
-    said.append(statement)
+    stated = ledger.statements.setdefault(a, {}).setdefault(b, [])
+    ledger.statements.setdefault(b, {})[a] = stated
+    stated.append(statement)
 
 
 def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
@@ -26,9 +26,9 @@ def withdraw(ledger: Ledger, a: str, b: str, event_id: str) -> None:
 
 
 def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) -> Statement | None:
-    """What holds of what was said of a pair, in so many words; None where nobody said anything.
+    """The statement about a pair that holds, explicit ones only; None if there is none.
 
-    `without` the words of one event.
+    `without` the statements of one event.
     """
     holds: Statement | None = None
     for one in ledger.statements.get(a, {}).get(b, ()):
@@ -44,13 +44,13 @@ def statement_on(ledger: Ledger, a: str, b: str, *, without: str | None = None) 
 def separation(
     ledger: Ledger, a: Entry, b: Entry, *, without: str | None = None
 ) -> Statement | None:
-    """The standing separation of two candidates, by a word or by a memory taken apart."""
-    said = statement_on(ledger, a.id, b.id, without=without)
-    if said is not None and said.separated:
-        return said
+    """The standing separation of two candidates, by a statement or by a memory taken apart."""
+    stated = statement_on(ledger, a.id, b.id, without=without)
+    if stated is not None and stated.separated:
+        return stated
     if a.apart and b.apart and a.distinct is not b.distinct:
         for one in a.apart:
-            if one in b.apart and (said is None or said.order < one.order):
+            if one in b.apart and (stated is None or stated.order < one.order):
                 return Statement(one.cause, one.order, True, one.rank)
     return None
 
@@ -68,8 +68,8 @@ def separated_pairs(ledger: Ledger, a: Memory, b: Memory) -> Iterator[tuple[Entr
         parts.update(entry.apart)
         for other_id in ledger.statements.get(entry.id, ()):
             other = ledger.entries[other_id]
-            said = statement_on(ledger, entry.id, other_id) if other.memory is big else None
-            if said is not None and said.separated:
+            stated = statement_on(ledger, entry.id, other_id) if other.memory is big else None
+            if stated is not None and stated.separated:
                 yield entry, other
     if parts:
         yield from _apart(ledger, small, big, parts)
@@ -81,8 +81,8 @@ def _apart(
     others = [entry for entry in big.members if not parts.isdisjoint(entry.apart)]
     for entry in small.members:
         for other in others if entry.apart else ():
-            said = statement_on(ledger, entry.id, other.id)
-            if not (said and said.separated) and separation(ledger, entry, other):
+            stated = statement_on(ledger, entry.id, other.id)
+            if not (stated and stated.separated) and separation(ledger, entry, other):
                 yield entry, other
 
 

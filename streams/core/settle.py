@@ -55,8 +55,8 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
         return [refuse_verdicts(command, unknown_candidate(command.candidate_id), now)]
     verdicts = with_speakers(command.verdicts, ledger, policy.search)
     command = command.model_copy(update={"verdicts": verdicts})
-    said = _answers(command, ledger, entry)
-    step = walk(ledger, entry, said)
+    answers = _answers(command, ledger, entry)
+    step = walk(ledger, entry, answers)
     refusal = _refusal(command, ledger, entry, step)
     if isinstance(step, Due):
         decision, face = _meaning(step.answer, policy, entry)

@@ -42,20 +42,20 @@ class Due:
 Step = Closed | Open | Due
 
 
-def walk(ledger: Ledger, entry: Entry, said: Sequence[Answer] = ()) -> Step:
+def walk(ledger: Ledger, entry: Entry, answers: Sequence[Answer] = ()) -> Step:
     """Where a candidate's question stands, if what is `said` were recorded too."""
     if not entry.closed:
         for neighbour, other in _in_order(ledger, entry):
             if other.memory is entry.memory:
                 return Closed()
             answer = (
-                None if _ruled_out(ledger, entry, other) else _answer(ledger, entry, other, said)
+                None if _ruled_out(ledger, entry, other) else _answer(ledger, entry, other, answers)
             )
             if answer is None:
                 if other.living and not _ruled_out(ledger, entry, other):
-                    return Open(_unanswered(ledger, entry, neighbour, said))
+                    return Open(_unanswered(ledger, entry, neighbour, answers))
             elif answer.verdict.answer in JOINING:
-                return Due(answer, _hindrance(ledger, entry, other, answer, said))
+                return Due(answer, _hindrance(ledger, entry, other, answer, answers))
     return Closed()
 
 
@@ -69,7 +69,7 @@ def _ruled_out(ledger: Ledger, entry: Entry, other: Entry) -> bool:
 
 
 def _unanswered(
-    ledger: Ledger, entry: Entry, first: str, said: Sequence[Answer]
+    ledger: Ledger, entry: Entry, first: str, answers: Sequence[Answer]
 ) -> tuple[str, ...]:
     """Whom to ask about from the first on, up to one that is answered by a join, or is together."""
     found: list[str] = []
@@ -80,7 +80,7 @@ def _unanswered(
             break
         if not other.living or _ruled_out(ledger, entry, other):
             continue
-        answer = _answer(ledger, entry, other, said)
+        answer = _answer(ledger, entry, other, answers)
         if answer is None:
             found.append(candidate_id)
         elif answer.verdict.answer in JOINING:
@@ -88,10 +88,10 @@ def _unanswered(
     return tuple(found)
 
 
-def _answer(ledger: Ledger, entry: Entry, other: Entry, said: Sequence[Answer]) -> Answer | None:
+def _answer(ledger: Ledger, entry: Entry, other: Entry, newer: Sequence[Answer]) -> Answer | None:
     """The answer about a pair that holds: the first that joins, else any."""
     first: Answer | None = None
-    answers: Iterable[Answer] = (*entry.answers.get(other.id, ()), *said)
+    answers: Iterable[Answer] = (*entry.answers.get(other.id, ()), *newer)
     for one in answers:
         if one.verdict.neighbour_id != other.id or not holds(ledger, one):
             continue
@@ -122,7 +122,7 @@ def still_about(ledger: Ledger, other: Entry, speaker_id: str) -> bool:
 
 
 def _hindrance(
-    ledger: Ledger, entry: Entry, other: Entry, answer: Answer, said: Sequence[Answer]
+    ledger: Ledger, entry: Entry, other: Entry, answer: Answer, answers: Sequence[Answer]
 ) -> Refusal | None:
     """What holds a joining answer back: a retraction that was there first, or a separation (L9)."""
     if answer.while_retracted and not (entry.living and other.living):
@@ -130,7 +130,7 @@ def _hindrance(
     pair = separated_pair(ledger, entry.memory, other.memory)
     if pair is not None:
         return Refusal("separated", f"candidates {pair[0].id} and {pair[1].id} are separated")
-    for one in said:
+    for one in answers:
         apart = ledger.entries.get(one.speaker)
         if one.verdict.answer == "different" and apart and apart.memory is other.memory:
             return Refusal(

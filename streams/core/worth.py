@@ -23,8 +23,8 @@ def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None
     None where nobody says anything and the policy has nothing for it.
     """
     absent: float | None = getattr(policy.absent, field)
-    said = (getattr(entry.fields, field) for entry in memory.members if entry.living)
-    known = [absent if one is None else one for one in said]
+    values = (getattr(entry.fields, field) for entry in memory.members if entry.living)
+    known = [absent if one is None else one for one in values]
     return max((one for one in known if one is not None), default=None)
 
 

@@ -62,8 +62,8 @@ def plan(ledger: Ledger, policy: Policy, rule: Consolidate, session_id: str) -> 
     found: list[Cluster] = []
     count = 0
     for scope in ledger.scopes.values():
-        said = dict.fromkeys(entry.memory for entry in scope.sessions.get(session_id, ()))
-        memories = [one for one in said if _eligible(one, policy, rule, session_id)]
+        stated = dict.fromkeys(entry.memory for entry in scope.sessions.get(session_id, ()))
+        memories = [one for one in stated if _eligible(one, policy, rule, session_id)]
         memories.sort(key=lambda memory: memory.members[0].place)
         count += len(memories)
         if len(memories) >= rule.fewest:

@@ -36,7 +36,7 @@ def not_due(ledger: Ledger, rule: Dedupe, step: BatchStep, due: datetime) -> Ski
         return Skipped("too_few_memories", few)
     last = ledger.runs.get(step)
     if last is not None and due - last.due < timedelta(hours=rule.hours):
-        said = last.due.isoformat(timespec="seconds")
-        soon = f"the last run was due at {said}, and the policy wants {rule.hours:g} h between"
+        last_due = last.due.isoformat(timespec="seconds")
+        soon = f"the last run was due at {last_due}, and the policy wants {rule.hours:g} h between"
         return Skipped("too_soon", soon)
     return None

@@ -161,8 +161,8 @@ def unpack(body: bytes) -> list[Input]:
 
 def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:
     """What items say that one owner used."""
-    said = (parse(body, source="uses") for body in bodies)
-    return (word for word in said if isinstance(word, Access))
+    parsed = (parse(body, source="uses") for body in bodies)
+    return (word for word in parsed if isinstance(word, Access))
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:

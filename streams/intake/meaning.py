@@ -1,4 +1,4 @@
-"""What a row means to the writer: a candidate ready to be decided on, a word, or why neither."""
+"""What a row means to the writer: a candidate ready to be decided on, a notice, or an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Prepared:
     """A candidate with all that is known of it before its owner's ledger is looked at.
 
     `hash` is of the normalised text (`streams.core.text.NORMALISER`); `fingerprint` of everything
-    the producer said, so that the same id with other content is told apart.
+    the producer said, so that the same id with other content is noticed.
     """
 
     candidate: Candidate
@@ -37,12 +37,12 @@ Meaning = Prepared | Notice | InvalidInputError
 def understand(row: RawRow, renames: Mapping[str, str] = NO_RENAMES) -> Meaning:
     """What a row means; an input that cannot be read is returned as the error about it."""
     try:
-        said = parse(
+        parsed = parse(
             row.raw, source=row.source, repeat=row.repeat, reading=row.reading, renames=renames
         )
     except InvalidInputError as error:
         return error
-    return prepare(said) if isinstance(said, Candidate) else said
+    return prepare(parsed) if isinstance(parsed, Candidate) else parsed
 
 
 def prepare(candidate: Candidate) -> Prepared:
@@ -66,9 +66,9 @@ def matches_former_fingerprint(raw: bytes, ready: Prepared, fingerprint: str | N
     event = orjson.loads(raw)
     if "specversion" not in event:
         return False
-    said = ready.candidate.__dict__ | {"occurred_at": event.get("time")}
+    fields = ready.candidate.__dict__ | {"occurred_at": event.get("time")}
     try:
-        return _fingerprint(Candidate.model_validate(said)) == fingerprint
+        return _fingerprint(Candidate.model_validate(fields)) == fingerprint
     except ValidationError:
         return False
 

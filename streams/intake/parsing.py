@@ -21,7 +21,7 @@ from palimpsest.contracts.model import Model
 from palimpsest.streams.intake.rows import MAX_KEPT_BYTES, MAX_ROW_BYTES
 
 Notice = Access | EndSession | Compact
-"""What producers say beside candidates."""
+"""What producers send besides candidates."""
 Row = dict[str, Any]
 Parsed = TypeVar("Parsed", bound=Model)
 
@@ -215,8 +215,8 @@ def _candidate(event: Row, data: Row) -> Candidate:
 
 
 def _access(event: Row, data: Row) -> Access:
-    said = _head(event, data) | {"candidate_id": _candidate_id(data)}
-    access = _checked(Access, said | {"uses": data.get("uses")})
+    fields = _head(event, data) | {"candidate_id": _candidate_id(data)}
+    access = _checked(Access, fields | {"uses": data.get("uses")})
     if access.uses is None:
         return access
     uses = ({"candidate_id": _candidate_id(use.model_dump())} for use in access.uses)
@@ -240,7 +240,7 @@ def _compact(event: Row, data: Row) -> Compact:
 
 
 def _head(event: Row, data: Row) -> Row:
-    """Whose word it is, under an id of its own: the same event again is the same command."""
+    """The owner, and a command id: the same event again is the same command."""
     owner_id = data.get("owner_id")
     name = orjson.dumps([event["type"], owner_id, event["source"], event["id"]])
     return {"command_id": str(uuid5(NAMESPACE, name.decode())), "owner_id": owner_id}

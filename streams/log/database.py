@@ -109,7 +109,7 @@ class Database:
         return self.open(self.path, read_only=self._read_only)
 
     def close(self) -> None:
-        """Let the file go; whoever is the last to do so leaves a single file behind."""
+        """Close the file; the last process to close it leaves a single file."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -223,7 +223,7 @@ class Database:
         self._upgrade()
 
     def _upgrade(self) -> None:
-        """Fill what was made anew from what is there; called inside the transaction."""
+        """Fill what was recreated from the log; called inside the transaction."""
 
 
 def _make_whole(path: Path) -> None:
@@ -241,9 +241,9 @@ def _make_whole(path: Path) -> None:
 
 
 def _sealed(path: Path) -> bool:
-    """Whether nobody can change the file: a read-only disk, and no journal of a writer on it.
+    """Whether no process can change the file: a read-only disk, and no journal of a writer on it.
 
-    SQLite reads a log of this kind only with files beside it, unless it is told of this.
+    SQLite reads a log of this kind only with files beside it, unless it knows this.
     """
     try:
         read_only = os.statvfs(path).f_flag & os.ST_RDONLY
@@ -260,7 +260,7 @@ def _statements() -> Iterator[str]:
 
 @contextmanager
 def _database_errors(path: Path) -> Iterator[None]:
-    """Say what a failure of SQLite means, and what to do about it."""
+    """Raise failures of SQLite with what they mean, and what to do about them."""
     try:
         yield
     except (sqlite3.IntegrityError, sqlite3.ProgrammingError):

@@ -1,4 +1,4 @@
-"""Inputs that could not be read, kept byte for byte until somebody has looked at them."""
+"""Inputs that could not be read, kept byte for byte."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class DeadLetters:
         )
 
     def all(self, state: DeadLetterState | None = None) -> Iterator[DeadLetter]:
-        """The letters, all or those of one state, the oldest first; without their bytes."""
+        """The dead letters, all or those of one state, the oldest first; without their bytes."""
         last = 0
         while chunk := self._after(last, state):
             yield from (_letter(row) for row in chunk)

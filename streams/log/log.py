@@ -77,7 +77,7 @@ class Log(Database):
     def take_over(self, lines: Lines) -> list[Recorded]:
         """Append events that were written elsewhere, byte for byte; only inside a transaction.
 
-        What the judge has to be asked because of them, `follow_touched` has to be told.
+        Questions to the judge that follow from them must be passed to `follow_touched`.
         """
         positions = self.append_lines(lines)
         return [

@@ -25,7 +25,7 @@ MARKS = ('"asked":["', '"composition"')
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One thing that waits: a pending candidate, or a join whose text has to be composed anew.
+    """One thing that waits: a pending candidate, or a join whose text must be recomposed.
 
     Or a candidate whose text has no vector yet.
     """
@@ -37,7 +37,7 @@ class Waiting:
 
 
 class Verifications:
-    """The table, as whoever has the store's file open sees it."""
+    """The table, for every process with the store's file open."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

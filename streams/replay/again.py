@@ -42,7 +42,7 @@ def merged_again(event: Joined) -> Merge:
 
 
 def redecided_again(event: Redecided) -> Redecide:
-    """A decision that was made anew before."""
+    """A decision that was made again before."""
     data = event.data
     return Redecide(
         command_id=event.id,
@@ -62,7 +62,7 @@ def stated_again(
     ledger: Ledger,
     called: Mapping[str, str],
 ) -> Operation | None:
-    """An operator's word; None where its decision joined others in this ledger, or nobody.
+    """A person's statement; None if its decision joined others in this ledger, or none.
 
     `called` are the ids that joins and separations have in this ledger, by those in the log.
     """

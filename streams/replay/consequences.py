@@ -98,7 +98,7 @@ def plan(
     """What differs between a ledger, where the joins `out` are reversed, and its history without.
 
     `events` are those before the reversals. Where no later decision was made by a policy with
-    `search: memories`, none rested on a merge, and nothing is told again.
+    `search: memories`, none rested on a merge, and nothing is replayed.
     """
     recorded = list(events)
     if not (out and (_searched_memories(recorded, policies) or _has_runs(recorded))):
@@ -271,7 +271,7 @@ def describe(one: Consequence) -> ConsequenceTold:
 
 
 def describe_runs(ledger: Ledger, found: Plan) -> list[ConsequenceTold]:
-    """What batch runs would have made otherwise, for an answer; a join by its newer candidate."""
+    """The joins that batch runs would have made differently, for an answer, by newer candidate."""
     was = {edge.newer.id: edge for edge in found.unmade}
     then = {event.data.candidate_id: event for event in found.made}
     return [

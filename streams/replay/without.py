@@ -1,4 +1,4 @@
-"""An owner's history without some of its joins: later candidates decided on anew where need be.
+"""An owner's history without some of its joins: later candidates decided again where needed.
 
 Vectors and verdicts are those of the log; no model is asked. A decision whose question is the same
 as it was stays as it was recorded: nothing changes because the code did. What people said later is
@@ -90,7 +90,7 @@ class Without:
         self.again: dict[str, dict[str, Joined]] = {}
 
     def replay(self, events: Sequence[AnyEvent]) -> None:
-        """Tell the whole history, in order."""
+        """Replay the whole history, in order."""
         self._find_runs(events)
         out = {run for run, joins in self._recorded.items() if self._is_of_any(joins)}
         for event in events:
@@ -190,11 +190,11 @@ class Without:
             self._evolve(event)
             return
         seeing = replace(admit, neighbours=neighbours)
-        for anew in decide(seeing, self.other, policy, event.time):
-            self._evolve(anew)
+        for outcome in decide(seeing, self.other, policy, event.time):
+            self._evolve(outcome)
 
     def _updates_there(self, event: Decided) -> bool:
-        """Whether somebody's update is one there, too: its text lives in no other memory."""
+        """Whether an update is one there, too: its text lives in no other memory."""
         if event.data.join is None or event.data.rank is None:
             return False
         target = _target(self.other, event)
@@ -288,11 +288,13 @@ class Without:
         if join.to not in entry.open:
             return False
         verdicts = event.data.evidence.verdicts
-        said = {one.neighbour_id for one in verdicts if self._holds(one)}
-        if join.to not in said and any(one.neighbour_id == join.to for one in verdicts):
+        settled = {one.neighbour_id for one in verdicts if self._holds(one)}
+        if join.to not in settled and any(one.neighbour_id == join.to for one in verdicts):
             return False
         better = set(entry.open[: entry.open.index(join.to)])
-        return better <= said and obstacle(self.other, entry, self.other.entries[join.to]) is None
+        return (
+            better <= settled and obstacle(self.other, entry, self.other.entries[join.to]) is None
+        )
 
     def _holds(self, verdict: Verdict) -> bool:
         """Whether a verdict is about its neighbour there, too."""
@@ -420,7 +422,7 @@ class Without:
 
 
 def _ignore_progress(_what: str, _share: float | None) -> None:
-    """Nobody watches a run that is told again."""
+    """A replayed run reports no progress."""
 
 
 Answered = TypeVar("Answered", Settled, Refused)
@@ -442,10 +444,10 @@ def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:
         one.model_copy(update={"speaker": voices.get(one.speaker or "", one.speaker)})
         for one in _verdicts(event)
     )
-    said: dict[str, object] = {"verdicts": named}
+    settled: dict[str, object] = {"verdicts": named}
     if isinstance(event, Settled):
-        said = {"evidence": event.data.evidence.model_copy(update=said)}
-    return event.model_copy(update={"data": event.data.model_copy(update=said)})
+        settled = {"evidence": event.data.evidence.model_copy(update=settled)}
+    return event.model_copy(update={"data": event.data.model_copy(update=settled)})
 
 
 def _on_its_own(event: Decided) -> Decided:

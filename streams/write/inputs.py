@@ -82,7 +82,7 @@ def rejected(one: Input, error: InvalidInputError) -> Outcome:
 
 
 def why_invalid(meaning: Notice | InvalidInputError) -> InvalidInputError:
-    """Why what somebody said is no candidate."""
+    """Why an input is no candidate."""
     if isinstance(meaning, InvalidInputError):
         return meaning
     return InvalidInputError("unknown_type", "it is no candidate, and only those can be checked")

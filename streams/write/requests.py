@@ -119,7 +119,7 @@ DONE = {
 class PendingRequest:
     """A request, where its answer goes, and the input offset that is finished with it.
 
-    Without an address whoever asked has the answer from `serve` alone.
+    Without an address the caller gets the answer only from `serve`.
     """
 
     request: AnyRequest
@@ -148,7 +148,7 @@ def serve(executor: WriterExecutor, asked: Sequence[PendingRequest]) -> list[Ans
 
 
 def serve_alone(executor: WriterExecutor, one: PendingRequest) -> Answer:
-    """As `serve`, of one request. Where somebody else asked, a bug is an answer, too.
+    """As `serve`, for one request. If another process asked, a bug is an answer, too.
 
     It must not stop the requests that come after it.
     """
@@ -274,15 +274,17 @@ def _pair(
     executor: Executor, request: MergeRequest | SeparateRequest | WithdrawRequest
 ) -> JsonObject:
     owner_id = owner_of_candidate(executor, request.a)
-    said = command_fields(request, owner_id, "pair")
+    fields = command_fields(request, owner_id, "pair")
     if isinstance(request, MergeRequest):
-        events = run_or_refuse(executor, Merge(**said, a=request.a, b=request.b, face=request.face))
+        events = run_or_refuse(
+            executor, Merge(**fields, a=request.a, b=request.b, face=request.face)
+        )
     elif isinstance(request, WithdrawRequest):
-        events = run_or_refuse(executor, Withdraw(**said, a=request.a, b=request.b))
+        events = run_or_refuse(executor, Withdraw(**fields, a=request.a, b=request.b))
     else:
         names = ("a", "b", "rank", "verdicts", "similarity")
-        said |= {name: getattr(request, name) for name in names}
-        events = run_or_refuse(executor, Separate(**said))
+        fields |= {name: getattr(request, name) for name in names}
+        events = run_or_refuse(executor, Separate(**fields))
     ledger = executor.ledger(owner_id)
     pair = [ledger.entries[request.a], ledger.entries[request.b]]
     answer: JsonObject = {"memories": memories(pair)}
@@ -292,9 +294,9 @@ def _pair(
 
 def _confirmed(executor: Executor, request: ConfirmRequest) -> JsonObject:
     owner_id = owner_of_decision(executor, request.decision_id)
-    said = command_fields(request, owner_id, request.decision_id)
-    said |= {"rank": request.rank, "verdicts": request.verdicts}
-    run_or_refuse(executor, Confirm(**said, decision_id=request.decision_id))
+    fields = command_fields(request, owner_id, request.decision_id)
+    fields |= {"rank": request.rank, "verdicts": request.verdicts}
+    run_or_refuse(executor, Confirm(**fields, decision_id=request.decision_id))
     edge = executor.ledger(owner_id).edges.get(request.decision_id)
     changed = memories([edge.newer, edge.older]) if edge else []
     return {"decision_id": request.decision_id, "memories": changed}
@@ -303,7 +305,7 @@ def _confirmed(executor: Executor, request: ConfirmRequest) -> JsonObject:
 def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
     """One step per owner and join or candidate, committed in parts; nothing is done twice.
 
-    A dry run tells of each what it is: a count does not show that a selection meant the wrong ones.
+    A dry run describes each: a count does not show that a selection matches the wrong ones.
     And it counts the questions that would be open again, each of which the judge is paid for.
     """
     done: list[str] = []
@@ -357,7 +359,7 @@ def _carried_out(executor: Executor, command: Step) -> list[dict[str, str]]:
 
 
 def _describe_target(ledger: Ledger, target: str) -> dict[str, Any]:
-    """A join or a candidate that a bulk request means, as a person can tell whether it should."""
+    """A join or a candidate of a bulk request, with what a person needs to check it."""
     edge = ledger.edges.get(target)
     if edge is None:
         entry = ledger.entries[target]
@@ -470,7 +472,7 @@ def _combined(executor: Executor, request: CombineRequest) -> JsonObject:
 
 
 def _composed(executor: Executor, request: ComposeRequest) -> JsonObject:
-    """A text that was composed anew."""
+    """A recomposed text."""
     owner_id = owner_of_decision(executor, request.decision_id)
     command = Compose(
         **command_fields(request, owner_id, request.decision_id),

@@ -108,7 +108,7 @@ def _carried_out(
 
 
 def _unreported(_what: str, _share: float | None) -> None:
-    """A run within the writer is over before anybody could be told of it."""
+    """A run within the writer is over before its progress could be reported."""
 
 
 def figures_of(before: int, after: int, duration_ms: float) -> Figures:
@@ -133,7 +133,7 @@ def warnings(figures: Figures) -> Iterator[str]:
 
 
 def _describe_join(planned: PlannedJoin) -> Pairing:
-    """A join as a person sees it; to be told before it is made."""
+    """A join as a person sees it, described before it is made."""
     described = pairing(planned.near, planned.decision)
     speaks = planned.near.newer if planned.face == "take" else planned.near.older
     described["face"] = planned.text or speaks.memory.face.text

@@ -28,11 +28,11 @@ def consolidated(
     if rule is None or not policy.enabled:
         return
     planned, run = plan(ledger, policy, rule, end.session_id), run_of(end)
-    said = {"actor": end.actor, "because": end.because, "more_follow": True}
+    fields = {"actor": end.actor, "because": end.because, "more_follow": True}
     superseded = 0
     for join in joins(ledger, policy, planned, run):
         superseded += 1
-        yield join.model_copy(update=said)
+        yield join.model_copy(update=fields)
     yield RecordRun(
         command_id=run,
         owner_id=end.owner_id,

@@ -250,7 +250,7 @@ def test_every_method_and_argument_is_tried() -> None:
     assert set(CALLS) == public() - READ - {"close"}
     for name, arguments in CALLS.items():
         hints = set(get_type_hints(getattr(Palimpsest, name))) - {"return"}
-        packed = {"said": set(SAID), "narrowed": set(NARROWED)}
+        packed = {"attribution": set(SAID), "narrowed": set(NARROWED)}
         unpacked = set().union(*(names for one, names in packed.items() if one in hints))
         assert set(arguments) == (hints - set(packed)) | unpacked, name
 
@@ -374,7 +374,7 @@ def test_an_unknown_argument_is_not_dropped(memories: Palimpsest) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "said"),
+    ("name", "wrong", "attribution"),
     [
         ("recall", {"k": 0}, "recall: `k` should be greater than or equal to 1"),
         ("recall", {"query": ""}, "recall: `query` is blank"),

@@ -62,7 +62,7 @@ def test_a_port_that_is_taken_is_reported() -> None:
         port = running.url.rpartition(":")[2]
         ran = CliRunner().invoke(app, ["--json", "demo-judge", "--port", port])
     assert ran.exit_code == 2
-    assert f"port {port} cannot be had" in json.loads(ran.stdout)["error"]["detail"]
+    assert f"port {port} is not available" in json.loads(ran.stdout)["error"]["detail"]
 
 
 def test_the_command_answers_until_it_is_stopped(tmp_path: Path) -> None:

@@ -197,8 +197,8 @@ def extract(
         )
     if found.unanswered or found.unusable:
         call.output.remark(
-            f"{found.unanswered} of {found.parts} parts got no answer;"
-            f" {found.unusable} answers were unusable"
+            f"unanswered parts: {found.unanswered} of {found.parts};"
+            f" unusable answers: {found.unusable}"
         )
         raise typer.Exit(FAILED)
 

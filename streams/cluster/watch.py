@@ -140,7 +140,7 @@ class Watch:
         done, self._steps = self._steps != self.metrics.steps, self.metrics.steps
         self._still = 0 if done or not self._waits(waiting) else self._still + 1
         if self._still * LOOK_SECONDS >= GIVE_UP_SECONDS:
-            raise TransientError(f"input waits, and nothing progressed for {GIVE_UP_SECONDS:.0f} s")
+            raise TransientError(f"input waits, without progress for {GIVE_UP_SECONDS:.0f} s")
 
     async def _waiting(self) -> Waiting | None:
         """What waits at the brokers; None if they do not answer, when no progress is possible."""

@@ -52,11 +52,11 @@ def did(event: AnyEvent, *, withdraws: bool = False) -> str:
             by = "a person" if event.data.rank == "person" else "a batch run"
             return f"{by} joined it to another candidate, {_speaks(event.data.join)}"
         case Redecided():
-            return f"decided on anew without a join that was taken out: {_became(event.data.join)}"
+            return f"decided again without a join that was taken out: {_became(event.data.join)}"
         case Reversed() if withdraws:
-            return "the word that the two are not the same was taken back"
+            return "the separation was withdrawn"
         case Reversed(data=cut) if cut.withdraws:
-            return "the merge was taken back, as if nobody had said it"
+            return "the merge was withdrawn"
         case Reversed():
             still = "" if event.data.separates else "; other joins still hold the two together"
             again = " as a consequence of another reversal" if event.data.consequence_of else ""
@@ -64,15 +64,15 @@ def did(event: AnyEvent, *, withdraws: bool = False) -> str:
         case Reinstated():
             return "the join that had been taken out stands again"
         case Separated():
-            return "the two were said not to be the same"
+            return "the two were separated"
         case Confirmed():
             return "the decision was confirmed"
         case Composed():
-            return "a text was composed anew, of the sources that are left"
+            return "the text was recomposed from the remaining sources"
         case Retracted():
-            return "taken out of life and search; its joins stay"
+            return "hidden from recall and search; its joins stay"
         case Restored():
-            return "brought back to life and search"
+            return "restored to recall and search"
         case Accessed():
             return "the memory was used"
         case Embedded():

@@ -64,16 +64,16 @@ def _sentences(policy: Policy) -> Iterator[str]:
         yield "The policy is switched off: no check runs, and all else is stored."
     for check in policy.checks:
         yield _check(check)
-    yield "What no check joins or leaves to the judge is stored as a memory of its own (stored)."
+    yield "A text that no check joins or passes to the judge is a memory of its own (stored)."
     similar = policy.similar
     if similar is not None:
         yield (
-            f"It is told of the {similar.most} most similar that have a cosine or a Jaccard of"
-            f" {_number(similar.at_least)} or more (similar_facts); that blocks nothing."
+            f"The answer has the {similar.most} most similar memories with a cosine or a Jaccard of"
+            f" {_number(similar.at_least)} or more (similar_facts); this blocks nothing."
         )
     if policy.protected_categories:
         named = ", ".join(policy.protected_categories)
-        yield f"Of the categories {named}, only exact repeats and a person join anything."
+        yield f"In the categories {named}, only exact repeats and people join texts."
     yield from _judge(policy.judge)
     yield _dedupe(policy.dedupe)
     yield from _conditions(policy.dedupe)
@@ -97,7 +97,7 @@ def _search(policy: Policy) -> str:
         "store": f"newcomers are {meanwhile}, and their vectors follow",
     }[policy.embedder_fails]
     return (
-        f"A newcomer is compared {found}. Where a namespace cannot be searched, {then}."
+        f"A newcomer is compared {found}. If a namespace cannot be searched, {then}."
         f" While the model is down, {down}."
     )
 
@@ -150,21 +150,23 @@ def _cosine(check: CosineCheck) -> str:
         own = ", ".join(f"{_number(floor)} in {name}" for name, floor in check.namespaces.items())
         lines.append(f"Instead it is {own}.")
     if check.min_characters:
-        lines.append(f"Texts of fewer than {check.min_characters} characters are not compared so.")
+        lines.append(
+            f"Texts of fewer than {check.min_characters} characters are not compared this way."
+        )
     return " ".join(lines)
 
 
 def _judge(judge: Judge) -> Iterator[str]:
-    nobody = FALLBACKS[judge.unavailable]
+    fallback = FALLBACKS[judge.unavailable]
     if judge.enabled:
         whom = f"at most {judge.neighbours} neighbours, the nearest first"
         yield (
             f"The judge ({judge.model}) is asked {QUESTIONS[judge.ask]}, about"
-            f" {whom if judge.neighbours > 1 else 'the nearest neighbour alone'}."
-            f" If nobody answers, {nobody}."
+            f" {whom if judge.neighbours > 1 else 'the nearest neighbour only'}."
+            f" Without an answer, {fallback}."
         )
     else:
-        yield f"The judge is switched off: where one would be asked, {nobody} at once."
+        yield f"The judge is switched off: instead of asking it, {fallback} at once."
     yield (
         f"A request takes at most {judge.most} pairs and {judge.share * 100:.12g} % of the model's"
         f" context; reviews ask {judge.review_model}."
@@ -178,21 +180,21 @@ def _dedupe(rule: Dedupe | None) -> str:
         case TokenDedupe():
             return (
                 f"dedupe: each memory is compared with the {rule.candidates} that share most of its"
-                " key words, by cosine; the zones say what becomes of a pair."
+                " key words, by cosine; the zones decide on a pair."
             )
         case ClusterDedupe():
             return (
-                "dedupe: memories that are near each other, or through others, become one; where"
-                " every pair is in a joining zone the newest speaks, else one text is composed."
+                "dedupe: each cluster of near memories becomes one; if every pair is in a joining"
+                " zone the newest speaks, else one text is composed."
             )
         case PairsDedupe():
             most = rule.top - rule.counts_itself
             kept = {
-                "importance": "the more important of the two speaks; of equal ones both texts do,"
-                " one after the other (concatenated)"
+                "importance": "the more important one speaks; texts of equal importance are"
+                " concatenated (concatenated)"
             }[rule.keep]
             return (
-                f"dedupe: memories of which one is among the other's {most} nearest join, where"
+                f"dedupe: two memories join if one is among the other's {most} nearest and"
                 f" their cosine is over {_number(rule.above)}: {kept}. No judge is asked."
             )
         case _:
@@ -210,9 +212,9 @@ def _consolidate(rule: Consolidate | None) -> Iterator[str]:
     if rule is None:
         return
     yield (
-        "When a session ends, its memories of one category become one where every pair shares a"
-        f" Jaccard over {_number(rule.above)} of its {TOKENS[rule.tokenizer]} if at least"
-        f" {rule.fewest} of a namespace may. The most confident speaks, then the most used, then"
+        "When a session ends, its memories of one category become one if every pair shares a"
+        f" Jaccard over {_number(rule.above)} of its {TOKENS[rule.tokenizer]}; a namespace needs"
+        f" at least {rule.fewest} of them. The most confident speaks, then the most used, then"
         " the newest (superseded)."
     )
     left = [
@@ -235,7 +237,7 @@ def _worth(policy: Policy) -> Iterator[str]:
         since = {"access": "it was last used or joined", "creation": "it began"}[decay.since]
         every = _days(decay.days).removeprefix("1 ")
         yield (
-            f"As it is read, a memory's {decay.field} has lost {decay.rate * 100:.12g} % for every"
+            f"When read, a memory's {decay.field} has lost {decay.rate * 100:.12g} % for every"
             f" {every} since {since}, from {_days(decay.after_days)} on and down to"
             f" {_number(decay.floor)}."
         )
@@ -246,7 +248,7 @@ def _recall(recall: Recall) -> Iterator[str]:
     if least is not None:
         yield f"recall leaves out memories with a confidence under {_number(least)}."
     if recall.accessed:
-        yield "What recall finds is recorded as used, at most once a minute for each owner."
+        yield "Memories that recall returns are recorded as used, at most once a minute per owner."
 
 
 def _days(count: float) -> str:

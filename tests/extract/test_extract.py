@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,7 @@ def test_an_answer_that_is_none_is_left_out_and_reported(
     server.fail(Fault(change=change))
     ran = run(tmp_path)
     assert (ran.exit_code, ran.stdout) == (1, "")
-    assert "unusable answers: 0" not in ran.stderr
+    assert re.search(r"unusable answers: [1-9]", ran.stderr)
 
 
 def test_a_message_number_that_nobody_gave_gives_no_time(

@@ -134,7 +134,7 @@ def test_a_judge_that_is_switched_off_is_left_out(name: str) -> None:
 def test_one_neighbour_is_the_nearest() -> None:
     text = "\n".join(explain(load_policy("replace-or-merge")))
     assert "cosine: the nearest by meaning. From .95" in text
-    assert "composed of both, about the nearest neighbour alone. If nobody answers" in text
+    assert "composed of both, about the nearest neighbour only. Without an answer" in text
 
 
 def test_one_day_is_a_day() -> None:

@@ -29,7 +29,7 @@ help: ## Print this list.
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) \
 		| awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
 
-install: .venv/installed ## Make .venv with all that running, testing and developing need (no torch).
+install: .venv/installed ## Create .venv with everything for running, testing and developing (no torch).
 
 demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one join, verify everything.
 	@$(BIN)/python examples/demo.py
@@ -37,29 +37,29 @@ demo: .venv/installed ## Deduplicate a real stream of memories, un-merge one joi
 cluster-demo: .venv/installed ## The same stream through Kafka, a worker killed half-way; needs Java 17 and, once, Maven.
 	@$(BIN)/python -m examples.cluster_demo
 
-test: .venv/installed ## Run the tests on JOBS processes (5: many only wait), without engines, outages and campaigns.
+test: .venv/installed ## Run the tests on JOBS processes (5, as many only wait), without engines, outages and campaigns.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-crash: .venv/installed ## Kill running processes 100 times at random moments; nothing may be lost or doubled.
 	PALIMPSEST_KILLS=100 $(BIN)/python -m pytest -m crash --timeout 3600 $(ARGS)
 
-test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times under load (prints lost, doubled, reordered), and stop it for long.
+test-cluster-chaos: .venv/installed ## Kill a real cluster's processes 100 times under load (prints lost, doubled, reordered), and stop it for minutes.
 	PALIMPSEST_KILLS=$${PALIMPSEST_KILLS:-100} PALIMPSEST_REQUIRE_CLUSTER=1 $(BIN)/python -m pytest -s -m 'chaos or outage' --timeout 3600 $(ARGS)
 
-test-campaign: .venv/installed ## Search for counterexamples to the laws at random, for long; a failure prints how to repeat it.
+test-campaign: .venv/installed ## Search long for random counterexamples to the laws; a failure prints how to repeat it.
 	HYPOTHESIS_PROFILE=campaign $(BIN)/python -m pytest -n $(JOBS) --dist worksteal \
 		-m 'not engines and not mem0' --timeout 3600 $(ARGS)
 
-test-pythons: .venv/installed ## Run the tests without a cluster on each other Python that is claimed and found; ARGS go to pytest.
+test-pythons: .venv/installed ## Run the tests without a cluster on each other supported Python that is installed; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
 
-test-wheel: .venv/installed ## Build sdist and wheel and try them in bare environments: the base, [cluster], [judge] and [serve], each alone.
+test-wheel: .venv/installed ## Build sdist and wheel and test them in bare environments: the base, [cluster], [judge] and [serve], each alone.
 	$(BIN)/python -m infra.wheel
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.
 	$(ENGINES)/python -m pytest -m engines tests/engines $(ARGS)
 
-test-mem0: .venv/installed .venv-mem0/installed ## Have mem0's own client talk to a server, and bring stores in that mem0 and Chroma wrote; .venv-mem0 has them.
+test-mem0: .venv/installed .venv-mem0/installed ## Test the server with mem0's own client, and import stores that mem0 and Chroma wrote (in .venv-mem0).
 	$(BIN)/python -m pytest -m mem0 tests/mem0 $(ARGS)
 
 check: .venv/installed ## Check format, lint and types.
@@ -67,7 +67,7 @@ check: .venv/installed ## Check format, lint and types.
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: .venv/installed ## Format the code and mend what ruff can mend.
+format: .venv/installed ## Format the code and apply ruff's fixes.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -79,10 +79,10 @@ bench-quality: .venv/installed ## Count false merges and found duplicates on the
 	$(BIN)/python -m bench.quality --data $(DATA) $(ARGS)
 	$(BIN)/python -m bench.streams --data $(DATA)
 
-schemas: .venv/installed ## Write the JSON Schemas of the contracts anew.
+schemas: .venv/installed ## Regenerate the JSON Schemas of the contracts.
 	$(BIN)/palimpsest schemas contracts/schemas
 
-constraints: .venv/installed ## Resolve the pinned versions anew (minutes; installs nothing).
+constraints: .venv/installed ## Resolve the pinned versions again (minutes; installs nothing).
 	$(BIN)/python infra/constraints.py
 
 clean: ## Remove the virtual environments and all caches.

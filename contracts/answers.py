@@ -253,21 +253,21 @@ class InBulk(TypedDict):
 
 
 class Reversals(InBulk):
-    """The joins that were taken out; a dry run tells of each (`joins`)."""
+    """The joins that were taken out; a dry run describes each (`joins`)."""
 
     reversed: list[str]
     joins: NotRequired[list[JoinTold]]
 
 
 class Reinstatements(InBulk):
-    """The joins that are back; a dry run tells of each (`joins`)."""
+    """The joins that are back; a dry run describes each (`joins`)."""
 
     reinstated: list[str]
     joins: NotRequired[list[JoinTold]]
 
 
 class Retractions(InBulk):
-    """The candidates that were retracted; a dry run tells of each (`candidates`)."""
+    """The candidates that were retracted; a dry run describes each (`candidates`)."""
 
     retracted: list[str]
     candidates: NotRequired[list[CandidateTold]]
@@ -276,7 +276,7 @@ class Retractions(InBulk):
 class Restorations(InBulk):
     """The candidates that are back; of what was forgotten at once, also their `memories`.
 
-    A dry run of a selection tells of each (`candidates`).
+    A dry run of a selection describes each (`candidates`).
     """
 
     restored: list[str]
@@ -331,7 +331,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """That a long request goes on: so many commands of it were run. Its answer comes later."""
+    """The progress of a long request: how many commands were run. Its answer comes later."""
 
     commands: int
 

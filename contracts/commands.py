@@ -241,7 +241,7 @@ class Settle(OwnerCommand):
 
 
 class Compose(OwnerCommand):
-    """A composed text made anew for a memory that needs one."""
+    """A recomposed text for a memory that needs one."""
 
     command: Literal["compose"] = "compose"
     decision_id: str

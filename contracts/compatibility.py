@@ -16,7 +16,7 @@ def incompatibilities(old_schema: Schema, new_schema: Schema) -> list[str]:
     """What the new schema refuses or no longer says of documents written under the old one.
 
     Each is `place: what`; an empty list means that the change only adds. A property that is gone is
-    named too, although its documents stay valid: whoever reads it would not find it any more.
+    named too, although its documents stay valid: a reader would not find it any more.
     """
     return list(_Comparison(old_schema, new_schema).differences(old_schema, new_schema, "$"))
 

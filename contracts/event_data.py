@@ -248,7 +248,7 @@ class SeparatedData(Model):
 
 
 class ComposedData(Model):
-    """A composed text made anew for the join whose first one no longer stands."""
+    """A recomposed text for the join whose first one no longer stands."""
 
     decision_id: str
     composition: Composition

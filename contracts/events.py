@@ -189,7 +189,7 @@ class Confirmed(Event):
 
 
 class Composed(Event):
-    """`subject` is the decision whose text was made anew."""
+    """`subject` is the decision whose text was recomposed."""
 
     type: Literal["palimpsest.composed.v1"] = "palimpsest.composed.v1"
     data: ComposedData

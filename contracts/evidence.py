@@ -72,8 +72,8 @@ class Evidence(Model):
     """Why a decision was made: enough to explain it and to make it again without a model.
 
     `asked` are the neighbours handed to the judge, best first; `down` what could not be done, such
-    as `search`, where the policy goes on without it; `similar` the neighbours that a newcomer which
-    joined nothing was told of, most similar first.
+    as `search`, if the policy continues without it; `similar` the similar facts of a newcomer that
+    joined nothing, most similar first.
     """
 
     policy: str

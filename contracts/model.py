@@ -27,7 +27,7 @@ Made = TypeVar("Made", bound=Model)
 def unchecked(kind: type[Made], /, **values: Any) -> Made:
     """A model of values that this system made itself: fields that are missing have their defaults.
 
-    Nothing is validated, so whoever calls it must give what is required, in the right types. For
+    Nothing is validated, so the caller must give what is required, in the right types. For
     what every candidate needs: 1 us, where validation takes 3 and `model_construct` 6.
     """
     made = kind.__new__(kind)

@@ -1,6 +1,6 @@
 """Questions to the judge, as they wait in a store and on `memory.verifications` (docs/design.md).
 
-They are wire format: whoever reads one needs nothing else to ask the judge.
+They are wire format: a reader needs nothing else to ask the judge.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SettleQuestion(_Question):
 
 
 class ComposeQuestion(_Question):
-    """A text composed anew of the sources, oldest first, for the join that lost its own.
+    """A text recomposed of the sources, oldest first, for the join that lost its own.
 
     `lost_by` is the event since which it lacks one, of just these sources.
     """

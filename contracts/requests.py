@@ -279,7 +279,7 @@ class SettleRequest(Request):
 
 
 class ComposeRequest(Request):
-    """A text composed anew from the named sources, for a memory that needs one.
+    """A text recomposed from the named sources, for a memory that needs one.
 
     `verdicts` say what it cost.
     """

@@ -1,7 +1,7 @@
 """Python's garbage collector, set for a process that holds a store.
 
 A store in memory is millions of objects that live on, and the default collector walks all of them
-again and again. It is the process that decides this, not the library: whoever embeds Palimpsest may
+again and again. The process decides this, not the library: programs that embed Palimpsest may
 call it too.
 """
 

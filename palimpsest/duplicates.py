@@ -59,7 +59,7 @@ class DedupResult(TypedDict):
 
 
 def reason_of(decision: str) -> Reason | None:
-    """Why a first decision joins; None for one that joins nobody."""
+    """Why a first decision joins; None for one that joins nothing."""
     skip = skipped_for(decision)
     return _REASONS[skip] if skip else None
 

@@ -23,7 +23,7 @@ FILE = "imports.json"
 class Note(Model):
     """One imported source; `fields` are their names by ours, as `FieldMapping` has them.
 
-    `model` made its vectors: it was named, and a few embedded anew were the same.
+    `model` made its vectors: it was named, and a few embedded again were the same.
     """
 
     source: str

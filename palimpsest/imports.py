@@ -2,7 +2,7 @@
 
 LanceDB imports a client of remote catalogues, hundreds of generated models: 1.4 of the 2.4 s that
 `import lancedb` takes. Nothing here speaks to a catalogue. It is the process that decides this, not
-the library: whoever embeds Palimpsest may use them.
+the library: programs that embed Palimpsest may use them.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class LocalGateway:
         return self.log.row("SELECT 1 FROM followed LIMIT 1") is not None
 
     def behind(self) -> int | None:
-        """How many records of a cluster's decisions the store has not; None where nobody tells."""
+        """How many records of a cluster's decisions the store lacks; None if that is unknown."""
         return None
 
     def _require_own(self) -> None:
@@ -282,7 +282,7 @@ class LocalGateway:
     ) -> list[Outcome]:
         """Decide on inputs here, or have them decided by the process that holds the lock.
 
-        `renames` are those that the inputs were read with: whoever decides reads them again.
+        `renames` are those that the inputs were read with: the deciding process reads them again.
         """
         self._require_own()
         with self.writing() as session:
@@ -340,7 +340,7 @@ class LocalGateway:
         return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
 
     def leave_uses(self, owner_id: str, event: bytes) -> None:
-        """Leave an owner's gathered uses, as the event that says so, for whoever writes next."""
+        """Leave an owner's gathered uses, as the event that says so, for the next writer."""
         self._inbox.put("uses", owner_id, event)
 
     def serve_left(self) -> None:
@@ -383,12 +383,12 @@ class LocalGateway:
     def rebuild(
         self, which: Sequence[str], progress: Callable[[str, float], None] | None
     ) -> dict[str, Any]:
-        """Make projections anew. TransientError while another process writes."""
+        """Recreate projections. TransientError while another process writes."""
         with self._alone():
             return self._live.rebuild(which, progress)
 
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
-        """Check the log, and compare the projections with its fold; nobody may write meanwhile.
+        """Check the log, and compare the projections with its fold; no process may write then.
 
         StoreError where the log itself is damaged: nothing can be compared with it.
         """
@@ -399,7 +399,7 @@ class LocalGateway:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the writer's lock; TransientError where another process goes on writing."""
+        """Hold the writer's lock; TransientError where another process keeps writing."""
         deadline = time.monotonic() + RELEASED_SECONDS
         while True:
             with self.writing() as session:
@@ -411,7 +411,7 @@ class LocalGateway:
             time.sleep(POLL_SECONDS)
 
     def _busy(self) -> TransientError:
-        """Of a store that follows, it is the projector that writes: it ends when it is told to."""
+        """Of a store that follows, it is the projector that writes: it ends when it is stopped."""
         then = "stop its `palimpsest project` meanwhile" if self.follows() else "try again later"
         return TransientError(f"another process is writing to this store: {then}")
 

@@ -1,4 +1,4 @@
-"""Where the process `palimpsest` begins: it can be told to end before all else is imported."""
+"""Where the process `palimpsest` begins: it can be stopped before all else is imported."""
 
 from __future__ import annotations
 

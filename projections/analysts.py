@@ -30,7 +30,7 @@ RECORD = "views.json"
 MEMORY = "1GB"
 THREADS = 2
 LISTINGS = 5
-"""How often the segments are listed anew for one query, where some leave meanwhile."""
+"""How often the segments are listed again for one query, where some leave meanwhile."""
 LEFT = "Cannot open file"
 """What DuckDB says of a file that it has listed and does not find."""
 KEPT = 2
@@ -65,7 +65,7 @@ def views_file(folder: Path) -> Path:
 def ensure_views(folder: Path, effect: Effect = no_effect) -> bool:
     """Write the views, and the empty tables that they stand on, where they are not; tell if so.
 
-    Views written at another place are written anew, because DuckDB resolves no path against the
+    Views written at another place are rewritten, because DuckDB resolves no path against the
     file that a view is in.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ class DuckStore:
         return self._chain[-1].end if self._chain else 0
 
     def names(self) -> tuple[str, ...]:
-        """The segments that are read, by name: what changes when somebody else writes."""
+        """The segments that are read, by name: what changes when another process writes."""
         return tuple(segment.path.name for segment in self._chain)
 
     @property
@@ -66,7 +66,7 @@ class DuckStore:
         return [*done, *wrong.values()]
 
     def remove_damaged(self) -> None:
-        """Remove what `open` found damaged; everything in it has been written anew."""
+        """Remove what `open` found damaged; everything in it has been rewritten."""
         for path in self._damaged:
             remove(path)
         self._damaged.clear()

@@ -29,7 +29,7 @@ class LiveProjections:
 
     @property
     def begun(self) -> bool:
-        """Whether nobody else can have written since the last commit."""
+        """Whether no other process can have written since the last commit."""
         return self._followed is not None
 
     def begin(self) -> None:
@@ -86,7 +86,7 @@ class LiveProjections:
         return True
 
     def rebuild(self, which: Iterable[str], progress: Progress | None) -> dict[str, Any]:
-        """Make projections anew from the log, beside the live ones, and swap them in."""
+        """Recreate projections from the log beside the live ones, then swap them in."""
         return self.projector.rebuild(which, progress)
 
     def close(self) -> None:

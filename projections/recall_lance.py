@@ -203,7 +203,7 @@ def _faces(memories: Table, best: Mapping[str, float], k: int) -> list[dict[str,
     ids = [i for i, score in best.items() if near and score >= near[-1]]
     if not ids:
         return []
-    # Tables of an earlier layout are read until somebody writes them anew.
+    # Tables of an earlier layout are read until somebody rewrites them.
     there = [name for name in (*FACE_COLUMNS, "vector") if name in memories.schema.names]
     where = f"memory_id IN ({_literals(ids)})"
     asked = memories.search().where(where).limit(len(ids)).select(there)

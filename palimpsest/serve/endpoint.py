@@ -20,7 +20,7 @@ ENDPOINT_FILE = "serve.json"
 SERVER_LOCK = "serve.lock"
 """Held by a store's server as long as it runs."""
 STARTING_LOCK = "serve.starting.lock"
-"""Held by whoever starts one."""
+"""Held by the process that starts one."""
 EVERYBODY = r"(?s:.*)"
 
 

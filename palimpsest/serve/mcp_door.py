@@ -107,7 +107,7 @@ class McpDoor:
             tool = _tool(params.name)
             arguments = tool.takes.model_validate_json(orjson.dumps(params.arguments or {}))
             answer = plain(await tool.run(intents, arguments))
-        except Exception as error:  # noqa: BLE001 - the agent is told, and the log without its text
+        except Exception as error:  # noqa: BLE001 - the agent gets it, and the log without its text
             return _failed(error)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=SEE)],

@@ -40,7 +40,7 @@ TITLES = {
 
 
 class ProblemError(PalimpsestError):
-    """What a client is told instead of an answer; `detail` never quotes what was sent."""
+    """What a client gets instead of an answer; `detail` never quotes what was sent."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ def not_found(detail: str = "nothing with this id belongs to this owner") -> Pro
 
 
 def problem_of(error: Exception) -> ProblemError:
-    """What a client is told about an error of a call."""
+    """What a client gets about an error of a call."""
     again = {"retry-after": str(RETRY_SECONDS)}
     match error:
         case ProblemError():

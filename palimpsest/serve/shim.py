@@ -75,7 +75,7 @@ class Shim:
                 self._out.flush()
 
     def _answer(self, line: bytes) -> JsonObject | None:
-        """What the client is told; nothing about a notification."""
+        """What the client gets; nothing about a notification."""
         message = _parsed(line)
         if not message:
             return _error(None, NO_MESSAGE, "a line is one object of JSON")

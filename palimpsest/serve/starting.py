@@ -17,7 +17,7 @@ from palimpsest.streams.embedded.lock import WriterLock
 
 PROGRAM = (sys.executable, "-m", "palimpsest")
 IDLE_SECONDS = 900
-"""A server that was started for an agent ends when nobody has asked for so long."""
+"""A server that was started for an agent ends after so long without a request."""
 PATIENCE_SECONDS = 120.0
 """For a server to be ready: the first time a model may have to be fetched."""
 LOOK_SECONDS = 0.05

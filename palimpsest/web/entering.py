@@ -39,7 +39,7 @@ class WantedLink(Strict):
 
 
 def link_path(code: str) -> str:
-    """The path that lets somebody in once."""
+    """The path that admits one person once."""
     return f"{ENTER}?code={quote(code)}"
 
 
@@ -85,7 +85,7 @@ def _both(own: re.Pattern[str], wanted: str) -> re.Pattern[str]:
 
 
 async def _enter(door: Door, visit: Visit) -> Response:
-    """The page goes on by itself: a strict cookie is not sent along a link from elsewhere."""
+    """The page redirects: a strict cookie is not sent along a link from elsewhere."""
     if visit.request.method != "GET":  # who only looks at what it is does not use it up
         return visit.page("entered.html")
     caller = door.sessions.redeem(visit.query.get("code", ""))

@@ -51,7 +51,7 @@ class Sessions:
         self._sessions: dict[str, tuple[float, Session]] = {}
 
     def link(self, caller: Caller) -> str:
-        """The code of a new link, which lets somebody in once, as this caller."""
+        """The code of a new link, which admits one person once, as this caller."""
         code = secrets.token_urlsafe(32)
         _hold(self._links, _hash(code), (self._now() + LINK_SECONDS, caller), MOST_LINKS)
         return code

@@ -1,7 +1,7 @@
 """The pairs that wait for a person: two queues, filters, and leases.
 
 The queue is computed once for a state of the log, aside; what is shown or answered is looked up by
-key. A pair of it may have been settled since: whoever takes it looks at the ledger.
+key. A pair of it may have been settled since: its reader looks at the ledger.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class Client:
 
         All are published before the first answer is waited for. Only an owner's partition knows its
         candidates, so a request whose owner is not known goes to all. TransientError where for
-        `ANSWER_SECONDS` nothing came of those partitions, no word that it goes on either.
+        `ANSWER_SECONDS` nothing came of those partitions, no word that it continues either.
         """
         concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
         async with reader(self._connection) as consumer:

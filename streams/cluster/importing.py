@@ -32,7 +32,7 @@ async def import_lines(
     `read` gives the lines from the first on: once to check them, and again to publish them, because
     nothing can be taken out of a topic. UsageError where the topic has decisions already,
     StoreError for a line that is no event or is damaged. What is cut short leaves topics that are
-    not empty: make them anew, and begin again. Workers that run are fenced, and read what came when
+    not empty: recreate them, and begin again. Workers that run are fenced, and read what came when
     they start again.
     """
     await _require_empty(connection, topics)

@@ -125,13 +125,13 @@ class PartitionManager:
         except asyncio.CancelledError:
             _log.info("assignment given up: another one is coming")
             return False
-        except Exception as error:  # noqa: BLE001 - whoever runs the worker ends it with this
+        except Exception as error:  # noqa: BLE001 - the worker ends with this
             await self._failed(error)
             return False
         return True
 
     async def revoke(self) -> None:
-        """Have none: finish what is being decided on, and leave the rest to whoever is next.
+        """Have none: finish what is being decided on, and leave the rest to the next worker.
 
         An end in the middle of a rebalance comes after what that revokes.
         """

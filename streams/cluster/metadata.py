@@ -125,7 +125,7 @@ class BrokersAwayError(TransientError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A topic that is there; `topic_id` is another one when it was deleted and made again."""
+    """A topic that is there; `topic_id` is another one when it was deleted and recreated."""
 
     topic_id: str
     partitions: int

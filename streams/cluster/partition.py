@@ -149,7 +149,7 @@ class PartitionWriter:
     def record_uses(self) -> None:
         """Record the gathered uses that waited, of owners whose last are a minute old.
 
-        They wait in memory: whoever has the partition next does not have them.
+        They wait in memory: the partition's next worker does not have them.
         """
         with self.writer.undone_on_failure():
             due = [one for one, words in self._uses.items() if self.writer.record_uses(one, words)]
@@ -247,9 +247,9 @@ class Interrupted(TransientError):
 
 
 class PartitionExecutor(WriterExecutor):
-    """Runs one request's commands, and leaves it between any two of them when told to.
+    """Runs one request's commands, and leaves it between any two of them when asked to.
 
-    Each commit before the last tells whoever asked how many commands were run so far.
+    Each commit before the last tells the caller how many commands were run so far.
     """
 
     def __init__(self, partition: PartitionWriter, request_id: str) -> None:
@@ -284,7 +284,7 @@ class PartitionExecutor(WriterExecutor):
             raise RefusedError("wrong_partition", "the owner belongs to another partition")
 
     def checkpoint(self) -> None:
-        """Commit, and tell whoever asked that it goes on."""
+        """Commit, and tell the caller that it continues."""
         self.writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
         self.writer.commit()
         self.require_partition()
@@ -311,7 +311,7 @@ class PartitionExecutor(WriterExecutor):
 
 
 class _PartitionDryRun(DryRun):
-    """A dry run that is left, and tells that it goes on, as the executor does."""
+    """A dry run that is left, and tells that it continues, as the executor does."""
 
     def __init__(self, executor: PartitionExecutor) -> None:
         super().__init__(executor.log, executor.policy, executor.writer.clock)

@@ -60,7 +60,7 @@ class PartitionProducer:
         )
 
     async def start(self) -> Self:
-        """Fence whoever wrote here before, and end what it left open."""
+        """Fence the former writer, and end what it left open."""
         await self._producer.start()
         await self._end_what_is_open()
         return self
@@ -98,7 +98,7 @@ class PartitionProducer:
         """Send one transaction, from the thread that decides, and wait until it is committed.
 
         Raises ProducerFenced once another writer of the partition has begun; StoreError, with
-        nothing published, where the decisions were deleted and made anew, with another history.
+        nothing published, where the decisions were deleted and recreated, with another history.
         """
         sending = self._send(self._records(lines, done), others)
         try:

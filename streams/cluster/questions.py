@@ -210,7 +210,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await self._consumer.commit(offsets)
         except KafkaError as error:
-            # They come again, here or to whoever has the partition by then: nothing is done twice.
+            # They come again, here or to the partition's next worker: nothing is done twice.
             _log.warning("how far questions are answered was not noted: %s", type(error).__name__)
 
 

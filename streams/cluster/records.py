@@ -32,7 +32,7 @@ OURS = "palimpsest-"
 """What the names of our headers begin with."""
 DONE = f"{OURS}input"
 """The header on the last event of a batch: the input topic, its id, and the offset there that it is
-done with. The id, because a topic that is deleted and made again begins anew."""
+done with. The id, because a topic that is deleted and recreated starts over."""
 LETTER = f"{OURS}id"
 """The first header of ours on a dead letter, after those that its record came with."""
 ROOM = LARGEST - 16 * 1024

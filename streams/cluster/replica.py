@@ -97,7 +97,7 @@ class Replica(Log):
 class PartitionReplica(Replica):
     """A worker's replica of one of its partitions: what is appended here is at the brokers first.
 
-    What waits for the judge is published to whoever asks it: no table of it is kept.
+    Questions to the judge are published: no table of them is kept.
     """
 
     def __init__(

@@ -253,7 +253,7 @@ def _connect(
         is_ready = await _assigned(app, member, manager, settings)
         if not is_ready and app.consumer_generation_id == generation:
             # Faust would let records flow until the next assignment: they would come to nobody,
-            # and those after them to whoever has the partition next. It does not where it finds
+            # and those after them to the partition's next worker. It does not where it finds
             # another generation than the one that it began with.
             app.consumer_generation_id = GIVEN_UP
 

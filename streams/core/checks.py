@@ -157,7 +157,7 @@ def _zone(zones: tuple[Zone, ...], score: float) -> Zone | None:
 
 
 def in_reach(policy: Policy, newcomer: Admit | Update, neighbour: Neighbour) -> bool:
-    """Whether a check would join a newcomer and this one or have somebody asked, guard or not."""
+    """Whether a check would join a newcomer and this one or ask the judge, guard or not."""
     for check in policy.active:
         match check:
             case TokenCheck():

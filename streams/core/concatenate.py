@@ -1,4 +1,4 @@
-"""Texts put one after the other, and put together anew where one of them leaves. Pure."""
+"""Concatenated texts, recomposed when one of them leaves. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDS = (".", "!", "?", "…", "。", "！", "？")
 
 
 class Recomposition(NamedTuple):
-    """A text to be put together anew: for which join, and of which candidates, oldest first."""
+    """A text to recompose: for which join, and of which candidates, oldest first."""
 
     decision_id: str
     text: str
@@ -33,7 +33,7 @@ def one_after_the_other(texts: Sequence[str]) -> str:
 def concatenated(
     ledger: Ledger, namespace: str, text: str, sources: tuple[str, ...]
 ) -> Composition | None:
-    """The text with its sources; None where it is too long, or somebody else's already."""
+    """The text with its sources; None where it is too long, or another memory's already."""
     content = Content(text=text, hash=text_hash(text), normaliser=NORMALISER)
     made = Composition(content=content, sources=sources)
     fits = len(text.encode()) <= MAX_TEXT_BYTES
@@ -43,7 +43,7 @@ def concatenated(
 def recompositions(ledger: Ledger) -> Iterator[Recomposition]:
     """The concatenated texts that lost a source, of those that are left, where they can be kept.
 
-    No judge is asked: the rule that made them makes them anew.
+    No judge is asked: the rule that made them makes them again.
     """
     for decision_id, lost in list(ledger.composing.items()):
         edge = ledger.edges[decision_id]

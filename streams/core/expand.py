@@ -73,7 +73,7 @@ def reinstate_commands(
 
     Joins that were made since then go out, the latest first; questions are what they were; then the
     join comes back, and those that went out with it, save what the request itself had made. So do
-    joins of the two memories that answers made once nothing held them back, unless somebody agreed:
+    joins of the two memories that answers made once nothing held them back, unless a person agreed:
     what is free then is settled again.
     """
     edge = ledger.edges.get(request.decision_id)
@@ -128,7 +128,7 @@ def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
 
 
 def _since(ledger: Ledger, reversal: Reversal, edge: Edge) -> bool:
-    """Whether an answer made a join that was free since then, and nobody agreed."""
+    """Whether an answer made a join that was free since then, and no person agreed."""
     freed = edge.freed and edge.order > reversal.order
     return freed and statement_on(ledger, edge.newer.id, edge.older.id) is None
 

@@ -25,7 +25,7 @@ def begin(entry: Entry) -> Memory:
 def unite(edge: Edge) -> list[Entry]:
     """Make one memory of the two that a standing join connects; return whose memory id changed.
 
-    Continues the face where the join is the latest by place, else has it folded anew.
+    Continues the face where the join is the latest by place, else has it folded again.
     """
     older, newer = edge.older.memory, edge.newer.memory
     if older is newer:
@@ -86,7 +86,7 @@ def smaller_side(edge: Edge) -> set[Entry] | None:
 
 
 def _walk(start: Entry, seen: set[Entry], without: Edge) -> Iterator[Entry]:
-    """Follow standing joins, a join at a time; `seen` grows by whoever is reached."""
+    """Follow standing joins, a join at a time; `seen` grows by each one reached."""
     queue = deque([start])
     while queue:
         entry = queue.popleft()
@@ -102,7 +102,7 @@ def _walk(start: Entry, seen: set[Entry], without: Edge) -> Iterator[Entry]:
 def cut(edge: Edge) -> tuple[Memory, Memory] | None:
     """Split the memory of a join that stands no more, the new part first; None where it stays one.
 
-    The larger part goes on as the memory that it was.
+    The larger part continues as the memory that it was.
     """
     memory = edge.newer.memory
     side = smaller_side(edge)

@@ -39,7 +39,7 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
     """Keep a composed text with its join, and let exact repeats of it find its newest source.
 
     `text_id` is the event that brought it. A text belongs to the sources that it was composed of
-    first, until a candidate is decided on anew with it.
+    first, until a candidate is decided on again with it.
     """
     edge.texts[text_id] = composition
     ledger.composed_by[text_id] = edge
@@ -52,7 +52,7 @@ def add_text(ledger: Ledger, edge: Edge, composition: Composition, text_id: str)
 
 
 def keep_recomposed(ledger: Ledger, edge: Edge, text_id: str) -> None:
-    """What was said of a text holds on, if its candidate was decided on anew with the same one."""
+    """Statements on a text still hold if its candidate was decided on again with the same one."""
     text = edge.texts.get(text_id)
     if text is None:
         return
@@ -112,10 +112,10 @@ def face_changed(ledger: Ledger, memory: Memory, touched: Touched) -> None:
 
 
 def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
-    """Keep which texts have to be composed anew in the memories that an event changed.
+    """Keep which texts must be recomposed in the memories that an event changed.
 
     Other sources that are left make another question of it. Nobody is asked about a concatenated
-    text: the rule that made it makes it anew.
+    text: the rule that made it makes it again.
     """
     changed = [memory for memory in touched.memories.values() if memory is not None]
     lost: dict[str, tuple[str, ...]] = {}

@@ -244,7 +244,7 @@ class Memory:
     """A component of standing joins; `members` by arrival.
 
     Its face is folded when somebody asks for it, and continued as long as nobody has to fold it
-    anew. `texted`: a text was composed for one of its joins. `apart` is the request that is taking
+    again. `texted`: a text was composed for one of its joins. `apart` is the request that is taking
     it apart, of whose parts this is one. `updated` is the time of the last event that touched it,
     `seen` the number of that event among the owner's.
     """
@@ -334,7 +334,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A text that has to be composed anew: the sources that are left, and since which event."""
+    """A text that must be recomposed: the sources that are left, and since which event."""
 
     sources: tuple[str, ...]
     event_id: str
@@ -342,7 +342,7 @@ class Lost:
 
 @dataclass(slots=True, eq=False)
 class Statement:
-    """What somebody said of a pair; the latest of the highest rank holds (docs/design.md).
+    """A statement about a pair; the latest of the highest rank holds (docs/design.md).
 
     `order` counts the owner's events. `text` is the composed text that it was said of: it holds
     while that one stands.
@@ -404,10 +404,10 @@ class Ledger:
     `statements` are what was said of pairs, oldest first, and `separations` the pairs by the event
     that separated them. `held` are candidates with an answer that something hinders or has just
     freed; `watchers` are, for a candidate, those whose question depends on where it lives.
-    `composing` are the joins whose text has to be composed anew, with what is left of it, and
+    `composing` are the joins whose text must be recomposed, with what is left of it, and
     `composed_by` the joins by the events that brought their texts; `recomposed` are events that
     brought such a text again for its candidate, by those that had. `questions` are former
-    questions of candidates that were decided on anew, by the request, and `closed` those that an
+    questions of candidates that were decided on again, by the request, and `closed` those that an
     answer closed which had been held back. `compacted` is where a
     session's conversation was last compacted, as places are counted. `texts` counts what the owner
     said that was not said in its scope before. `runs` are the latest batch runs, by step.

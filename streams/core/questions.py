@@ -19,7 +19,7 @@ from palimpsest.streams.core.moment import by_moment, face_moment, moment
 def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> SettleQuestion | None:
     """The question about a pending candidate; None where there is nothing to ask now.
 
-    It is about the neighbours that nobody answered about: of the others the judge has spoken, or no
+    It is about the neighbours that are unanswered: of the others the judge has spoken, or no
     answer could join them.
     """
     entry = ledger.entries.get(candidate_id)

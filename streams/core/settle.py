@@ -253,7 +253,7 @@ def obstacle(ledger: Ledger, entry: Entry, other: Entry) -> Refusal | None:
 
 
 def usable(ledger: Ledger, composition: Composition | None, namespace: str) -> bool:
-    """Whether a composed text may be recorded: of known sources, and nobody else's text.
+    """Whether a composed text may be recorded: of known sources, and no other memory's text.
 
     It does not ask which memories there are now, or un-merging late would differ from un-merging
     at once (L2): a text whose sources are not together is recorded, and does not stand.

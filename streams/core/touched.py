@@ -24,7 +24,7 @@ class Stated(NamedTuple):
 class Touched:
     """What an event changed, by id; a memory or review that is no more is None.
 
-    `texts` are joins whose text has to be composed anew, or (False) no more; `questions` are the
+    `texts` are joins whose text must be recomposed, or (False) no more; `questions` are the
     candidates about which the judge has something to be asked now, or (False) no more. `stirred`
     are those who moved or came to life, so that whoever asks about them looks again; `asking` those
     who look again at their own question alone. `compared` says whose text stood for a candidate

@@ -145,7 +145,7 @@ def confirm(command: Confirm, ledger: Ledger, now: datetime) -> Result:
 
 
 def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> Result:
-    """`composed`: a text made anew for a memory whose composition lost a source."""
+    """`composed`: a recomposed text for a memory whose composition lost a source."""
     edge = ledger.edges.get(command.decision_id)
     if edge is None or not edge.texts:
         return unknown_decision(command.decision_id)

@@ -20,7 +20,7 @@ DAY: Final = timedelta(days=1)
 def recorded_worth(memory: Memory, field: Worth, policy: Policy) -> float | None:
     """The highest that its living members say; who says nothing has what the policy has for it.
 
-    None where nobody says anything and the policy has nothing for it.
+    None if no member has a value and the policy has nothing for it.
     """
     absent: float | None = getattr(policy.absent, field)
     values = (getattr(entry.fields, field) for entry in memory.members if entry.living)

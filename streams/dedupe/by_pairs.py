@@ -83,7 +83,7 @@ def combine_command(
 def importance(memory: Memory, policy: Policy) -> float:
     """The highest that a memory's living members say, as recorded: decayed, no two would be equal.
 
-    0 where nobody says anything and the policy has nothing for it (`absent`).
+    0 if no member has a value and the policy has nothing for it (`absent`).
     """
     return recorded_worth(memory, "importance", policy) or 0.0
 

@@ -16,7 +16,7 @@ WINDOW = 512
 AHEAD = 2
 """Windows that are being embedded while one is decided on."""
 PATIENCE = 0.05
-"""Seconds that a window waits for more rows before it goes on with what it has."""
+"""Seconds that a window waits for more rows before it continues with what it has."""
 
 
 class _End:

@@ -26,9 +26,9 @@ from palimpsest.streams.write.requests import PendingRequest, serve_all, underst
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
 KEPT = timedelta(days=1)
-"""How long an answer waits for whoever asked; who died does not fetch it."""
+"""How long an answer waits for the caller, which may have died."""
 SERVED_AT_ONCE = 64
-"""How many items of the inbox are served before the writer goes on with its own work."""
+"""How many items of the inbox are served before the writer continues with its own work."""
 
 
 class Projections(Protocol):
@@ -36,7 +36,7 @@ class Projections(Protocol):
 
     @property
     def begun(self) -> bool:
-        """Whether they follow this session, and nobody else can have written meanwhile."""
+        """Whether they follow this session, and no other process can have written meanwhile."""
 
     def begin(self) -> None:
         """Catch up with the log, and follow from there."""
@@ -125,7 +125,7 @@ class Session:
                     self.writer.commit()
 
     def _understood(self, item: Item) -> PendingRequest | None:
-        """The request of an item; who left what is none is told so."""
+        """The request of an item; a wrong one is answered as such."""
         try:
             return PendingRequest(understood(item.body), item.id)
         except InvalidInputError as error:
@@ -138,7 +138,7 @@ class Session:
             self.writer.close_window(self.writer.open_window(unpack(item.body)), item.id)
         except (PalimpsestError, OSError):
             raise
-        except Exception as error:  # noqa: BLE001 - whoever left the item raises it
+        except Exception as error:  # noqa: BLE001 - the process that left the item raises it
             self._answer(item, Failed(type(error).__name__))
 
     def _answer(self, item: Item, answer: Answer) -> None:

@@ -29,7 +29,7 @@ def load_engine(
     `threads` is how many batches `onnx` runs beside each other, by default one on each usable core.
     `cache_dir` keeps the graphs that it built, by default $XDG_CACHE_HOME/palimpsest. Raises
     ModelNotFound, ModelUnusable or EngineMissing, each with what to do, and ValueError for an
-    unknown engine. The engine `none` is always missing: where the policy goes on without a model,
+    unknown engine. The engine `none` is always missing: where the policy continues without a model,
     only exact repeats are found.
     """
     tell = progress or _silent

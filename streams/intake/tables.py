@@ -29,7 +29,7 @@ def delimiter_of(line: str) -> str:
 def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -> Iterator[bytes]:
     """Each line as JSON; empty cells are left out. UsageError where the file is no CSV.
 
-    A line with more cells than there are fields is a JSON array: whoever reads it finds no object,
+    A line with more cells than there are fields is a JSON array: its reader finds no object,
     and nothing of a text with a comma in it is lost unseen.
     """
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")

@@ -1,1 +1,1 @@
-"""An owner's recorded history told again, to see what rested on what (docs/design.md, Un-merge)."""
+"""Replays of an owner's recorded history, to see what rested on what (docs/design.md, Un-merge)."""

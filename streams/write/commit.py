@@ -31,7 +31,7 @@ class Reply(NamedTuple):
 class InputOffset:
     """The last offset of an input topic that a commit finishes.
 
-    With the topic's id, because a topic that is deleted and created again begins anew.
+    With the topic's id, because a topic that is deleted and created again starts over.
     """
 
     topic: str

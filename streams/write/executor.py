@@ -48,7 +48,7 @@ class Executor(Protocol):
         """Record that a command could not be, where a dry run refused it."""
 
     def now(self) -> datetime:
-        """The time, by the clock of whoever carries it out."""
+        """The time, by the clock of the process that carries it out."""
 
     def checkpoint(self) -> None:
         """Make what was done so far last."""
@@ -277,7 +277,7 @@ def run_once(executor: Executor, command: Operation) -> list[AnyEvent]:
 
 
 def run_or_refuse(executor: Executor, command: Operation) -> list[AnyEvent]:
-    """As `run_once`; its refusal is raised, and committed by whoever answers."""
+    """As `run_once`; its refusal is raised, and committed by the code that answers."""
     events = run_once(executor, command)
     for event in events:
         if isinstance(event, Refused):

@@ -112,7 +112,7 @@ class Owners:
     def trim(self) -> None:
         """Let the least recently used leave until the rest is within the bound.
 
-        Only the owners that were asked for since can have grown: the others are not counted anew.
+        Only the owners that were asked for since can have grown: the others are not counted again.
         """
         for owner in filter(None, map(self._loaded.get, self._asked)):
             self._total += len(owner.ledger.entries) - owner.size

@@ -1,4 +1,4 @@
-"""Concatenated texts that lost a source are put together anew at once, in the same commit."""
+"""Concatenated texts that lost a source are recomposed at once, in the same commit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def execute_whole(
     now: datetime,
     content: Callable[[str], Content],
 ) -> Done:
-    """As `execute`, and the texts that a rule made and that lost a source by it are made anew.
+    """As `execute`; texts of a rule that lost a source by it are recomposed, too.
 
     `content` gives a text its hash, and its vector where one may be made. Of a request of many
     commands, the last sees to it.

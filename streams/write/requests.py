@@ -1,6 +1,6 @@
 """Requests: understood, executed, and committed with their answers.
 
-The same for whoever asks, in both runtimes: through the lock, the inbox or `memory.commands`.
+The same for every caller, in both runtimes: through the lock, the inbox or `memory.commands`.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ WALKS = (
 KEY = "The spare key is under the blue pot."
 
 
-class Telling:
+class OpenStore:
     """One owner's store, whose candidates are named by their texts."""
 
     def __init__(self, store: Palimpsest) -> None:
@@ -71,9 +71,9 @@ class Telling:
 
 
 @contextmanager
-def opened(folder: Path, policy: str | Policy = "standard") -> Iterator[Telling]:
+def opened(folder: Path, policy: str | Policy = "standard") -> Iterator[OpenStore]:
     with Palimpsest.open(folder, policy=policy) as store:
-        yield Telling(store)
+        yield OpenStore(store)
 
 
 def with_zones(*zones: tuple[float, str]) -> Policy:
@@ -161,7 +161,7 @@ def test_a_better_neighbour_is_asked_about(tmp_path: Path, at_once: bool) -> Non
         (WALKS[2], WALKS[1]): "same",
     }
 
-    def judge(told: Telling) -> None:
+    def judge(told: OpenStore) -> None:
         for row in told.store.sql("SELECT text FROM candidates WHERE pending ORDER BY position"):
             candidate = told.store.show_candidate(told.ids[row["text"]])
             names = {i: t for t, i in told.ids.items()}

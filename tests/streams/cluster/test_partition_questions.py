@@ -78,9 +78,9 @@ class Brokers:
             return self.partition(path, clock).writer
 
         world = Written(ASKING, made)
-        teller = Playback(world)
+        playback = Playback(world)
         for act in story:
-            teller.follow(act)
+            playback.follow(act)
             world.writer.commit()
         return world
 

@@ -144,9 +144,9 @@ def log_of(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
             policy,
             lambda clock: Writer(log, appends, policy, must_not_be_asked, clock, lambda _: None),
         )
-        teller = Playback(world)
+        playback = Playback(world)
         for number, act in enumerate(story, 1):
-            teller.follow(act)
+            playback.follow(act)
             if number % COMMITS == 0 or number == len(story):
                 world.writer.commit()
                 found = log.verifications.waiting(10**6)

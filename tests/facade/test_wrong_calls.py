@@ -374,7 +374,7 @@ def test_an_unknown_argument_is_not_dropped(memories: Palimpsest) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong", "attribution"),
+    ("name", "wrong", "said"),
     [
         ("recall", {"k": 0}, "recall: `k` should be greater than or equal to 1"),
         ("recall", {"query": ""}, "recall: `query` is blank"),

@@ -285,7 +285,7 @@ class Without:
         join = event.data.join
         if join is None or event.data.decision not in ("fallback_reject", "fallback_supersede"):
             return False
-        if join.to not in entry.open:
+        if join.to not in entry.open or not self._was_compared_alike(entry, join.to):
             return False
         verdicts = event.data.evidence.verdicts
         settled = {one.neighbour_id for one in verdicts if self._holds(one)}
@@ -295,6 +295,14 @@ class Without:
         return (
             better <= settled and obstacle(self.other, entry, self.other.entries[join.to]) is None
         )
+
+    def _was_compared_alike(self, entry: Entry, neighbour_id: str) -> bool:
+        """Whether a candidate saw the same scores and cues of a neighbour in both histories."""
+        here, there = (
+            [one for one in asked if one.candidate_id == neighbour_id]
+            for asked in (self.real.entries[entry.id].asked, entry.asked)
+        )
+        return here == there
 
     def _holds(self, verdict: Verdict) -> bool:
         """Whether a verdict is about its neighbour there, too."""

@@ -18,7 +18,7 @@ from palimpsest.contracts.events import (
     Separated,
     Settled,
 )
-from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.requests import (
     MergeRequest,
     ReinstateRequest,
@@ -198,6 +198,44 @@ def test_a_fallback_that_joined_under_an_older_rule_stays(
     assert isinstance(settled, Settled)
     assert settled.data.decision == "fallback_supersede"
     assert dry_run(runtime, newer.decision_id).get("consequences", []) == []
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_fallback_goes_by_the_text_that_would_have_been_compared(
+    runtime: Runtime, at_once: bool
+) -> None:
+    """Nobody answered about a composed text; without it the pair shows a cue, which keeps both."""
+    start = "alice told the whole team on a monday that her tabby cat likes blue salmon more than"
+    wet, pen = f"{start} wet food snacks", "ben repairs old clocks in his attic"
+    texts = (f"{start} dry salt pepper", f"{start} dry food cakes")
+    first, second = say(runtime, *texts)
+    composed = f"{start} wet lemon bread"
+    join = settle(runtime, second.candidate_id, first.candidate_id, "compose", composed)
+    if at_once:
+        unmerge(runtime, join)
+    rows = ({"owner_id": "ann", "source": "later", "id": one, "text": one} for one in (wet, pen))
+    third, other = (str(one.candidate_id) for one in runtime.submit(*rows))
+    asked = {"a": second.candidate_id, "b": other, "face": other}
+    execute(WriterExecutor(runtime.writer), MergeRequest(request_id=str(uuid4()), **asked))
+    runtime.writer.commit()
+    settle(runtime, third, second.candidate_id, "unavailable")
+    if not at_once:
+        answer = unmerge(runtime, join, with_consequences=True)
+        assert [one["candidate_id"] for one in answer["consequences"]] == [third]
+    assert sorted(faces(runtime)) == sorted([texts[0], pen, wet])
+
+
+def settle(
+    runtime: Runtime, newer: str, older: str, answer: Answer, composed: str | None = None
+) -> str:
+    """What the judge says of a pair; the decision that it comes to."""
+    verdict = Verdict(neighbour_id=older, answer=answer)
+    request = SettleRequest(
+        request_id=str(uuid4()), candidate_id=newer, verdicts=(verdict,), composed=composed
+    )
+    done = execute(WriterExecutor(runtime.writer), request)
+    runtime.writer.commit()
+    return str(done["decision_id"])
 
 
 def asked_about(runtime: Runtime, later: Any) -> str:

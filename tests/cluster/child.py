@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import inspect
 import logging
 import os
 import signal
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -27,6 +29,8 @@ from tests.reliability.child import live as type_commands
 from tests.stub_engine import StubEngine, load_stub
 
 SESSION_SECONDS = 3.0
+LATER = "faust.assignor faust.tables.manager faust.tables.sets faust.web.drivers.aiohttp".split()
+"""What Faust imports when a worker starts."""
 
 
 def live(plan: Plan) -> int:
@@ -125,4 +129,7 @@ def _project(plan: Plan, connection: Connection, topics: Topics) -> int:
 
 
 if __name__ == "__main__":
+    for name in LATER:
+        import_module(name)
+    inspect.getmodule(inspect.currentframe())  # notes where all modules are, as Faust will ask
     main(live)

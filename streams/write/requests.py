@@ -112,7 +112,7 @@ DONE = {
 """By bulk request, the key of its answer that names what was done."""
 
 
-# -- the way of a request ------------------------------------------------------------------------
+# -- the path of a request -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

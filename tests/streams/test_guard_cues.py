@@ -6,6 +6,7 @@ import pytest
 
 from palimpsest.contracts.evidence import STRONG_CUES, Cue
 from palimpsest.streams.guard import Comparison, compare, read
+from palimpsest.streams.guard.calendar import is_year
 
 FOUND = [
     (Cue.NUMBER, "Keeps 3 hens in the garden.", "Keeps 4 hens in the garden."),
@@ -28,6 +29,8 @@ FOUND = [
     (Cue.DATE, "The gate shuts at 12 am.", "The gate shuts at 12 pm."),
     (Cue.DATE, "The gate shuts at 12:30 am.", "The gate shuts at 12:30."),
     (Cue.DATE, "Moved in May.", "Moved in June."),
+    (Cue.DATE, "Plans for 1500.", "Plans for 2099."),
+    (Cue.NUMBER, "Plans for 1499.", "Plans for 2100."),
     (Cue.UNIT, "The parcel weighs 4 kg.", "The parcel weighs 4 pounds."),
     (Cue.UNIT, "The ticket costs $40.", "The ticket costs €40."),
     (Cue.UNIT, "Ran a 5-km race.", "Ran a 5-mile race."),
@@ -120,6 +123,13 @@ def test_a_pair_with_a_cue_is_never_joined_by_its_words(cue: Cue, one: str, othe
 @pytest.mark.parametrize(("cue", "one", "other"), NOT_FOUND)
 def test_another_spelling_of_a_fact_shows_no_cue(cue: Cue, one: str, other: str) -> None:
     assert cue not in both_ways(one, other).cues
+
+
+@pytest.mark.parametrize(
+    ("figures", "expected"), [("1499", False), ("1500", True), ("2099", True), ("2100", False)]
+)
+def test_four_figures_of_six_centuries_are_a_year(figures: str, expected: bool) -> None:
+    assert is_year(figures) == expected
 
 
 def test_every_cue_has_an_example() -> None:

@@ -288,6 +288,14 @@ def test_a_text_is_only_a_text(text: str) -> None:
     assert candidate(row(text=text)).text == text
 
 
+def test_a_row_as_long_as_allowed_is_read() -> None:
+    raw = row()
+    longest = raw + b" " * (MAX_ROW_BYTES - len(raw))
+    assert candidate(longest).text == ROW["text"]
+    with pytest.raises(InvalidInputError, match="the row has"):
+        candidate(longest + b" ")
+
+
 def test_renamed_fields_are_read() -> None:
     raw = orjson.dumps({"user": "ann", "memory": "Ann lives in Oslo.", "text_id": 5})
     parsed = candidate(raw, renames={"user": "owner_id", "memory": "text", "text_id": "id"})

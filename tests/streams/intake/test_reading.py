@@ -188,7 +188,7 @@ def test_a_cut_gzip_file_is_reported_after_the_rows_that_are_whole(tmp_path: Pat
     assert [next(rows).raw for _ in range(3)] == lines[:3]
 
 
-@pytest.mark.parametrize("place", [12, -6])
+@pytest.mark.parametrize("place", [10, 12, -6])
 def test_a_damaged_gzip_file_is_reported(tmp_path: Path, place: int) -> None:
     packed = bytearray(gzip.compress(b"a\n" * 1000))
     packed[place] ^= 0xFF

@@ -280,6 +280,15 @@ def test_an_owner_is_not_folded_from_a_damaged_log(log: Log) -> None:
     fold_owner(log, "bob")
 
 
+def test_a_candidate_is_not_folded_twice(log: Log) -> None:
+    """Under another id, so that the index of ids does not refuse it."""
+    again = EVENTS[N["c"] - 1].model_copy(update={"id": EVENTS[0].id[:-4] + "beef"})
+    with log.transaction():
+        log.append([again])
+    with pytest.raises(StoreError, match=f"position {len(EVENTS) + 1} admits .* once more"):
+        fold_owner(log, "ada")
+
+
 def test_what_another_process_damaged_meanwhile_is_reported(log: Log) -> None:
     owners = Owners(log)
     owners.get("ada")

@@ -160,6 +160,12 @@ def test_the_last_policy_is_found(log: Log) -> None:
     assert found.data.hash == "two"
 
 
+def test_the_policy_at_a_position_is_the_last_up_to_and_including_it(log: Log) -> None:
+    append(log, refused(1), policy_set("one"), refused(2), policy_set("two"))
+    hashes = [found and found.data.hash for found in map(log.last_policy, range(6))]
+    assert hashes == [None, None, "one", "one", "two", "two"]
+
+
 def test_an_id_that_is_there_is_a_bug_and_nothing_is_kept(log: Log) -> None:
     append(log, refused(1))
     with pytest.raises(sqlite3.IntegrityError):

@@ -15,6 +15,7 @@ from palimpsest.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.log import database
 from palimpsest.streams.log.log import Log
+from palimpsest.streams.policies import load_policy
 
 ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
 
@@ -111,6 +112,22 @@ def test_views_that_are_there_are_not_waited_for(tmp_path: Path) -> None:
         second.submit(ADA)
         with WriterLock(tmp_path / "store"):
             assert second.status()["memories"] == 1
+
+
+def test_a_policy_that_another_process_put_in_force_decides_here_too(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    with (
+        Palimpsest.open(folder, wait="visible") as first,
+        Palimpsest.open(folder, wait="visible") as second,
+    ):
+        first.submit(ADA)
+        second.set_policy(load_policy("replace-or-merge"))
+        first.submit({"owner_id": "ada", "text": "A lantern hangs high up."})
+        rows = first.sql("SELECT policy FROM decisions ORDER BY position")
+        assert [row["policy"] for row in rows] == [
+            load_policy("standard").hash,
+            load_policy("replace-or-merge").hash,
+        ]
 
 
 def failing(name: str) -> Callable[[str], None]:

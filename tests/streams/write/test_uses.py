@@ -11,12 +11,14 @@ import orjson
 import pytest
 
 from palimpsest import Palimpsest
-from palimpsest.contracts.events import Accessed
+from palimpsest.contracts.commands import Access
+from palimpsest.contracts.events import Accessed, Use
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.streams.cluster.records import Record
-from palimpsest.streams.intake import RawRow, understand
+from palimpsest.streams.intake import RawRow, parse, understand
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input
+from palimpsest.streams.write.uses import summed
 from tests.streams.cluster.test_offsets import CANDIDATES, Brokers, opened_writer
 
 TEA = candidate_id("ann", "kitchen", "tea")
@@ -203,3 +205,11 @@ def test_what_waits_in_a_store_outlives_the_process(tmp_path: Path, clock: Clock
     running.look()
     assert [counts(event) for event in running.recorded()] == [{TEA: 1}, {TEA: 2}]
     running.close()
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["as they were", "the other way round"])
+def test_of_uses_that_are_added_up_the_latest_time_counts(clock: Clock, order: int) -> None:
+    times = (clock.now, clock.now + MINUTE)
+    said = [parse(used(str(at), at, tea=2), source="recall") for at in times[::order]]
+    words = [word for word in said if isinstance(word, Access)]
+    assert summed(words) == (Use(candidate_id=TEA, count=4, at=clock.now + MINUTE),)

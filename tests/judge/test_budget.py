@@ -54,6 +54,15 @@ def test_money_is_reserved_before_it_is_spent(tmp_path: Path) -> None:
     spending.close()
 
 
+def test_money_is_spent_to_the_last_cent(tmp_path: Path) -> None:
+    spending = budget(tmp_path, Day(), usd=1.0)
+    assert spending.reserve(0.75)
+    assert spending.reserve(0.25)
+    assert spending.reserve(0.125) is None
+    assert spending.spent() == Spent(2, 1.0)
+    spending.close()
+
+
 def test_a_call_that_nobody_answered_is_given_back(tmp_path: Path) -> None:
     spending = budget(tmp_path, Day(), calls=1)
     reserved = spending.reserve(0.7)

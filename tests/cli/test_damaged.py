@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ TEA = "Ada drinks tea in the morning."
 def damaged(palimpsest: CommandLine) -> CommandLine:
     """The event that admitted Ada's first candidate is gone, and the gap closed."""
     palimpsest.holds(row(PARIS), row(TEA), row(PARIS, session_id="monday"))
-    with sqlite3.connect(palimpsest.store / LOG_FILE) as log:
+    with closing(sqlite3.connect(palimpsest.store / LOG_FILE)) as log, log:
         log.execute("DELETE FROM events WHERE position = 2")
         log.execute("UPDATE events SET position = -position WHERE position > 2")
         log.execute("UPDATE events SET position = -position - 1 WHERE position < 0")
@@ -53,7 +54,7 @@ def test_it_is_reported_with_the_position_and_what_to_do(
 
 
 def repeat_of(damaged: CommandLine) -> str:
-    with sqlite3.connect(damaged.store / LOG_FILE) as log:
+    with closing(sqlite3.connect(damaged.store / LOG_FILE)) as log, log:
         [line] = log.execute("SELECT line FROM events WHERE position = 3").fetchone()
     log.close()
     found: str = line.decode().split('"subject":"')[1][:36]
@@ -79,7 +80,7 @@ def test_verify_and_doctor_see_what_no_fold_stumbles_over(
     palimpsest: CommandLine, damage: Callable[[sqlite3.Connection], None]
 ) -> None:
     palimpsest.holds(row(PARIS), row(TEA), row(PARIS, session_id="monday"))
-    with sqlite3.connect(palimpsest.store / LOG_FILE) as log:
+    with closing(sqlite3.connect(palimpsest.store / LOG_FILE)) as log, log:
         damage(log)
     log.close()
     ran = palimpsest("verify")

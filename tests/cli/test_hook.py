@@ -8,6 +8,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -230,7 +231,7 @@ def test_store_locked_by_one_that_does_not_serve(
 
 def test_store_file_locked(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "_leave", lambda: None)
-    with sqlite3.connect(line.store / "log.sqlite", isolation_level=None) as other:
+    with closing(sqlite3.connect(line.store / "log.sqlite", isolation_level=None)) as other, other:
         other.execute("BEGIN EXCLUSIVE")
         ran = line("hook", "pre-compact", "--timeout", "0.2", stdin=json.dumps([memory(TEXT)]))
         other.execute("ROLLBACK")

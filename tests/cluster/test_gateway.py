@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
@@ -271,7 +272,7 @@ def test_what_several_readers_recalled_is_published_once_a_minute(
             assert reader.recall("ada", "grip")
 
     def a_minute_later() -> None:
-        with sqlite3.connect(opened.folder / "log.sqlite") as log:
+        with closing(sqlite3.connect(opened.folder / "log.sqlite")) as log, log:
             log.execute("UPDATE inbox SET answered_at = answered_at - 61")
 
     for _ in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
@@ -78,19 +79,19 @@ def cut(replica: Path) -> None:
 
 
 def put_ahead(replica: Path) -> None:
-    with sqlite3.connect(replica) as database:
+    with closing(sqlite3.connect(replica)) as database, database:
         database.execute("UPDATE followed SET next_offset = 10000 WHERE topic_id <> ''")
     database.close()
 
 
 def put_behind(replica: Path) -> None:
-    with sqlite3.connect(replica) as database:
+    with closing(sqlite3.connect(replica)) as database, database:
         database.execute("UPDATE followed SET next_offset = 0")
     database.close()
 
 
 def forget_where(replica: Path) -> None:
-    with sqlite3.connect(replica) as database:
+    with closing(sqlite3.connect(replica)) as database, database:
         database.execute("DELETE FROM followed")
     database.close()
 
@@ -98,7 +99,7 @@ def forget_where(replica: Path) -> None:
 def other_events(replica: Path) -> None:
     """The log of a store that never was a replica."""
     forget_where(replica)
-    with sqlite3.connect(replica) as database:
+    with closing(sqlite3.connect(replica)) as database, database:
         database.execute("UPDATE events SET checksum = 0")
     database.close()
 
@@ -122,7 +123,7 @@ def test_a_lost_damaged_or_overtaking_replica_is_recreated(cluster: Cluster) -> 
 
 def rot(replica: Path) -> None:
     """Bytes that changed in place: found when an owner is read, long after the start."""
-    with sqlite3.connect(replica) as database:
+    with closing(sqlite3.connect(replica)) as database, database:
         database.execute("UPDATE events SET checksum = 0")
     database.close()
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +204,7 @@ def test_a_damaged_event_is_reported_with_its_position_and_nothing_is_guessed(
     forge: Forge, copied: Path, tmp_path: Path, file: Path, command: list[str]
 ) -> None:
     position = 77
-    with sqlite3.connect(copied / "log.sqlite") as log:
+    with closing(sqlite3.connect(copied / "log.sqlite")) as log, log:
         [line] = log.execute("SELECT line FROM events WHERE position = ?", (position,)).fetchone()
         flipped = bytearray(line)
         flipped[len(flipped) // 2] ^= 0x01

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def _remembered(store: Path) -> int:
     """How many answers are in the judge's file."""
     if not (store / "judge.sqlite").exists():
         return 0
-    with sqlite3.connect(store / "judge.sqlite") as database:
+    with closing(sqlite3.connect(store / "judge.sqlite")) as database, database:
         count = database.execute("SELECT count(*) FROM answers").fetchone()[0]
     database.close()
     return int(count)

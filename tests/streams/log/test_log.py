@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -264,7 +265,7 @@ def test_what_is_no_database_is_reported_and_left_alone(tmp_path: Path, make: ty
 @pytest.mark.parametrize("make", [Log.open, Log.create])
 def test_a_foreign_database_is_reported_and_left_alone(tmp_path: Path, make: type[Log]) -> None:
     path = tmp_path / "log.sqlite"
-    with sqlite3.connect(path) as foreign:
+    with closing(sqlite3.connect(path)) as foreign, foreign:
         foreign.execute("CREATE TABLE recipes (name TEXT)")
     foreign.close()
     before = path.read_bytes()

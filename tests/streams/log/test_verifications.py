@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -114,7 +114,7 @@ def of_version(version: int) -> Callable[[Path, Sequence[bytes]], Log]:
 
     def made(folder: Path, lines: Sequence[bytes]) -> Log:
         imported(folder, lines).close()
-        with sqlite3.connect(folder / FILE) as database:
+        with closing(sqlite3.connect(folder / FILE)) as database, database:
             if version == 1:
                 database.execute("DROP TABLE verifications")
             database.execute("UPDATE verifications SET position = 7" if version > 1 else "SELECT 1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
@@ -49,6 +51,16 @@ _REPEATABLE = _READING - {duckdb.StatementType.PRAGMA}
 """What leaves an instance as it was: a PRAGMA may set an option."""
 
 _waiting: list[duckdb.DuckDBPyConnection] = []
+
+
+@atexit.register
+def _close_waiting() -> None:
+    """Close what waits, before the process ends or forks: a child has none of its threads."""
+    while _waiting:
+        _waiting.pop().close()
+
+
+os.register_at_fork(before=_close_waiting)
 
 _LIMITS: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
@@ -171,10 +183,13 @@ def _comment_on_columns(database: duckdb.DuckDBPyConnection) -> None:
 
 def _kinds(text: str) -> set[duckdb.StatementType]:
     """The kinds of its statements; UsageError for what is no query: the views are for reading."""
+    instance = _taken()
     try:
-        kinds = {statement.type for statement in duckdb.extract_statements(text)}
+        kinds = {statement.type for statement in instance.extract_statements(text)}
     except duckdb.Error as error:
         raise UsageError(str(error)) from error
+    finally:
+        _give_back(instance)
     if not kinds:
         raise UsageError("there is no query")
     if not kinds <= _READING:
@@ -235,10 +250,7 @@ def _instance(spill: Path, keep: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     Unless something fails, it waits for the next caller. While it waits it keeps nothing of the
     files that it read; one that has spilled could not, and cannot spill to another folder.
     """
-    try:
-        instance = _waiting.pop()
-    except IndexError:
-        instance = duckdb.connect(config=_LIMITS)
+    instance = _taken()
     try:
         instance.execute(
             f"SET temp_directory = {quoted(str(spill))}; SET enable_external_file_cache = true"
@@ -249,7 +261,21 @@ def _instance(spill: Path, keep: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     except BaseException:
         instance.close()
         raise
-    if keep and len(_waiting) < KEPT and not spill.exists():
+    if keep and not spill.exists():
+        _give_back(instance)
+    else:
+        instance.close()
+
+
+def _taken() -> duckdb.DuckDBPyConnection:
+    try:
+        return _waiting.pop()
+    except IndexError:
+        return duckdb.connect(config=_LIMITS)
+
+
+def _give_back(instance: duckdb.DuckDBPyConnection) -> None:
+    if len(_waiting) < KEPT:
         _waiting.append(instance)
     else:
         instance.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -304,6 +306,26 @@ def test_queries_at_once_have_an_instance_each(tmp_path: Path) -> None:
         )
         assert [rows[0]["n"] for rows in found] == [*range(80)]
     assert len(analysts._waiting) <= analysts.KEPT
+
+
+FORKS = """
+import os, sys
+from pathlib import Path
+from palimpsest.projections.analysts import _waiting, query
+folder = Path(sys.argv[1])
+assert query(folder, "SELECT 1 AS n") and _waiting
+if (child := os.fork()) == 0:
+    assert not _waiting
+    sys.exit(query(folder, "SELECT 7 AS n")[0]["n"])
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+query(folder, "SELECT 1 AS n")
+"""
+
+
+def test_a_child_of_a_fork_ends_well(tmp_path: Path) -> None:
+    """Of an instance that its parent has it lacks the threads: closing one would be a crash."""
+    ensure_views(tmp_path)
+    subprocess.run([sys.executable, "-c", FORKS, tmp_path], timeout=60, check=True)
 
 
 def test_an_instance_that_has_spilled_is_not_used_again(tmp_path: Path) -> None:

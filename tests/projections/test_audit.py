@@ -399,8 +399,11 @@ def test_a_recomposed_text_is_a_row(tmp_path: Path, ada: OneOwner) -> None:
     ada.run(Retract(candidate_id=a, **ada.words()))
     [join] = ada.ledgers[OWNER].composing
     anew = Composition(content=content_of("On the ward, Alice works at night."), sources=(b, c))
-    [event] = ada.run(Compose(decision_id=join, composition=anew, **ada.words()))
+    paid = (verdict(b, "compose"),)
+    [event] = ada.run(Compose(decision_id=join, composition=anew, verdicts=paid, **ada.words()))
     show(tmp_path, ada)
+    cost = f"SELECT answer, calls FROM verdicts WHERE event_id = '{event.id}'"
+    assert rows(tmp_path, cost) == [("compose", 1.0)]
     wanted = f"SELECT decision_id, text FROM compositions WHERE event_id = '{event.id}'"
     assert rows(tmp_path, wanted) == [(join, "On the ward, Alice works at night.")]
     [[answers]] = rows(tmp_path, f"SELECT answers FROM events WHERE event_id = '{event.id}'")

@@ -44,6 +44,19 @@ def test_what_is_given_is_not_guessed() -> None:
         fields(ROW, ts="colour")
 
 
+@pytest.mark.parametrize(
+    ("number", "moment"),
+    [
+        (1_700_000_000, "2023-11-14T22:13:20+00:00"),
+        (1_700_000_000_000, "2023-11-14T22:13:20+00:00"),
+        ("1700000000000", "2023-11-14T22:13:20+00:00"),
+        (100_000_000_001, "1973-03-03T09:46:40.001000+00:00"),
+    ],
+)
+def test_a_time_is_in_seconds_or_in_milliseconds(number: object, moment: str) -> None:
+    assert applied(ROW | {"ts": number}, ts="occurred_at")["occurred_at"] == moment
+
+
 def test_a_field_is_not_what_its_values_cannot_be() -> None:
     odd = {"content": 3, "memory": "Ada sings.", "confidence": 80, "metadata": "red", "user": [1]}
     assert fields(odd) == {"text": ("memory",)}

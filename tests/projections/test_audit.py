@@ -410,6 +410,16 @@ def test_a_recomposed_text_is_a_row(tmp_path: Path, ada: OneOwner) -> None:
     assert answers == join
 
 
+def test_an_answer_of_nobody_was_not_known_before(tmp_path: Path, ada: OneOwner) -> None:
+    """It cost no call either."""
+    a = ada.say("The orchard is sold.")
+    b = ada.say("Somebody sold the orchard.", (a, 0.8))
+    nobody = verdict(a, "unavailable").model_copy(update={"calls": 0.0})
+    ada.run(Settle(command_id=ada.fresh(), owner_id=OWNER, candidate_id=b, verdicts=(nobody,)))
+    show(tmp_path, ada)
+    assert rows(tmp_path, "SELECT known, unavailable FROM judge_cost") == [(0, 1)]
+
+
 def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: OneOwner) -> None:
     """Nothing retracted, nothing taken out, no question that another replaced."""
     a, x = ada.say("The ferry leaves at noon."), ada.say("A lantern hangs high up.")

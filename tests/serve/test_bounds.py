@@ -45,6 +45,25 @@ def test_a_body_over_the_bound_is_413_however_it_comes(tmp_path: Path) -> None:
     bounded(tmp_path, Limits(body_bytes=2_000), used)
 
 
+def test_a_body_as_long_as_the_bound_is_read_however_it_comes(tmp_path: Path) -> None:
+    def longest(text: str) -> bytes:
+        return json.dumps({"text": text}).encode().ljust(2_000)
+
+    async def used(server: Server) -> None:
+        async with server.client() as client:
+            declared = await client.post(MEMORIES, content=longest("one"), headers=JSON)
+
+            async def parts() -> Any:
+                whole = longest("two")
+                yield whole[:1_000]
+                yield whole[1_000:]
+
+            chunked = await client.post(MEMORIES, content=parts(), headers=JSON)
+        assert [one.is_success for one in (declared, chunked)] == [True, True]
+
+    bounded(tmp_path, Limits(body_bytes=2_000), used)
+
+
 def asked() -> dict[str, Any]:
     """What the gate is told of a memory to add."""
     headers = {"host": HOST, "authorization": f"Bearer {secret('ada')}", **JSON}

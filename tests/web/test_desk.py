@@ -15,7 +15,7 @@ from palimpsest.contracts.requests import SettleRequest
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy
 from palimpsest.web import desk as desks
-from palimpsest.web.waiting import LEASE_SECONDS, Pair, Waiting, Wanted, read_pairs
+from palimpsest.web.waiting import LEASE_SECONDS, Leases, Pair, Waiting, Wanted, read_pairs
 from palimpsest.web.word_diff import word_diff
 from tests.serve.conftest import Server, Use
 from tests.web.conftest import Browser, own_words, pair_texts, person, plain, waiting_pairs
@@ -751,12 +751,19 @@ def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_shown(served: U
     served(used)
 
 
-def pair(number: int, *, memory: str = "m", decision: str = "pending", hangs: int = 0) -> Pair:
+def pair(
+    number: int,
+    *,
+    memory: str = "m",
+    decision: str = "pending",
+    hangs: int = 0,
+    similarity: float = 0.9,
+) -> Pair:
     waits = "pending" if decision == "pending" else "unreviewed"
     cues = ("number",) if decision == "llm_reject" else ()
     return Pair(
-        f"d{number}", f"c{number}", f"e{number}", "ada", "default", waits, decision, 0.9, cues,
-        number, "chat", memory, hangs,
+        f"d{number}", f"c{number}", f"e{number}", "ada", "default", waits, decision, similarity,
+        cues, number, "chat", memory, hangs,
     )  # fmt: skip
 
 
@@ -770,6 +777,30 @@ def test_work_goes_by_consequences_then_disagreement_with_memories_together() ->
     ]
     queue = Waiting(pairs).queue(person().owners, Wanted())
     assert [one.position for one in queue.pairs] == [3, 5, 2, 4, 1]
+
+
+def test_of_memories_with_equal_consequences_the_one_with_the_least_alike_pair_comes_first() -> (
+    None
+):
+    pairs = [
+        pair(1, memory="a", similarity=0.8),
+        pair(2, memory="a", similarity=0.81),
+        pair(3, memory="b", similarity=0.7),
+        pair(4, memory="b", similarity=0.99),
+    ]
+    queue = Waiting(pairs).queue(person().owners, Wanted())
+    assert [one.position for one in queue.pairs] == [3, 4, 1, 2]
+
+
+def test_a_lease_is_over_when_its_time_is() -> None:
+    now = [0.0]
+    leases = Leases(lambda: now[0])
+    key = pair(1).key
+    assert leases.take(key, "kim")
+    now[0] = LEASE_SECONDS - 1
+    assert not leases.take(key, "lee")
+    now[0] = LEASE_SECONDS
+    assert leases.take(key, "lee")
 
 
 def test_the_audits_order_never_changes() -> None:

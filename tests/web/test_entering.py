@@ -19,7 +19,7 @@ from palimpsest.serve_settings import ServeSettings
 from palimpsest.web.desk import Desk
 from palimpsest.web.entering import link_path
 from palimpsest.web.rendering import STATIC
-from palimpsest.web.sessions import SESSION_SECONDS, Sessions, set_cookie
+from palimpsest.web.sessions import SESSION_SECONDS, Sessions, cookie_name, set_cookie
 from tests.serve.conftest import Server, Use, secret, serving, token
 from tests.web.conftest import Browser, person
 from tests.web.site import browser_program
@@ -206,6 +206,24 @@ def test_many_links_and_sessions_take_bounded_room() -> None:
         sessions.begin(person())
     assert len(sessions._links) == len(sessions._sessions) == 1_000
     assert sessions.redeem(first) is None
+
+
+def test_no_session_outlasts_half_a_day_however_long_a_token_is_good_for() -> None:
+    now = [0.0]
+    sessions = Sessions(lambda: now[0])
+    host = Headers({"host": "localhost"})
+    short, long = (sessions.begin(person(), seconds).secret for seconds in (60.0, 1e9))
+
+    def is_in(secret: str) -> bool:
+        return (
+            sessions.find(Headers({**host, "cookie": f"{cookie_name(host)}={secret}"})) is not None
+        )
+
+    seen = {}
+    for at in (59.0, 60.0, SESSION_SECONDS - 1, SESSION_SECONDS):
+        now[0] = at
+        seen[at] = is_in(short), is_in(long)
+    assert [*seen.values()] == [(True, True), (False, True), (False, True), (False, False)]
 
 
 def test_a_visitor_has_no_owner(served: Use[None]) -> None:

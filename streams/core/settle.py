@@ -159,14 +159,15 @@ class Freed:
 def due(ledger: Ledger, policy: Policy) -> tuple[Entry, Answer] | None:
     """The oldest answer that settles and that nothing holds back any more, if there is one.
 
-    Nothing holds back an answer that keeps both.
+    Nothing holds back one that keeps both as the policy has it. A composed text that somebody said
+    since it was held waits on, or taking the un-merge back would not restore it (law L8).
     """
     found: tuple[Entry, Answer] | None = None
     for entry in ledger.held.values():
         step = walk(ledger, entry)
         if (
             isinstance(step, Due)
-            and (step.hindrance is None or _keeps_both(ledger, policy, entry, step.answer))
+            and (step.hindrance is None or _meaning(step.answer, policy, entry)[1] is None)
             and (found is None or step.answer.given.order < found[1].given.order)
         ):
             found = entry, step.answer

@@ -258,7 +258,7 @@ def _came_too_late(late: World, other: World) -> bool:
     """Whether an answer that settled there is free here only when it can join nothing any more.
 
     Another word has made the two one memory meanwhile, or another answer has them apart or has
-    closed the question, or the text that it was about is gone.
+    closed the question, or the text that it was about is gone, or one of the two is retracted.
     """
     ledger = late.ledger
     for newer_id, older_id in _joined(other, by="judge") - _joined(late):
@@ -266,6 +266,8 @@ def _came_too_late(late: World, other: World) -> bool:
         said = newer.answers.get(older_id, ())
         standing = [one.given.order for one in said if holds(ledger, one)]
         if newer.memory is older.memory or newer.closed or (said and not standing):
+            return True
+        if any(one.while_retracted for one in said) and not (newer.living and older.living):
             return True
         if standing and _answered_since(ledger, newer, older, min(standing)):
             return True

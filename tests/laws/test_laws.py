@@ -176,7 +176,15 @@ KEPT_SINCE: list[Act] = [
 """The un-merge frees an answer that composes what somebody said: both are kept."""
 
 
+SAID_SINCE: list[Act] = [
+    *(Say(11, "!"), Say(4), Say(5, "!"), Say(7, "!"), Pair(same=True, a=1, b=1, newer_speaks=True)),
+    *(Judge(which=1, answers=("different", "compose", "different"), point=9), Say(9, "?")),
+]
+"""What a held answer composes is said by somebody since."""
+
+
 @patient
+@example(ASKING, SAID_SINCE, 0)
 @example(ASKING, KEPT_SINCE, 0)
 @given(any_policy, stories, numbers)
 def test_L8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:

@@ -408,10 +408,14 @@ class Without:
         return not any(isinstance(one, Refused) for one in events)
 
     def _say_again(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
-        """An operator's word in the other history, with what waited for it; or it is overtaken."""
+        """An operator's word in the other history, with what waited for it; or it is overtaken.
+
+        A text that was composed anew is nobody's word: without the join no text was lost.
+        """
         command = stated_again(event, self.other, self._called)
         if command is None or not self._would_stand(command, event):
-            self.overtaken.append(event.id)
+            if not isinstance(event, Composed):
+                self.overtaken.append(event.id)
             if isinstance(event, Reversed) and event.data.separates:
                 self._separate_if_apart(event)
             return

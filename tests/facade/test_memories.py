@@ -258,4 +258,4 @@ def test_a_separation_that_is_withdrawn_makes_nobody_a_member(memories: Palimpse
     memories.access(b)
     told = memories.history(a)["events"]
     assert [event["event"] for event in told] == ["decided", "separated", "reversed"]
-    assert "taken back" in told[2]["did"]
+    assert "withdrawn" in told[2]["did"]

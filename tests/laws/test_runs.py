@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from palimpsest.contracts.events import Composed, Joined
@@ -30,6 +30,7 @@ from tests.laws.histories import (
     Kind,
     OnCandidate,
     Say,
+    Whole,
     among,
     play,
 )
@@ -87,7 +88,12 @@ def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
     checks.l8_redo_restores(policy, story, which)
 
 
+RECOMPOSED = [Say(0, hours_ago=2), Say(3, "!"), Say(1), OnCandidate("ran", 0), Whole(13)]
+"""A run concatenates three texts, and puts one together anew when two of them are taken apart."""
+
+
 @FEWER
+@example(importance(0.75, 5, counts_itself=True), RECOMPOSED, 1)
 @given(policies, stories, numbers)
 def test_unmerging_with_consequences_equals_the_history_without(
     policy: Policy, story: list[Act], which: int

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -111,7 +111,7 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
         if place.query and place.table not in names:
             raise UsageError("the rows are those of a query: --table names the table to clean")
         table = quoted(one_of(names, place.table, "table") if place.table else _only(copy))
-        rows = {} if place.query else _sqlite_rows(copy, table)
+        rows = {} if place.query else _sqlite_rows(copy, table, {edit.number for edit in edits})
         with copy:
             for edit in edits:
                 found = rows.get(edit.number) or _identity(edit, mapping)
@@ -127,13 +127,15 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
                     )
                 if done.rowcount != 1:
                     raise UsageError(
-                        f"row {edit.number} is not told apart by its id: {table} has"
-                        f" {done.rowcount} rows like it. Nothing was written"
+                        f"row {edit.number} cannot be identified: {done.rowcount} rows of {table}"
+                        " have its id. Nothing was written"
                     )
 
 
-def _sqlite_rows(copy: sqlite3.Connection, table: str) -> dict[int, Fields]:
-    """The identity of each row of a table, by its number; nothing without such a column.
+def _sqlite_rows(
+    copy: sqlite3.Connection, table: str, wanted: Collection[int]
+) -> dict[int, Fields]:
+    """What identifies the wanted rows of a table, by number; empty if it has no row ids.
 
     An id may be missing, or be that of several rows.
     """
@@ -144,7 +146,8 @@ def _sqlite_rows(copy: sqlite3.Connection, table: str) -> dict[int, Fields]:
         found = copy.execute(f"SELECT {hidden}, * FROM {table}")  # noqa: S608 - quoted
     except sqlite3.OperationalError:
         return {}  # WITHOUT ROWID: its primary key is never null, and has no row twice
-    return {number: {str(hidden): row[0]} for number, row in enumerate(found, 1)}
+    numbered = enumerate(found, 1)
+    return {number: {str(hidden): row[0]} for number, row in numbered if number in wanted}
 
 
 def _only(connection: sqlite3.Connection) -> str:
@@ -164,13 +167,13 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
         folder, name = lance.located(replace(place, path=whole))
         table = lancedb.connect(folder).open_table(name)
         # An id may be missing, or be that of several rows.
-        rows = dict(enumerate(lance.row_ids(table), 1))
-        gone = [str(rows[edit.number]) for edit in edits if edit.said is None]
+        rows = lance.row_ids(table)
+        gone = [str(rows[edit.number - 1]) for edit in edits if edit.said is None]
         for start in range(0, len(gone), _AT_ONCE):
             table.delete(f"_rowid IN ({', '.join(gone[start : start + _AT_ONCE])})")
         for edit in edits:
             if edit.said is not None:
-                table.update(where=f"_rowid = {rows[edit.number]}", values=edit.said)
+                table.update(where=f"_rowid = {rows[edit.number - 1]}", values=edit.said)
         if of_table:
             whole.replace(to)
     finally:
@@ -185,7 +188,7 @@ def _identity(edit: Edit, mapping: FieldMapping) -> Fields:
     assert isinstance(edit.item, dict), "rows of databases are objects"
     names = [name for ours in ("id", "owner_id") for name in mapping.fields.get(ours, ())[:1]]
     if edit.item.get(names[0]) is None:
-        raise UsageError(f"row {edit.number} has no id of its own. Nothing was written")
+        raise UsageError(f"row {edit.number} has no id. Nothing was written")
     return {name: edit.item[name] for name in names if edit.item.get(name) is not None}
 
 

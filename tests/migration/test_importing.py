@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import signal
 import sqlite3
@@ -175,6 +176,25 @@ def test_it_reports_progress_and_reads_only_so_much(
         bring_in(opened.gateway, brought_in, down, model=None, progress=progress)
     text, share, _ = told[-1]
     assert (text, share) == ("25 of 25 rows: 23 stored, 2 joined, 0 pending", 1.0)
+
+
+def test_pythons_collector_rests_during_an_import(palimpsest: CommandLine) -> None:
+    brought_in = look_at(Place(Path(palimpsest.file(memories(5)))))
+    resting: list[bool] = []
+    with (
+        Palimpsest.open(palimpsest.store) as opened,
+        spooled(brought_in, None, lambda *_: None) as down,
+    ):
+        bring_in(
+            opened.gateway,
+            brought_in,
+            down,
+            model=None,
+            progress=lambda *_: resting.append(not gc.isenabled()),
+        )
+    assert resting
+    assert all(resting)
+    assert gc.isenabled()
 
 
 # -- vectors -------------------------------------------------------------------------------------

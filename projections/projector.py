@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -32,6 +33,8 @@ MOST_ROWS = 24_000
 LONGEST_SECONDS = 1.0
 IDLE_SECONDS = 0.05
 """Nothing came for so long: what waits is committed. Calls one after the other go together."""
+_NO_THREADS_AT_EXIT = sys.version_info[:2] == (3, 12)
+"""Python 3.12 starts no thread once the process exits; others do while exit functions run."""
 
 
 @dataclass(slots=True)
@@ -142,6 +145,8 @@ class Projector:
             self._changed.wait_for(self._has_room)
             self._raise_failure()
             if self._thread is None:
+                if _NO_THREADS_AT_EXIT:
+                    import lancedb  # noqa: F401 - its import starts the thread that it works on
                 self._thread = threading.Thread(target=self._run, name="projector", daemon=True)
                 self._thread.start()
             self._latest = time.monotonic()

@@ -27,6 +27,8 @@ def retracted(ledger: Ledger, event: Retracted, touched: Touched) -> None:
         )
         if data.again == "ask":
             keep_forgotten(ledger, ledger.entries[data.candidate_id])
+    else:
+        ledger.retracted = data.candidate_id, data.cause, ledger.seen
     live(ledger, data.candidate_id, False, touched)
 
 

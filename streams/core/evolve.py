@@ -398,9 +398,12 @@ def _reversed(ledger: Ledger, event: Reversed, touched: Touched) -> None:
     if data.withdraws:
         withdraw(ledger, edge.newer.id, edge.older.id, edge.id)
         touched.asking += (edge.newer, edge.older)
-    undone = edge.over is not None and not data.separates and data.consequence_of is None
+    # The command that takes an update back retracts a living text first.
+    taken_back = edge.over is not None and not data.separates and data.consequence_of is None
+    just_retracted = edge.newer.id, data.cause, ledger.seen - 1
+    withdrew = taken_back and ledger.retracted == just_retracted
     edge.reversed_by = Reversal(
-        event.id, ledger.seen, data.rank, data.cause, data.consequence_of, apart, undone
+        event.id, ledger.seen, data.rank, data.cause, data.consequence_of, apart, withdrew
     )
     parts = cut(edge)
     for part in parts or (memory,):

@@ -227,8 +227,8 @@ class Reversal:
     """By which event a join was taken out, for which request, and as whose consequence.
 
     `order` counts the owner's events; `rank` is that of who said so. `apart` is the memory that the
-    request took apart with it, where it separated the two. `undone`: it takes an update back, and
-    says nothing of the pair.
+    request took apart with it, where it separated the two. `withdrew`: it took an update back, and
+    with it the newcomer's text, which was living until then.
     """
 
     event_id: str
@@ -237,7 +237,7 @@ class Reversal:
     cause: str | None
     consequence_of: str | None
     apart: Apart | None
-    undone: bool = False
+    withdrew: bool = False
 
 
 class Memory:
@@ -413,6 +413,7 @@ class Ledger:
     said that was not said in its scope before. `runs` are the latest batch runs, by step.
     `uses_recorded` is when gathered uses were last recorded.
     `turned_away` are candidates that were refused because their text was forgotten.
+    `retracted` is the latest retraction that was no forgetting: whose, its cause and its order.
     `unembedded` are the texts that have no vector, because the model was down, by the first
     candidate of each.
     """
@@ -439,6 +440,7 @@ class Ledger:
     texts: int = 0
     unembedded: dict[str, Distinct] = field(default_factory=dict)
     turned_away: set[str] = field(default_factory=set)
+    retracted: tuple[str, str | None, int] | None = None
     last_time: datetime | None = None
     uses_recorded: datetime | None = None
 

@@ -366,10 +366,12 @@ def reinstate(command: Reinstate, ledger: Ledger, now: datetime) -> Result:
 
 
 def withdrawn_by(edge: Edge) -> Entry | None:
-    """Whose text left when an update was undone: the candidate that had brought it."""
-    undone = edge.reversed_by is not None and edge.reversed_by.undone
-    newcomer = edge.newer if edge.newer.decision_id == edge.id else None
-    return newcomer if undone and newcomer is not None and not newcomer.living else None
+    """Whose text left when an update was undone: the candidate that had brought it.
+
+    None where it had left before, or is living again.
+    """
+    withdrew = edge.reversed_by is not None and edge.reversed_by.withdrew
+    return edge.newer if withdrew and not edge.newer.living else None
 
 
 def lives_beside(entry: Entry, edge: Edge) -> Entry | None:

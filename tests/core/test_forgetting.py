@@ -13,7 +13,9 @@ from tests.core.spec import (
     forget,
     given,
     judge,
+    merge,
     policy,
+    reinstate,
     restore,
     say,
     separate,
@@ -174,6 +176,18 @@ def test_restoring_is_exact() -> None:
 def test_restoring_reinstates_no_update_that_was_undone_meanwhile() -> None:
     history = given(*gone(undo("meta"), restore("google"), restore("meta")))
     history.then("restored meta").shows({"Google": "google", "Meta": "meta"})
+
+
+def test_reinstating_an_update_restores_no_text_that_was_forgotten_before() -> None:
+    history = given(*gone(undo("meta")))
+    history.when(reinstate("meta")).then("reinstated meta google").shows({})
+    history.when(restore("google"), restore("meta")).shows({"Meta": "google meta"})
+
+
+def test_nor_where_its_memory_was_held_together_by_another_join() -> None:
+    held = (*JOB, say("again", "Google"), merge("again", "meta"), forget("google"))
+    history = given(*held, unmerge("meta"), say("new", "Meta"))
+    history.when(reinstate("meta")).then("reinstated meta google").shows({"Meta": "new"})
 
 
 def test_a_twin_that_came_meanwhile_joins_in_the_same_command() -> None:

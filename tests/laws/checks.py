@@ -807,6 +807,7 @@ class Windows:
         self.policy = policy
         self.size = size
         self.indexes: dict[str, ScopeIndex] = {}
+        self.foreseen: dict[str, Vector] = {}
 
     def index(self, ledger: Ledger, namespace: str) -> ScopeIndex:
         """The index of a scope."""
@@ -816,8 +817,15 @@ class Windows:
         return self.indexes[namespace]
 
     def retrieve(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
-        """One newcomer's neighbours, when its turn comes."""
-        return self.index(ledger, admit.candidate.namespace).neighbours(ledger, admit)
+        """One newcomer's neighbours, when its turn comes.
+
+        A story's candidates are numbered as they come, so one may have another's number where an
+        act before it in the window brought one more, or none.
+        """
+        index, vector = self.index(ledger, admit.candidate.namespace), admit.content.vector
+        if vector is not None and self.foreseen.get(admit.candidate_id, vector) != vector:
+            index.look_ahead({admit.candidate_id: vector})
+        return index.neighbours(ledger, admit)
 
     def tell(self, story: list[Act]) -> list[AnyEvent]:
         """The log of a story whose newcomers are looked up window by window."""
@@ -834,7 +842,7 @@ class Windows:
         scopes: dict[str, dict[str, Vector]] = defaultdict(dict)
         for number, act in enumerate(window, len(ledger.entries)):
             newcomer = candidate_id(ledger.owner_id, "grid", f"c{number}")
-            scopes[act.namespace][newcomer] = vector_at(act.point)
+            scopes[act.namespace][newcomer] = self.foreseen[newcomer] = vector_at(act.point)
         for namespace, newcomers in scopes.items():
             self.index(ledger, namespace).look_ahead(newcomers)
 

@@ -35,6 +35,7 @@ from tests.laws.histories import (
     Change,
     Forgetting,
     OnCandidate,
+    Pair,
     Say,
     changes,
     play,
@@ -76,7 +77,15 @@ def test_l7_fold_is_live(policy: Policy, story: list[Act], chance: random.Random
     checks.l7_fold_is_live(policy, story, chance)
 
 
+FORGOTTEN_WITH_ITS_UPDATE: list[Act] = [
+    *(Say(point=0), Change(which=0, point=1), Say(point=0)),
+    *(Pair(same=True, a=2, b=1), Forgetting(which=0)),
+]
+"""The update can go alone: a person's merge holds its memory together."""
+
+
 @fewer
+@example(ASKING, FORGOTTEN_WITH_ITS_UPDATE, 0)
 @given(any_policy, changes, numbers)
 def test_l8_redo_restores(policy: Policy, story: list[Act], which: int) -> None:
     checks.l8_redo_restores(policy, story, which)

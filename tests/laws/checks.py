@@ -296,7 +296,8 @@ def _run_both(
     """The history with a join, and the one that `begin`s without it, or with it taken out at once.
 
     An operator's command that is refused in one history alone is left out of both, as is one that
-    separates other pairs in it: it was said of other memories. So is a verdict that only the merge
+    separates other pairs in it: it was said of other memories; with it goes all that its request
+    did. So is a verdict that only the merge
     let through ("overtaken", see docs): two verdicts that contradict each other settle in the order
     in which they can.
     """
@@ -306,10 +307,17 @@ def _run_both(
         for command in start:
             late.run(command)
         begin(other, start)
-        kept = [command for command in rest if _runs_alike(late, other, command)]
-        if len(kept) == len(rest):
+        tried = [(command, _runs_alike(late, other, command)) for command in rest]
+        unlike = {_request(command) for command, alike in tried if not alike}
+        if not unlike:
             return late, other
-        rest = kept
+        unlike.discard(None)
+        rest = [command for command, alike in tried if alike and _request(command) not in unlike]
+
+
+def _request(command: Command) -> str | None:
+    """The request about a whole memory, or a reversed join, that a command is a part of."""
+    return getattr(command, "cause", None)
 
 
 def _start_without(world: World, start: list[Command], join: Decided | Settled) -> None:

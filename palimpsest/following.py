@@ -167,10 +167,7 @@ class _Stoppable:
         self._stopped = stopped
         self.head = log.head
         self.owners = log.owners
-
-    def after(self, position: int, limit: int) -> list[Recorded]:
-        self._check()
-        return self._log.after(position, limit)
+        self.owners_since = log.owners_since
 
     def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
         self._check()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -12,6 +12,7 @@ from palimpsest.contracts.errors import UsageError
 from palimpsest.import_notes import Note, remember
 from palimpsest.ingesting import NAMED, Summary, summarised
 from palimpsest.local_gateway import LocalGateway
+from palimpsest.projecting import is_worth_while
 from palimpsest.projections.garbage import collector_at_rest
 from palimpsest.sources import FieldMapping, Place, Source, guessed, open_source
 from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
@@ -22,6 +23,11 @@ from palimpsest.streams.write.inputs import Input
 
 LOOKED_AT = 100
 """First rows that the mapping is guessed from."""
+MANY_ROWS = 10_000
+"""With vectors: so many are decided on while a second process projects. To start it takes a second.
+
+Without vectors the model takes the second core.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,12 @@ def bring_in(
         share = summary.rows / total if total else None
         progress(f"{summary.rows:,} of {total:,} rows: {counts}", share)
 
-    with collector_at_rest(), gateway.embedding_by(known) if known else nullcontext():
+    with ExitStack() as during:
+        during.enter_context(collector_at_rest())
+        if known is not None:
+            during.enter_context(gateway.embedding_by(known))
+            if total >= MANY_ROWS and is_worth_while():
+                during.enter_context(gateway.projecting_beside())
         summary = summarised(gateway.stream(_inputs(spool, known), {}), report)
     summary.remarks = [*brought.source.remarks]
     return summary.document() | {"vectors": vectors}

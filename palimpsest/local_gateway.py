@@ -7,8 +7,9 @@ import logging
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -26,6 +27,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.interrupts import between_windows
 from palimpsest.paths import PROJECTIONS_FOLDER
+from palimpsest.projecting import ProjectorProcess
 from palimpsest.projections.analysts import views_file
 from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lance import read_state
@@ -108,6 +110,7 @@ class LocalGateway:
         self._session: Session | None = None
         self._live = LiveProjections(self.projections, log)
         self._visible = wait == "visible"
+        self._beside = False
         self._calls = 0
         self._releasing = Lock()
         self.recollections = Recollections()
@@ -138,6 +141,15 @@ class LocalGateway:
         finally:
             self._embedder.close()
             self._embedder = usual
+
+    @contextmanager
+    def projecting_beside(self) -> Iterator[None]:
+        """Have a second process project what is streamed while the block runs."""
+        self._beside = True
+        try:
+            yield
+        finally:
+            self._beside = False
 
     def policy_in_force(self) -> Policy:
         """The recorded policy; before the first candidate, the one that it will record."""
@@ -304,11 +316,15 @@ class LocalGateway:
             while not rows.ended:
                 with self.writing() as session:
                     if session is not None:
-                        with between_windows() as check:
+                        with between_windows() as check, self._projecting():
                             yield from run(session.writer, rows, lambda: (session.serve(), check()))
                         return
                 if window := rows.next_window():
                     yield self._sent(window, renames)
+
+    def _projecting(self) -> AbstractContextManager[None]:
+        start = partial(ProjectorProcess, self.folder, self._lock)
+        return self._live.left_to(start) if self._beside else nullcontext()
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:
         """Decide on the bytes of a dead letter that came from `origin`."""

@@ -12,22 +12,13 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 
 ROWS_AT_ONCE = 10_000
-EVENTS_AT_ONCE = 1_000
 
 
 def touched_owners(source: EventSource, start: int, end: int) -> list[str]:
     """Whoever has events after `start`, up to and including `end`; more where `start` is 0."""
     if start == 0:
         return [NOBODY, *(owner for owner in source.owners() if owner != NOBODY)]
-    owners: dict[str, None] = {}
-    reached = start
-    while recorded := source.after(reached, EVENTS_AT_ONCE):
-        for one in recorded:
-            if one.position > end:
-                return list(owners)
-            owners[one.event.owner_id] = None
-        reached = recorded[-1].position
-    return list(owners)
+    return source.owners_since(start, upto=end)
 
 
 def folded(

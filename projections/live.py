@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import AnyEvent
@@ -17,6 +18,17 @@ from palimpsest.streams.core.touched import Touched
 _log = logging.getLogger(__name__)
 
 
+class Follower(Protocol):
+    """Another process that projects what is committed."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it still does."""
+
+    def finish(self) -> None:
+        """Return when it has projected the rest, or cannot, and has ended."""
+
+
 class LiveProjections:
     """What follows a writer's commits. `begin` comes before the first, while the lock is held."""
 
@@ -26,6 +38,7 @@ class LiveProjections:
         self._changes = Changes()
         self._seen = 0
         self._followed: int | None = None
+        self._follower: Follower | None = None
 
     @property
     def begun(self) -> bool:
@@ -43,6 +56,11 @@ class LiveProjections:
 
     def follow(self, done: Sequence[tuple[int, AnyEvent, Touched]]) -> None:
         """Project a commit's events, each with its position and what it touched, on a thread."""
+        if self._follower is not None:
+            if self._follower.running:
+                return
+            _log.warning("the process that projected has died: this one continues")
+            self._finish()
         if self._followed is None or done[0][0] != self._followed + 1:
             # An interrupt came between an earlier commit and its rows.
             self.begin()
@@ -57,6 +75,22 @@ class LiveProjections:
                 self.begin()
                 return
         self._followed = self._seen = done[-1][0]
+
+    @contextmanager
+    def left_to(self, start: Callable[[], Follower]) -> Iterator[None]:
+        """While the block runs, have another process project what is committed inside it."""
+        self.show()
+        self._followed, self._follower = None, start()
+        try:
+            yield
+        finally:
+            self._finish()
+            self.begin()
+
+    def _finish(self) -> None:
+        follower, self._follower = self._follower, None
+        if follower is not None:
+            follower.finish()
 
     def keep_up(self) -> None:
         """Project what an interrupt kept from `follow`."""

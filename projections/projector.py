@@ -92,6 +92,14 @@ class Projector:
         report.positions = self.positions()
         return report
 
+    def catch_up(self) -> None:
+        """As `start`, and tidy up: for a process that does nothing but follow the log."""
+        self.start()
+        with store_errors():
+            self._duck.tidy()
+            self._lance.tidy()
+            self._seen = self._look()
+
     def _look(self) -> object:
         """What is other when somebody else wrote; cheap."""
         try:

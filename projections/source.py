@@ -31,11 +31,11 @@ class EventSource(Protocol):
     def head(self) -> int:
         """The position of the last event; 0 in an empty log."""
 
-    def after(self, position: int, limit: int) -> list[Recorded]:
-        """Up to `limit` events after a position, in order."""
-
     def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
         """The events of one owner in order, up to and including `upto`; `NOBODY` has some too."""
+
+    def owners_since(self, position: int, *, upto: int) -> list[str]:
+        """The owners of the events after a position, up to and including `upto`."""
 
     def owners(self) -> Iterator[str]:
         """Every owner with events, `NOBODY` perhaps apart."""

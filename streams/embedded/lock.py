@@ -29,6 +29,11 @@ class WriterLock:
         """Whether this object holds the lock."""
         return self._file is not None
 
+    def fileno(self) -> int:
+        """The open file that holds the lock: a process that it is passed to holds it, too."""
+        assert self._file is not None, "the lock is held"
+        return self._file
+
     def try_acquire(self) -> bool:
         """Take the lock unless another has it; whether this object holds it now."""
         if self._file is not None:

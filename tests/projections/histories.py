@@ -91,8 +91,10 @@ class MemoryLog:
     def head(self) -> int:
         return self.events[-1].position if self.events else 0
 
-    def after(self, position: int, limit: int) -> list[Recorded]:
-        return [one for one in self.events if one.position > position][:limit]
+    def owners_since(self, position: int, *, upto: int) -> list[str]:
+        return sorted(
+            {one.event.owner_id for one in self.events if position < one.position <= upto}
+        )
 
     def of_owner(self, owner_id: str, *, upto: int | None = None) -> Iterator[Recorded]:
         for one in self.events:

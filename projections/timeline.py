@@ -117,6 +117,8 @@ class Timeline:
                 return event.data.candidate_id, event.data.other_id
             case Refused() if event.data.b is not None:
                 return event.data.b, event.data.a
+            case Refused() if event.data.verdicts and event.data.candidate_id is not None:
+                return event.data.candidate_id, event.data.verdicts[0].neighbour_id
             case _:
                 pair = self._pairs.get(getattr(data, "decision_id", None) or "", (None, None))
                 return getattr(data, "candidate_id", None) or pair[0], pair[1]

@@ -14,6 +14,7 @@ from palimpsest.contracts.events import (
     Invalid,
     Joined,
     Redecided,
+    Refused,
     Separated,
     Settled,
 )
@@ -27,7 +28,8 @@ from palimpsest.streams.core.ledger import Statement
 class EventRow(NamedTuple):
     """An event that is no decision: who said what, of whom, when and why.
 
-    `other_id` is the other candidate of a pair, `decision_id` the decision that it is about.
+    `other_id` is the other candidate of a pair, `decision_id` the decision that it is about. A
+    refused answer of the judge is about the pair of its first verdict.
     """
 
     position: int
@@ -70,6 +72,7 @@ def word_row(fact: Fact) -> EventRow | None:
         return getattr(event.data, name, None)
 
     verdicts = field("verdicts") or ()
+    answered = verdicts[0].neighbour_id if isinstance(event, Refused) and verdicts else None
     if isinstance(event, Composed):
         verdicts = event.data.evidence.verdicts
     return EventRow(
@@ -79,7 +82,7 @@ def word_row(fact: Fact) -> EventRow | None:
         decided_at=event.time,
         owner_id=event.owner_id or None,
         candidate_id=field("candidate_id") or field("b"),
-        other_id=field("other_id") or field("joined_to") or field("a"),
+        other_id=field("other_id") or field("joined_to") or field("a") or answered,
         decision_id=field("decision_id"),
         session_id=field("session_id"),
         separates=field("separates"),

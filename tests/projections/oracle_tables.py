@@ -394,6 +394,8 @@ def _word(said: Oracle, event: Event, decisions: dict[str, Row]) -> Row:
     other_id = data.get("other_id") or data.get("joined_to") or data.get("a")
     one = said.candidates.get(candidate_id or "")
     verdict = (event.verdicts or [{}])[0]
+    if event.name == "refused":
+        other_id = other_id or verdict.get("neighbour_id")
     return {
         "position": event.position,
         "event_id": event.id,

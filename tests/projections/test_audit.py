@@ -192,6 +192,17 @@ def test_a_refused_merge_names_its_pair(tmp_path: Path, ada: OneOwner) -> None:
     ]
 
 
+def test_a_refused_answer_names_its_pair(tmp_path: Path, ada: OneOwner) -> None:
+    a = ada.say("The orchard is sold.")
+    b = ada.say("Somebody sold the orchard.", (a, 0.8))
+    ada.answer(b, a, "different")
+    refused = ada.answer(b, a, "same")
+    show(tmp_path, ada)
+    told = "event_id, candidate_id, other_id, command, llm_answer"
+    named = [(refused, b, a, "settle", "same")]
+    assert rows(tmp_path, f"SELECT {told} FROM events WHERE event = 'refused'") == named
+
+
 def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: OneOwner) -> None:
     a, b = ada.say("The ferry leaves at noon."), ada.say("At noon a ferry leaves.")
     words, said = ada.words("janitor", "dedupe"), (verdict(a, "different"),)

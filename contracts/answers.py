@@ -206,11 +206,15 @@ class Unmerged(TypedDict):
 
 
 class PutBack(TypedDict):
-    """What taking a reversal back did: joins that are back, and those made because of it, out."""
+    """What taking a reversal back did: joins that are back, and those made because of it, out.
+
+    `confirmed` are those of `taken_back` that a review had confirmed.
+    """
 
     decision_id: str
     reinstated: list[str]
     taken_back: list[str]
+    confirmed: list[str]
     refused: list[NotDone]
     memories: list[MemoryPicture]
 

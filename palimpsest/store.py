@@ -570,9 +570,10 @@ class Palimpsest:
         """Take a reversal back, with everything that was done because of it.
 
         Returns the joins that are `reinstated`, those that were made because of the reversal and
-        are `taken_back`, those that later statements prevent (`refused`), and the resulting
-        memories; `dry_run` returns what would result, and writes nothing. RefusedError if the join
-        itself cannot return: `by` an agent, also if a person separated the two.
+        are `taken_back`, those of them that a review had `confirmed`, those that later statements
+        prevent (`refused`), and the resulting memories; `dry_run` returns what would result, and
+        writes nothing. RefusedError if the join itself cannot return: `by` an agent, also if a
+        person separated the two.
         """
         request = ReinstateRequest(
             request_id=fresh(), decision_id=decision_id, rank=by, dry_run=dry_run, **attribution

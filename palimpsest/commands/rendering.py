@@ -628,8 +628,9 @@ def reinstated(answer: Mapping[str, Any], *, dry_run: bool) -> RenderableType:
     """What taking a reversal back did or would do: joins that are back, and those that go out."""
     mood = "would be " if dry_run else ""
     back = [shown(f"{mood}reinstated: {one}") for one in answer["reinstated"]]
-    made = "(made because of the reversal)"
-    out = [shown(f"{mood}taken back: {one} {made}", "yellow") for one in answer["taken_back"]]
+    made = dict.fromkeys(answer["taken_back"], "made because of the reversal")
+    made |= {one: f"{made[one]}, and confirmed by a review" for one in answer["confirmed"]}
+    out = [shown(f"{mood}taken back: {one} ({why})", "yellow") for one, why in made.items()]
     return Group(*back, *out, *_refused(answer), *map(_memory, answer["memories"]))
 
 

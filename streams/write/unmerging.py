@@ -91,9 +91,10 @@ def taken_out(executor: Executor, owner_id: str, asked_for: Iterable[Unmerge]) -
 def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
     """What taking a reversal back did: the join, and all that its request did because of it.
 
-    `taken_back` are the joins that were made because of the reversal, `reinstated` those that are
-    back, and `refused` what later words prevent. RefusedError where the join itself cannot come
-    back: then nothing happens. Asked again it answers as it did.
+    `taken_back` are the joins that were made because of the reversal, `confirmed` those of them
+    that a review had confirmed, `reinstated` those that are back, and `refused` what later words
+    prevent. RefusedError where the join itself cannot come back: then nothing happens. Asked again
+    it answers as it did.
     """
     owner_id = owner_of_decision(executor, request.decision_id)
     first = executor.log.find(
@@ -119,10 +120,12 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
     ledger = executor.ledger(owner_id)
     back: list[str] = []
     taken: list[str] = []
+    confirmed: list[str] = []
     refused: list[dict[str, str]] = []
     touched: list[Entry] = []
     for command in reinstate_commands(ledger, request, executor.policy):
         target = _target(command)
+        review = ledger.reviews.get(target)
         why = refusals(target, run_once(executor, command))
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
@@ -132,10 +135,12 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
             touched += (edge.older, edge.newer)
             if not why:
                 (back if isinstance(command, Reinstate) else taken).append(target)
+                confirmed += [target] if review == "confirmed" else []
     return {
         "decision_id": request.decision_id,
         "reinstated": back,
         "taken_back": taken,
+        "confirmed": confirmed,
         "refused": refused,
         "memories": memories(touched),
     }

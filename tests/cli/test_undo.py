@@ -120,6 +120,18 @@ def test_a_dry_run_of_a_reinstatement_draws_what_it_would_bring(
     assert len(palimpsest.json("show", beside)["members"]) == 1
 
 
+def test_a_reinstatement_says_which_confirmed_joins_it_takes_back(
+    palimpsest: CommandLine, apart: tuple[str, dict[str, Any]]
+) -> None:
+    joined, gone = apart
+    [made] = gone["carried_out"]
+    palimpsest.json("confirm", made)
+    shown = f"taken back: {made} (made because of the reversal, and confirmed by a review)"
+    assert shown in palimpsest("reinstate", joined, "--dry-run").out
+    done = palimpsest.json("reinstate", joined)
+    assert (done["taken_back"], done["confirmed"]) == ([made], [made])
+
+
 def test_later_words_of_a_person_prevent_what_they_contradict(
     palimpsest: CommandLine, apart: tuple[str, dict[str, Any]]
 ) -> None:

@@ -316,5 +316,5 @@ def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
     """The beginnings of both texts, the older one first."""
     ledger = store.gateway.ledger(pair.owner_id, however_large=True)
     assert ledger is not None, "of any size"
-    older, newer = (ledger.entries[one].text for one in (pair.existing_id, pair.candidate_id))
-    return excerpt(older), excerpt(newer)
+    older = pair.compared_text or ledger.entries[pair.existing_id].text
+    return excerpt(older), excerpt(ledger.entries[pair.candidate_id].text)

@@ -131,5 +131,6 @@ def _pair(
         position=0,
         source=newer.fields.source,
         memory_id=older.memory.id,
+        compared_text=None,  # until the queue is read again
         hangs=0,
     )

@@ -28,6 +28,7 @@ WITH later AS (
 )
 SELECT q.decision_id, q.candidate_id, q.existing_id, q.owner_id, q.namespace, q.waits_as,
        q.decision, q.similarity, q.cues, q.position, n.source, o.memory_id,
+       nullif(q.existing_text, o.text) AS compared_text,
        coalesce(len(list_filter(l.places, lambda place: place > q.position)), 0) AS hangs
 FROM review_queue q
      JOIN candidates n ON n.candidate_id = q.candidate_id
@@ -41,7 +42,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A pair that waits. `hangs`: how many joins of the same memory came after its decision."""
+    """A pair that waits. `hangs`: how many joins of the same memory came after its decision.
+
+    `compared_text` is the text that stood for the existing one when they were compared; None where
+    that was its own.
+    """
 
     decision_id: str
     candidate_id: str
@@ -55,6 +60,7 @@ class Pair:
     position: int
     source: str | None
     memory_id: str
+    compared_text: str | None
     hangs: int
 
     @property

@@ -11,6 +11,7 @@ import pytest
 
 from palimpsest.calls import request_id
 from palimpsest.contracts.evidence import Cue, Verdict
+from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy
@@ -87,6 +88,35 @@ def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[No
             restarted = desks.Desk(server.twin)
             await restarted._read()
             assert len(restarted._waiting.pairs) == 1, "nobody has answered, the log says"
+
+    served(used)
+
+
+def test_a_pair_shows_the_composed_text_that_was_compared(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        rules = load_policy("standard").model_dump(mode="json") | {"search": "memories"}
+        await server.twin.set_policy(Policy.model_validate(rules))
+        await waiting_pairs(server, 1)
+        _, newer = pair_texts(0)
+        composed = f"{newer} and upstairs"
+        [waits] = await server.twin.sql("SELECT candidate_id, existing_id FROM review_queue")
+        answer = Verdict(neighbour_id=waits["existing_id"], answer="compose")
+        settle = SettleRequest(
+            request_id=request_id(),
+            candidate_id=waits["candidate_id"],
+            verdicts=(answer,),
+            composed=composed,
+        )
+        await server.twin.settle([settle])
+        outcomes = await server.twin.submit([{"owner_id": "ada", "text": f"{composed} too"}])
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get(f"/review?in_decision={outcomes[0].decision}")
+        assert browser.texts == (composed, f"{composed} too")
+        assert browser.last is not None
+        assert f"Its own text {newer} " in plain(browser.last.text)
+        await browser.say("same")
+        assert composed in plain(browser.last.text), "among the answers that can be taken back"
 
     served(used)
 
@@ -763,7 +793,7 @@ def pair(
     cues = ("number",) if decision == "llm_reject" else ()
     return Pair(
         f"d{number}", f"c{number}", f"e{number}", "ada", "default", waits, decision, similarity,
-        cues, number, "chat", memory, hangs,
+        cues, number, "chat", memory, None, hangs,
     )  # fmt: skip
 
 

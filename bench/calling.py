@@ -74,7 +74,7 @@ def checks(scale: Scale) -> list[Measured]:
             whole.append(_ms(store.check, _row(text)))
         with store.gateway.writing() as session:
             assert session is not None
-            session.writer.tell_checks(lambda kind, ms: alone.append(ms if kind != "total" else 0))
+            session.writer.time_checks(lambda kind, ms: alone.append(ms if kind != "total" else 0))
         for text in islice(texts, rounds):
             store.submit(_row(text))
     more = [both - one for both, one in zip(whole, bare, strict=True)]

@@ -40,6 +40,7 @@ from palimpsest.contracts.policy import PairsDedupe, Policy, TokenDedupe
 from palimpsest.contracts.requests import RunRequest, SessionRequest, SettleRequest
 from palimpsest.streams.core.ledger import Entry, Ledger
 from palimpsest.streams.dedupe import Run, proposals
+from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedding, Engine, load_engine
 from palimpsest.streams.intake import RawRow, understand
 from palimpsest.streams.judge.messages import ANSWER_TOKENS, tokens
@@ -247,7 +248,7 @@ class Driven:
         """A day's rows, then the judge, the sessions that end, and the batch rules."""
         for at, some in groupby(said, key=lambda row: row.decided_at):
             self.clock.now = at
-            self.store.session.decide([row.as_input() for row in some])
+            decide_all(self.store.session.writer, [row.as_input() for row in some])
         owners = [*dict.fromkeys(row.said["owner_id"] for row in said)]
         for owner in owners:
             self._judge(owner)
@@ -260,7 +261,7 @@ class Driven:
             )
             for owner_id, session in ended
         ]
-        self.store.session.requests(requests)
+        self.store.ask(requests)
         self._waiting.update(dict.fromkeys(owners))
         self._days += 1
         match self.policy.dedupe:
@@ -276,7 +277,7 @@ class Driven:
         owners = [*self._waiting]
         self._waiting.clear()
         if isinstance(self.policy.dedupe, PairsDedupe):
-            self.store.session.requests([_run(owner, due) for owner in owners])
+            self.store.ask([_run(owner, due) for owner in owners])
         elif self.policy.dedupe is not None:
             asyncio.run(self._by_judge(owners))
 
@@ -286,7 +287,7 @@ class Driven:
             return
         ledger = self.ledger(owner_id)
         while waiting := [e for e in ledger.entries.values() if e.open and e.living]:
-            self.store.session.requests([self._settled(entry) for entry in waiting])
+            self.store.ask([self._settled(entry) for entry in waiting])
 
     def _settled(self, entry: Entry) -> SettleRequest:
         verdicts = []
@@ -317,7 +318,7 @@ class Driven:
             ledger = fold_owner(self.store.log, owner)
             run.seen = ledger.seen
             async for part in proposals(ledger, self.policy, self.judge, run):
-                self.store.session.requests(part)
+                self.store.ask(part)
             ledger.dissolve()
 
 

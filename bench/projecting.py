@@ -61,7 +61,7 @@ def unmerge(scale: Scale) -> list[Measured]:
         for join in joins:
             wanted = UnmergeRequest(request_id=str(uuid4()), decision_id=join.decision_id)
             begun = time.perf_counter()
-            store.session.requests([wanted])
+            store.ask([wanted])
             store.projections.show()
             times.append((time.perf_counter() - begun) * 1e3)
     note = f"{len(joins)} joins, {count} events in the log; the owner is in memory"

@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import AnyRequest
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
 from palimpsest.projections.live import LiveProjections
 from palimpsest.streams.embedded.pipeline import Rows, run
@@ -22,6 +23,7 @@ from palimpsest.streams.intake import RawRow, RowCounter, understand
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
+from palimpsest.streams.write.requests import PendingRequest, serve_all
 
 OwnedText = tuple[str, str]
 """An owner and a text."""
@@ -72,6 +74,10 @@ class ScratchStore:
         with Rows(inputs(texts, source)) as rows:
             for window in run(self.session.writer, rows, self.session.serve):
                 yield from window
+
+    def ask(self, requests: Iterable[AnyRequest]) -> None:
+        """Execute requests in order; many small ones share a commit."""
+        serve_all(self.session.writer, map(PendingRequest, requests))
 
     def close(self) -> None:
         """End its threads and let its files go."""

@@ -6,8 +6,9 @@ the rest from operators. Each operator's invocation has a fresh `command_id`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
@@ -317,3 +318,7 @@ Operation = Annotated[
     Field(discriminator="command"),
 ]
 """Every command but a candidate's admission."""
+KINDS: dict[str, Callable[..., Operation]] = {
+    kind.model_fields["command"].default: kind for kind in get_args(get_args(Operation)[0])
+}
+"""The commands by the name of their kind."""

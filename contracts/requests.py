@@ -378,3 +378,36 @@ AnyRequest = Annotated[
     Field(discriminator="request"),
 ]
 REQUEST: TypeAdapter[AnyRequest] = TypeAdapter(AnyRequest)
+
+OneCommand = (
+    MergeRequest
+    | CombineRequest
+    | SeparateRequest
+    | WithdrawRequest
+    | ConfirmRequest
+    | SettleRequest
+    | ComposeRequest
+    | AccessRequest
+    | SessionRequest
+)
+"""A request that is one command of one owner, of the same kind and with the same fields.
+
+It does not name the owner, whom the log knows, nor the vector of a composed text."""
+
+
+def target_of(request: OneCommand) -> str:
+    """What a request's one command is about: its id follows from this and the request's id."""
+    match request:
+        case MergeRequest() | CombineRequest() | SeparateRequest() | WithdrawRequest():
+            return "pair"
+        case ConfirmRequest() | ComposeRequest():
+            return request.decision_id
+        case SettleRequest() | AccessRequest():
+            return request.candidate_id
+        case SessionRequest():
+            return request.session_id
+
+
+def is_dry_run(request: AnyRequest) -> bool:
+    """Whether nothing is to be written; many kinds have no dry run."""
+    return getattr(request, "dry_run", False)

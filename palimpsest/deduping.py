@@ -123,7 +123,7 @@ def _by_the_writer(
 ) -> JsonObject:
     """A run that asks no judge: the owner's writer carries it out in one commit."""
     request = wanted.request(owner)
-    answer = gateway.dry_run(request) if wanted.dry_run else gateway.ask(request)
+    answer = gateway.ask(request)
     figures = answer.get("figures", {})
     run.memories += figures.get("memories_before", 0)
     run.pairs += figures.get("pairs", 0)

@@ -20,21 +20,16 @@ from palimpsest.contracts.errors import (
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
-    AccessRequest,
     AnyRequest,
-    CombineRequest,
-    ComposeRequest,
-    ConfirmRequest,
     ForgetRequest,
-    MergeRequest,
+    OneCommand,
     PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
     RunRequest,
-    SeparateRequest,
     SessionRequest,
-    SettleRequest,
-    WithdrawRequest,
+    is_dry_run,
+    target_of,
 )
 from palimpsest.interrupts import between_windows
 from palimpsest.local_gateway import LocalGateway
@@ -200,17 +195,21 @@ class KafkaGateway(LocalGateway):
     # -- what people say ---------------------------------------------------------------------------
 
     def ask(self, request: AnyRequest) -> JsonObject:
-        """Have a request carried out by the workers, and wait until the store shows what it did."""
-        [answer] = self._carried_out([request])
+        """Have a request executed by the workers, and wait until the store shows what it did.
+
+        A dry run is executed here, on what the store has.
+        """
+        if is_dry_run(request):
+            return super().ask(request)
+        [answer] = self.ask_each([request])
         if isinstance(answer, RefusedError):
             raise answer
         return answer
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
-        """Have requests carried out; wait until the store shows them all."""
-        return self._carried_out(requests) if requests else []
-
-    def _carried_out(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
+        """Have requests executed; wait until the store shows them all."""
+        if not requests:
+            return []
         asked = [(request, self._owner_of(request)) for request in requests]
         answers = [result_or_refusal(one) for one in self._line().ask_each(asked)]
         done = zip(requests, answers, strict=True)
@@ -292,25 +291,13 @@ def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
         return [event for one in each for event in events_of(one, {})]
     if isinstance(request, RunRequest):
         return [answer["ran"]] if "ran" in answer else []
-    targets = [*_targets(request), *(one for name in IN_BULK for one in answer.get(name, ()))]
-    each_once = dict.fromkeys(targets)
-    causes = [event_id(request.request_id, target) for target in each_once]
+    targets = [one for name in IN_BULK for one in answer.get(name, ())]
+    if isinstance(request, ReinstateRequest):
+        targets.insert(0, request.decision_id)
+    if isinstance(request, OneCommand):
+        targets.insert(0, target_of(request))
+    causes = [event_id(request.request_id, target) for target in dict.fromkeys(targets)]
     if isinstance(request, SessionRequest) and "merged_groups" in answer:
         causes += [event_id(cause, "consolidate") for cause in causes]
     events = [event_id(cause, "0") for cause in causes]
     return [*events, *answer.get("carried_out", ()), *answer.get("events", ())]
-
-
-def _targets(request: AnyRequest) -> list[str]:
-    """What a request is about, where it is one thing; what others did is in their answers."""
-    match request:
-        case MergeRequest() | CombineRequest() | SeparateRequest() | WithdrawRequest():
-            return ["pair"]
-        case ConfirmRequest() | ReinstateRequest() | ComposeRequest():
-            return [request.decision_id]
-        case SettleRequest() | AccessRequest():
-            return [request.candidate_id]
-        case SessionRequest():
-            return [request.session_id]
-        case _:
-            return []

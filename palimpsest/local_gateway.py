@@ -24,7 +24,7 @@ from palimpsest.contracts.errors import (
     UsageError,
 )
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import AnyRequest
+from palimpsest.contracts.requests import AnyRequest, is_dry_run
 from palimpsest.interrupts import between_windows
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.projecting import ProjectorProcess
@@ -39,7 +39,7 @@ from palimpsest.projections.verify import verify
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, ItemKind, outcomes_of, pack
 from palimpsest.streams.embedded.lock import WriterLock
-from palimpsest.streams.embedded.pipeline import WINDOW, Rows, run
+from palimpsest.streams.embedded.pipeline import WINDOW, Rows, decide_all, run
 from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.embedder import Embedder, Engine
 from palimpsest.streams.intake import RawRow, understand
@@ -48,7 +48,7 @@ from palimpsest.streams.log.checking import check_log
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.requests import execute
+from palimpsest.streams.write.requests import PendingRequest, execute, serve, serve_all
 
 _log = logging.getLogger(__name__)
 
@@ -299,7 +299,7 @@ class LocalGateway:
         self._require_own()
         with self.writing() as session:
             if session is not None:
-                return session.decide(inputs)
+                return decide_all(session.writer, inputs)
         windows = (inputs[start : start + WINDOW] for start in range(0, len(inputs), WINDOW))
         return [one for window in windows for one in self._sent(window, renames)]
 
@@ -335,11 +335,16 @@ class LocalGateway:
         return outcomes_of(self._left_in_inbox("candidates", pack(window, renames)))
 
     def ask(self, request: AnyRequest) -> JsonObject:
-        """Carry a request out here, or have it carried out; RefusedError where it could not be."""
+        """Execute a request here, or leave it to the writing process; RefusedError if impossible.
+
+        A dry run is always executed here, on what is committed.
+        """
+        if is_dry_run(request):
+            return execute(self.trial(), request)
         self._require_own()
         with self.writing() as session:
             if session is not None:
-                return result(session.requests([request])[0])
+                return result(serve(session.writer, [PendingRequest(request)])[0])
         return result(from_json(self._left_in_inbox("request", _body(request))))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
@@ -351,7 +356,8 @@ class LocalGateway:
         self._require_own()
         with self.writing(serves=False) as session:
             if session is not None:
-                return [result_or_refusal(one) for one in session.requests(requests)]
+                answers = serve_all(session.writer, map(PendingRequest, requests))
+                return [result_or_refusal(one) for one in answers]
         items = self._inbox.put_each("request", "inbox", map(_body, requests))
         return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
 
@@ -382,10 +388,6 @@ class LocalGateway:
                     continue
             time.sleep(POLL_SECONDS)
         return [orjson.loads(found[item]) for item in items]
-
-    def dry_run(self, request: AnyRequest) -> JsonObject:
-        """What a request would do; nothing is written."""
-        return execute(self.trial(), request)
 
     def trial(self) -> DryRun:
         """Where requests are tried on what is committed; nothing is written."""

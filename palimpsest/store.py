@@ -45,7 +45,6 @@ from palimpsest.contracts.events import Again, Decision, Speaker
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import (
     AccessRequest,
-    AnyRequest,
     CheckRequest,
     ComposeRequest,
     ConfirmRequest,
@@ -557,7 +556,7 @@ class Palimpsest:
             rank=by,
             **attribution,
         )
-        return cast("Unmerged", self._do(request, dry_run))
+        return cast("Unmerged", self._gateway.ask(request))
 
     def reinstate(
         self,
@@ -578,10 +577,7 @@ class Palimpsest:
         request = ReinstateRequest(
             request_id=fresh(), decision_id=decision_id, rank=by, dry_run=dry_run, **attribution
         )
-        return cast("PutBack", self._do(request, dry_run))
-
-    def _do(self, request: AnyRequest, dry_run: bool) -> JsonObject:
-        return self._gateway.dry_run(request) if dry_run else self._gateway.ask(request)
+        return cast("PutBack", self._gateway.ask(request))
 
     # -- by intent ---------------------------------------------------------------------------------
 
@@ -624,7 +620,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Updated", self._do(request, dry_run))
+        return cast("Updated", self._gateway.ask(request))
 
     def undo(
         self,
@@ -650,7 +646,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Undone", self._do(request, dry_run))
+        return cast("Undone", self._gateway.ask(request))
 
     def forget(
         self,
@@ -683,7 +679,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Forgotten", self._do(request, dry_run))
+        return cast("Forgotten", self._gateway.ask(request))
 
     # -- statements about many candidates ----------------------------------------------------------
 
@@ -694,7 +690,7 @@ class Palimpsest:
         request = ReverseRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return cast("Reversals", self._do(request, dry_run))
+        return cast("Reversals", self._gateway.ask(request))
 
     def reinstate_many(
         self, selection: JoinSelection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
@@ -703,7 +699,7 @@ class Palimpsest:
         request = ReinstateManyRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return cast("Reinstatements", self._do(request, dry_run))
+        return cast("Reinstatements", self._gateway.ask(request))
 
     def retract(
         self, selection: Selection, *, dry_run: bool = False, **attribution: Unpack[Attribution]
@@ -712,7 +708,7 @@ class Palimpsest:
         request = RetractRequest(
             request_id=fresh(), selection=selection, dry_run=dry_run, **attribution
         )
-        return cast("Retractions", self._do(request, dry_run))
+        return cast("Retractions", self._gateway.ask(request))
 
     def restore(
         self,
@@ -735,7 +731,7 @@ class Palimpsest:
             dry_run=dry_run,
             **attribution,
         )
-        return cast("Restorations", self._do(request, dry_run))
+        return cast("Restorations", self._gateway.ask(request))
 
     # -- the review queue --------------------------------------------------------------------------
 

@@ -261,21 +261,21 @@ class ScopeIndex:
         self._gone = _Gone(scope, self._reach)
         self._seen = self._changed = 0
         self._row_of: dict[Entry, int] = {}
-        self._ahead: Prefetch | None = None
+        self._prefetched: Prefetch | None = None
 
-    def look_ahead(self, newcomers: Mapping[str, Vector]) -> None:
+    def prefetch(self, newcomers: Mapping[str, Vector]) -> None:
         """Search for a window's newcomers at once; what else arrives is searched for in its turn.
 
         Faces change under a newcomer's feet, so with `search: memories` nothing is looked up early.
         """
-        self._ahead = None
+        self._prefetched = None
         self.follow()
         top, floor = self._reach.near_top, self._reach.near
         if self._faces or not top:
             return
         vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
         found = self._rows.near(vectors, floor, top)
-        self._ahead = Prefetch(list(newcomers), found, peers(vectors, floor), top)
+        self._prefetched = Prefetch(list(newcomers), found, peers(vectors, floor), top)
 
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
         """Everyone whom the policy's checks must see, with exact scores.
@@ -314,7 +314,7 @@ class ScopeIndex:
         top = self._reach.near_top
         if not top:
             return []
-        hits = self._ahead.hits(admit.candidate_id) if self._ahead else None
+        hits = self._prefetched.hits(admit.candidate_id) if self._prefetched else None
         if hits is None:
             [hits] = self._rows.near(query[None, :], self._reach.near, top)
         return hits
@@ -375,11 +375,11 @@ class ScopeIndex:
         rows, changed = self._scope.rows, self._scope.changed
         for row in range(self._seen, len(rows)):
             self._put(row, rows[row])
-            if self._ahead is not None:
-                self._ahead.arrived(rows[row].members[0].id, row)
+            if self._prefetched is not None:
+                self._prefetched.arrived(rows[row].members[0].id, row)
         for row in changed[self._changed :]:
             self._put(row, rows[row])
-            self._ahead = None
+            self._prefetched = None
         self._seen, self._changed = len(rows), len(changed)
 
     def _put(self, row: int, distinct: Distinct) -> None:

@@ -11,11 +11,16 @@ from aiokafka.errors import MessageSizeTooLargeError
 
 from palimpsest.contracts.answers import SoFar
 from palimpsest.contracts.commands import Access, Operation
-from palimpsest.contracts.errors import InvalidInputError, RefusedError, TransientError
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    PalimpsestError,
+    RefusedError,
+    TransientError,
+)
 from palimpsest.contracts.events import AnyEvent, PolicySet
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.questions import AnyQuestion
-from palimpsest.contracts.requests import AnyRequest, CheckRequest
+from palimpsest.contracts.requests import CheckRequest, is_dry_run
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster.metrics import Metrics
 from palimpsest.streams.cluster.publishing import Publish
@@ -39,9 +44,9 @@ from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import RawRow
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.write.commit import Commit, InputOffset, OpenQuestions, Reply
-from palimpsest.streams.write.executor import DryRun, WriterExecutor
+from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Input, Outcome
-from palimpsest.streams.write.requests import PendingRequest, serve_alone, understood
+from palimpsest.streams.write.requests import PendingRequest, fail, serve, understood
 from palimpsest.streams.write.windows import Window
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
@@ -86,10 +91,10 @@ class PartitionWriter:
         self._publish = publish
         self._decisions = decisions
         self.in_doubt = False
-        # A worker has no projections, which would be told too: those who follow the topic have.
+        # No projections follow its commits: the stores that follow the topic have them.
         self._metrics = metrics
         self.writer = Writer(log, self._append, wanted, embedder, clock, self._decided, effect)
-        self.writer.tell_checks(metrics.checked)
+        self.writer.time_checks(metrics.checked)
         self.ending = False
         self._uses: dict[str, list[Access]] = {}
         self.partition = decisions.partition
@@ -170,8 +175,18 @@ class PartitionWriter:
             self._reject(record, error)
             return
         one = PendingRequest(request, request.request_id, self._finished(record))
+        executor = PartitionExecutor(self, request.request_id)
+        dry_run = _PartitionDryRun(executor) if is_dry_run(request) else None
         with self._metrics.stage("decide"):
-            serve_alone(PartitionExecutor(self, request.request_id), one)
+            try:
+                serve(self.writer, [one], dry_run or executor)
+            except (PalimpsestError, OSError):
+                raise
+            except Exception as error:
+                if self.in_doubt:
+                    raise
+                _log.exception("a request met a bug: %s", request.request_id)
+                fail(self.writer, one, error)
 
     def _reject(self, record: Record, error: InvalidInputError) -> None:
         row = RawRow(record.value, "memory.commands")
@@ -246,61 +261,65 @@ class Interrupted(TransientError):
     """A request was left half-way because the partition is given up; it will come again."""
 
 
-class PartitionExecutor(WriterExecutor):
-    """Runs one request's commands, and leaves it between any two of them when asked to.
+class PartitionExecutor:
+    """Runs one request's commands on the partition's writer, and leaves it between any two of them.
 
-    Each commit before the last tells the caller how many commands were run so far.
+    That is when the partition is given up. Each commit before the last reports to the caller how
+    many commands were run so far.
     """
 
     def __init__(self, partition: PartitionWriter, request_id: str) -> None:
-        super().__init__(partition.writer)
+        self.log = partition.log
+        self.clock = partition.writer.clock
+        self.recorded = partition.writer.recorded
+        self.refuse = partition.writer.refuse
+        self.content = partition.writer.content
+        self.new_text = partition.writer.new_text
+        self.compared = partition.writer.compared
+        self.set_policy = partition.writer.set_policy
+        self._writer = partition.writer
         self._partition = partition
         self._request_id = request_id
         self._steps = 0
 
+    @property
+    def policy(self) -> Policy:
+        """The policy in force."""
+        return self._writer.policy
+
     def ledger(self, owner_id: str) -> Ledger:
-        """As `WriterExecutor.ledger`."""
+        """As `Writer.ledger`."""
         self.require_partition()
-        return super().ledger(owner_id)
+        return self._writer.ledger(owner_id)
 
     def run(self, command: Operation) -> list[AnyEvent]:
-        """As `WriterExecutor.run`; another partition's owner is refused."""
+        """As `Writer.run`; another partition's owner is refused."""
         self._require_mine(command.owner_id)
         self.step()
-        return super().run(command)
+        return self._writer.run(command)
 
     def embed_late(self, owner_id: str) -> int:
-        """As `WriterExecutor.embed_late`; another partition's owner is refused."""
+        """As `Writer.embed_late`; another partition's owner is refused."""
         self._require_mine(owner_id)
-        return super().embed_late(owner_id)
+        return self._writer.embed_late(owner_id)
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
-        """As `WriterExecutor.foresee`; another partition's owner is refused."""
+        """As `Writer.foresee`; another partition's owner is refused."""
         self._require_mine(request.owner_id)
-        return super().foresee(request)
+        return self._writer.foresee(request)
 
     def _require_mine(self, owner_id: str) -> None:
         if not self._partition.is_mine(owner_id):
             raise RefusedError("wrong_partition", "the owner belongs to another partition")
 
     def checkpoint(self) -> None:
-        """Commit, and tell the caller that it continues."""
-        self.writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
-        self.writer.commit()
+        """Commit, and report to the caller that the request continues."""
+        self._writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
+        self._writer.commit()
         self.require_partition()
 
-    def met_a_bug(self, request: AnyRequest, error: Exception) -> None:
-        """Log it; raise it where the brokers may have what the log has not."""
-        if self._partition.in_doubt:
-            raise error
-        _log.error("a request met a bug: %s", request.request_id, exc_info=error)
-
-    def dry_run(self) -> DryRun:
-        """As `WriterExecutor.dry_run`."""
-        return _PartitionDryRun(self)
-
     def step(self) -> None:
-        """One more command is run."""
+        """Count one more command."""
         self.require_partition()
         self._steps += 1
 
@@ -311,10 +330,10 @@ class PartitionExecutor(WriterExecutor):
 
 
 class _PartitionDryRun(DryRun):
-    """A dry run that is left, and tells that it continues, as the executor does."""
+    """A dry run that is left, and reports that it continues, as the executor does."""
 
     def __init__(self, executor: PartitionExecutor) -> None:
-        super().__init__(executor.log, executor.policy, executor.writer.clock)
+        super().__init__(executor.log, executor.policy, executor.clock)
         self._executor = executor
 
     def ledger(self, owner_id: str) -> Ledger:

@@ -60,54 +60,49 @@ def decide(
         return admit_candidate(command, ledger, policy, now)
     if event_id(command.command_id, "0") in ledger.events:
         return []
-    if isinstance(command, Settle):
-        return settle(command, ledger, policy, now)
-    result = _operate(command, ledger, policy, now)
-    return [refused(command, result, now)] if isinstance(result, Refusal) else result
-
-
-def _operate(command: Operation, ledger: Ledger, policy: Policy, now: datetime) -> operate.Result:
+    result: operate.Result
     match command:
-        case Merge():
-            return operate.merge(command, ledger, now)
-        case Combine():
-            return combine(command, ledger, now)
-        case Separate():
-            return operate.separate(command, ledger, policy, now)
-        case Unmerge():
-            return operate.unmerge(command, ledger, now)
-        case Withdraw():
-            return operate.withdraw(command, ledger, now)
-        case Redecide():
-            return redecide(command, ledger, now)
-        case Reinstate():
-            return operate.reinstate(command, ledger, now)
-        case Confirm():
-            return word.confirm(command, ledger, now)
-        case Retract():
-            return updating.retract(command, ledger, now)
-        case Update():
-            return updating.update(command, ledger, policy, now)
-        case Forget():
-            return forgetting.forget(command, ledger, now)
-        case Undo():
-            return updating.undo(command, ledger, now)
-        case Restore():
-            return word.restore(command, ledger, now)
-        case Compose():
-            return word.compose(command, ledger, policy, now)
-        case Access():
-            return word.access(command, ledger, now)
-        case Embed():
-            return word.embed(command, ledger, now)
-        case EndSession() | Compact():
-            return word.session_word(command, now)
-        case RecordRun():
-            return word.run_word(command, policy, now)
         case Settle():
             return settle(command, ledger, policy, now)
+        case Merge():
+            result = operate.merge(command, ledger, now)
+        case Combine():
+            result = combine(command, ledger, now)
+        case Separate():
+            result = operate.separate(command, ledger, policy, now)
+        case Unmerge():
+            result = operate.unmerge(command, ledger, now)
+        case Withdraw():
+            result = operate.withdraw(command, ledger, now)
+        case Redecide():
+            result = redecide(command, ledger, now)
+        case Reinstate():
+            result = operate.reinstate(command, ledger, now)
+        case Confirm():
+            result = word.confirm(command, ledger, now)
+        case Retract():
+            result = updating.retract(command, ledger, now)
+        case Update():
+            result = updating.update(command, ledger, policy, now)
+        case Forget():
+            result = forgetting.forget(command, ledger, now)
+        case Undo():
+            result = updating.undo(command, ledger, now)
+        case Restore():
+            result = word.restore(command, ledger, now)
+        case Compose():
+            result = word.compose(command, ledger, policy, now)
+        case Access():
+            result = word.access(command, ledger, now)
+        case Embed():
+            result = word.embed(command, ledger, now)
+        case EndSession() | Compact():
+            result = word.session_word(command, now)
+        case RecordRun():
+            result = word.run_word(command, policy, now)
         case _:
             assert_never(command)
+    return [refused(command, result, now)] if isinstance(result, Refusal) else result
 
 
 def refused(command: Operation, refusal: Refusal | RefusedError, now: datetime) -> Refused:

@@ -12,16 +12,12 @@ from palimpsest.contracts.answers import Answer, Done, Failed, Misused
 from palimpsest.contracts.errors import InvalidInputError, PalimpsestError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.embedded.inbox import Inbox, Item, gathered_uses, unpack
-from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Reply
-from palimpsest.streams.write.executor import WriterExecutor
-from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.requests import PendingRequest, serve_all, understood
 from palimpsest.streams.write.writer import Effect, Writer, no_effect
 
@@ -66,7 +62,6 @@ class Session:
         )
         self._inbox = Inbox(log)
         self._clock = clock
-        self._executor = WriterExecutor(self.writer)
 
     def begin(self) -> None:
         """Take up where the log is now: fold what others wrote, repair the projections.
@@ -82,14 +77,6 @@ class Session:
         self.writer.owners.catch_up()
         self._projections.begin()
 
-    def requests(self, requests: Sequence[AnyRequest]) -> list[Answer]:
-        """Carry requests out in their order and commit them, many small ones at once."""
-        return serve_all(self._executor, [PendingRequest(request) for request in requests])
-
-    def decide(self, inputs: Sequence[Input]) -> list[Outcome]:
-        """Decide on a few inputs at once."""
-        return decide_all(self.writer, inputs)
-
     def serve_all(self) -> None:
         """Carry out everything that waits in the inbox."""
         while self.serve():
@@ -102,7 +89,7 @@ class Session:
         for kind, some in groupby(items, key=lambda item: item.kind):
             if kind == "request":
                 asked = [one for item in some if (one := self._understood(item)) is not None]
-                serve_all(self._executor, asked)
+                serve_all(self.writer, asked)
             else:
                 for item in some:
                     self._serve_candidates(item)

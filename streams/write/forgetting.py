@@ -18,10 +18,9 @@ from palimpsest.streams.write.executor import (
     memories,
     owner_of_candidate,
     require_owner,
-    run_once,
-    run_or_refuse,
+    run_one,
 )
-from palimpsest.streams.write.unmerging import as_found, refusals
+from palimpsest.streams.write.unmerging import as_found
 
 FORGET = "forget"
 """The target of a forgetting's command: its first event follows from it."""
@@ -53,7 +52,7 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
         earlier="refuse" if by_agent and request.again is None else None,
         cause=request.request_id,
     )
-    events = run_or_refuse(executor, command)
+    events = executor.run(command)
     return {
         "forgotten": request.request_id,
         "candidates": [event.subject for event in events],
@@ -100,7 +99,7 @@ def remembered(executor: Executor, request: RestoreRequest) -> JsonObject:
     refused: list[dict[str, str]] = []
     done: list[str] = []
     for command in commands:
-        why = refusals(command.candidate_id, run_once(executor, command))
+        why = run_one(executor, command, command.candidate_id)
         refused += why
         if not why:
             done.append(command.candidate_id)

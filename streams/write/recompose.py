@@ -14,19 +14,19 @@ from palimpsest.streams.core.decide import Done, execute
 from palimpsest.streams.core.ledger import Ledger
 
 
-def execute_whole(
+def recompose(
     command: Admit | Operation,
     ledger: Ledger,
     policy: Policy,
     now: datetime,
     content: Callable[[str], Content],
 ) -> Done:
-    """As `execute`; texts of a rule that lost a source by it are recomposed, too.
+    """Recompose the texts of a rule that lost a source by a command that was just executed.
 
-    `content` gives a text its hash, and its vector where one may be made. Of a request of many
-    commands, the last sees to it.
+    `content` gives a text its hash, and its vector where one may be made. Of a request with many
+    commands, the last one does it for all.
     """
-    done = execute(command, ledger, policy, now)
+    done: Done = []
     if not ledger.composing or isinstance(command, Admit) or command.more_follow:
         return done
     for decision_id, text, sources in recompositions(ledger):

@@ -13,19 +13,12 @@ from pydantic import ValidationError
 
 from palimpsest.contracts.answers import Answer, Done, Failed, JsonObject, Misused, Refused
 from palimpsest.contracts.commands import (
-    Access,
-    Combine,
-    Compact,
-    Compose,
-    Confirm,
+    KINDS,
     EndSession,
-    Merge,
+    Operation,
     Restore,
     Retract,
-    Separate,
-    Settle,
     Unmerge,
-    Withdraw,
 )
 from palimpsest.contracts.errors import (
     InvalidInputError,
@@ -50,6 +43,7 @@ from palimpsest.contracts.requests import (
     ForgetRequest,
     JoinSelection,
     MergeRequest,
+    OneCommand,
     PolicyRequest,
     ReinstateManyRequest,
     ReinstateRequest,
@@ -65,6 +59,8 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
     UpdateRequest,
     WithdrawRequest,
+    is_dry_run,
+    target_of,
 )
 from palimpsest.streams.core.expand import (
     reinstate_one,
@@ -77,19 +73,19 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.write.check import check
 from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import (
+    DryRun,
     Executor,
-    WriterExecutor,
     command_fields,
     memories,
+    not_done,
     owner_of_candidate,
     owner_of_decision,
-    run_once,
-    run_or_refuse,
+    run_one,
 )
 from palimpsest.streams.write.forgetting import forgotten, remembered
 from palimpsest.streams.write.runs import ran
 from palimpsest.streams.write.session_end import run_of
-from palimpsest.streams.write.unmerging import refusals, reinstated, unmerged
+from palimpsest.streams.write.unmerging import reinstated, unmerged
 from palimpsest.streams.write.updating import undone, updated
 from palimpsest.streams.write.writer import Writer
 
@@ -117,9 +113,9 @@ DONE = {
 
 @dataclass(frozen=True, slots=True)
 class PendingRequest:
-    """A request, where its answer goes, and the input offset that is finished with it.
+    """A request, the address of its answer, and the input offset that is finished with it.
 
-    Without an address the caller gets the answer only from `serve`.
+    Without an address only the caller of `serve` gets the answer.
     """
 
     request: AnyRequest
@@ -128,97 +124,97 @@ class PendingRequest:
 
 
 def understood(body: bytes) -> AnyRequest:
-    """The request of some bytes; InvalidInputError for what is none."""
+    """The request that some bytes are; InvalidInputError if they are none."""
     try:
         return REQUEST.validate_json(body)
     except ValidationError as error:
         raise InvalidInputError("field", f"no request: {error.error_count()} errors") from None
 
 
-def serve(executor: WriterExecutor, asked: Sequence[PendingRequest]) -> list[Answer]:
-    """Execute requests in their order, and commit them in one transaction with their answers.
+def serve(
+    writer: Writer, asked: Iterable[PendingRequest], executor: Executor | None = None
+) -> list[Answer]:
+    """Execute requests in order, and commit them in one transaction with their answers.
 
-    A refusal and wrong usage are answers. Where anything else is raised, none of them happened, but
-    for those parts of a bulk request that were committed on the way.
+    A refusal and wrong usage are answers. If anything else is raised, none of the requests
+    happened, except for those parts of a bulk request that were committed on the way.
     """
-    with executor.writer.undone_on_failure():
-        answers = [_answer(executor, one.request) for one in asked]
-        _commit(executor.writer, asked, answers)
+    answers: list[Answer] = []
+    with writer.undone_on_failure():
+        for one in asked:
+            try:
+                done = execute(executor or _executor_for(writer, one.request), one.request)
+                answers.append(Done(done))
+            except RefusedError as error:
+                answers.append(Refused(error.reason, error.detail))
+            except UsageError as error:
+                answers.append(Misused(str(error)))
+            _reply(writer, one, answers[-1])
+        writer.commit()
     return answers
 
 
-def serve_alone(executor: WriterExecutor, one: PendingRequest) -> Answer:
-    """As `serve`, for one request. If another process asked, a bug is an answer, too.
+def _executor_for(writer: Writer, request: AnyRequest) -> Executor:
+    """The writer; for a dry run, ledgers of what is committed."""
+    return DryRun(writer.log, writer.policy, writer.clock) if is_dry_run(request) else writer
 
-    It must not stop the requests that come after it.
+
+def _reply(writer: Writer, one: PendingRequest, answer: Answer) -> None:
+    """Have an answer committed with what was decided."""
+    if one.reply_to is not None:
+        writer.pending.answers.append(Reply(one.reply_to, answer))
+    if one.offset is not None:
+        writer.pending.offsets.append(one.offset)
+
+
+def fail(writer: Writer, one: PendingRequest, error: Exception) -> Failed:
+    """Answer a request that hit a bug: it must not stop the requests that come after it."""
+    failed = Failed(type(error).__name__)
+    _reply(writer, one, failed)
+    writer.commit()
+    return failed
+
+
+def serve_all(writer: Writer, asked: Iterable[PendingRequest]) -> list[Answer]:
+    """As `serve`, many small requests in one transaction, and any other in its own.
+
+    If something is raised that is no answer, each request of that transaction is served alone: an
+    error in one of them must not affect the others.
     """
+    answers: list[Answer] = []
+    for part in _parts(asked):
+        try:
+            answers += serve(writer, part)
+        except (StoreError, TransientError, OSError):
+            raise
+        except Exception:  # noqa: BLE001 - the request that caused it raises it again
+            answers += [_serve_alone(writer, one) for one in part]
+    return answers
+
+
+def _serve_alone(writer: Writer, one: PendingRequest) -> Answer:
+    """As `serve`, for one request; if another process asked, a bug is an answer, too."""
     try:
-        return serve(executor, [one])[0]
+        return serve(writer, [one])[0]
     except (PalimpsestError, OSError):
         raise
     except Exception as error:
         if one.reply_to is None:
             raise
-        executor.met_a_bug(one.request, error)
-        failed = Failed(type(error).__name__)
-        _commit(executor.writer, [one], [failed])
-        return failed
-
-
-def _commit(writer: Writer, asked: Sequence[PendingRequest], answers: Sequence[Answer]) -> None:
-    """Commit what was decided, with these answers to requests."""
-    for one, answer in zip(asked, answers, strict=True):
-        if one.reply_to is not None:
-            writer.pending.answers.append(Reply(one.reply_to, answer))
-        if one.offset is not None:
-            writer.pending.offsets.append(one.offset)
-    writer.commit()
-
-
-def serve_all(executor: WriterExecutor, asked: Iterable[PendingRequest]) -> list[Answer]:
-    """As `serve`, many small requests in one transaction, and any other in its own.
-
-    Where something is raised that is no answer, each request of that transaction is served alone:
-    what is wrong with one of them is not the others' trouble.
-    """
-    answers: list[Answer] = []
-    for part in _parts(asked):
-        try:
-            answers += serve(executor, part)
-        except (StoreError, TransientError, OSError):
-            raise
-        except Exception:  # noqa: BLE001 - who it was raises it again
-            answers += [serve_alone(executor, one) for one in part]
-    return answers
+        return fail(writer, one, error)
 
 
 def _parts(asked: Iterable[PendingRequest]) -> Iterator[list[PendingRequest]]:
-    """Requests in their order, in parts of one transaction: many small ones, or another alone."""
+    """Requests in order, in parts of one transaction: many small ones, or another alone."""
     part: list[PendingRequest] = []
     for one in asked:
-        if part and not (_goes_with(one, part[-1]) and len(part) < MOST_TOGETHER):
+        together = part and isinstance(one.request, SMALL) and isinstance(part[-1].request, SMALL)
+        if part and not (together and len(part) < MOST_TOGETHER):
             yield part
             part = []
         part.append(one)
     if part:
         yield part
-
-
-def _goes_with(one: PendingRequest, other: PendingRequest) -> bool:
-    return isinstance(one.request, SMALL) and isinstance(other.request, SMALL)
-
-
-def _answer(executor: WriterExecutor, request: AnyRequest) -> Answer:
-    try:
-        return Done(execute(_executor_for(executor, request), request))
-    except RefusedError as error:
-        return Refused(error.reason, error.detail)
-    except UsageError as error:
-        return Misused(str(error))
-
-
-def _executor_for(executor: WriterExecutor, request: AnyRequest) -> Executor:
-    return executor.dry_run() if getattr(request, "dry_run", False) else executor
 
 
 # -- what each of them does ----------------------------------------------------------------------
@@ -227,15 +223,12 @@ def _executor_for(executor: WriterExecutor, request: AnyRequest) -> Executor:
 def execute(executor: Executor, request: AnyRequest) -> JsonObject:
     """Run the commands of a request; return what they did, as plain values.
 
-    Raises RefusedError, with the reason, where nothing could be done.
+    Raises RefusedError, with the reason, if nothing could be done.
     """
+    if isinstance(request, OneCommand):
+        command = _command_of(executor, request)
+        return _answer_to(executor, request, command, executor.run(command))
     match request:
-        case MergeRequest() | SeparateRequest() | WithdrawRequest():
-            return _pair(executor, request)
-        case CombineRequest():
-            return _combined(executor, request)
-        case ConfirmRequest():
-            return _confirmed(executor, request)
         case ReinstateRequest():
             return reinstated(executor, request)
         case UnmergeRequest():
@@ -250,56 +243,99 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
             return remembered(executor, request)
         case ReverseRequest() | ReinstateManyRequest() | RetractRequest() | RestoreRequest():
             return _in_bulk(executor, request)
-        case SettleRequest():
-            return _settled(executor, request)
-        case ComposeRequest():
-            return _composed(executor, request)
         case RunRequest():
             return ran(executor, request)
-        case AccessRequest():
-            return _accessed(executor, request)
-        case SessionRequest():
-            return _in_session(executor, request)
         case EmbedRequest():
             return _embedded(executor, request)
         case CheckRequest():
             return check(executor, request)
         case PolicyRequest():
-            return executor.set_policy(request)
+            executor.set_policy(request)
+            return {"policy": executor.policy.name, "hash": executor.policy.hash}
         case _:
             assert_never(request)
 
 
-def _pair(
-    executor: Executor, request: MergeRequest | SeparateRequest | WithdrawRequest
+# -- one command ---------------------------------------------------------------------------------
+
+
+def _command_of(executor: Executor, request: OneCommand) -> Operation:
+    """A request as the command that it is, for its owner, and with the vector of its text."""
+    owner_id = _owner_of(executor, request)
+    fields = dict(request) | command_fields(request, owner_id, target_of(request))
+    return KINDS[request.request](**fields, composition=_composition(executor, request, owner_id))
+
+
+def _owner_of(executor: Executor, request: OneCommand) -> str:
+    match request:
+        case SessionRequest():
+            return request.owner_id
+        case ConfirmRequest() | ComposeRequest():
+            return owner_of_decision(executor, request.decision_id)
+        case SettleRequest() | AccessRequest():
+            return owner_of_candidate(executor, request.candidate_id)
+        case MergeRequest() | CombineRequest() | SeparateRequest() | WithdrawRequest():
+            return owner_of_candidate(executor, request.a)
+
+
+def _composition(executor: Executor, request: OneCommand, owner_id: str) -> Composition | None:
+    """The text that a request composes, with its sources, if it composes one."""
+    match request:
+        case ComposeRequest():
+            text, sources = request.text, request.sources
+        case CombineRequest(face="text", composed=str(text)):
+            sources = request.sources
+        case SettleRequest(composed=str(text)) if text.strip():
+            ledger = executor.ledger(owner_id)
+            joins = (v.neighbour_id for v in request.verdicts if v.answer == "compose")
+            other = ledger.entries.get(next(joins, ""))
+            if other is None:
+                return None
+            sources = request.sources or (*other.memory.face.sources, request.candidate_id)
+        case _:
+            return None
+    return Composition(content=executor.content(text), sources=sources)
+
+
+def _answer_to(
+    executor: Executor, request: OneCommand, command: Operation, events: Sequence[AnyEvent]
 ) -> JsonObject:
-    owner_id = owner_of_candidate(executor, request.a)
-    fields = command_fields(request, owner_id, "pair")
-    if isinstance(request, MergeRequest):
-        events = run_or_refuse(
-            executor, Merge(**fields, a=request.a, b=request.b, face=request.face)
-        )
-    elif isinstance(request, WithdrawRequest):
-        events = run_or_refuse(executor, Withdraw(**fields, a=request.a, b=request.b))
-    else:
-        names = ("a", "b", "rank", "verdicts", "similarity")
-        fields |= {name: getattr(request, name) for name in names}
-        events = run_or_refuse(executor, Separate(**fields))
-    ledger = executor.ledger(owner_id)
-    pair = [ledger.entries[request.a], ledger.entries[request.b]]
-    answer: JsonObject = {"memories": memories(pair)}
-    joined = next((event.id for event in events if isinstance(event, Joined)), None)
-    return {"decision_id": joined, **answer} if joined else answer
+    """What a request's command did."""
+    ledger = executor.ledger(command.owner_id)
+    entries = ledger.entries
+    match request:
+        case MergeRequest() | SeparateRequest() | WithdrawRequest():
+            pair = memories([entries[request.a], entries[request.b]])
+            joined = next((event.id for event in events if isinstance(event, Joined)), None)
+            return {"decision_id": joined, "memories": pair} if joined else {"memories": pair}
+        case CombineRequest():
+            found = memories([entries[request.a]])
+            return {"decision_id": events[0].id if events else None, "memories": found}
+        case SettleRequest():
+            found = memories([entries[request.candidate_id]])
+            return {"decision_id": events[0].id if events else None, "memories": found}
+        case ConfirmRequest():
+            edge = ledger.edges.get(request.decision_id)
+            found = memories([edge.newer, edge.older]) if edge else []
+            return {"decision_id": request.decision_id, "memories": found}
+        case ComposeRequest():
+            return {"memories": memories([ledger.edges[request.decision_id].newer])}
+        case AccessRequest():
+            return {"candidate_id": request.candidate_id}
+        case SessionRequest():
+            figures = _figures(executor, command, events) if isinstance(command, EndSession) else {}
+            return {"session_id": request.session_id, **figures}
 
 
-def _confirmed(executor: Executor, request: ConfirmRequest) -> JsonObject:
-    owner_id = owner_of_decision(executor, request.decision_id)
-    fields = command_fields(request, owner_id, request.decision_id)
-    fields |= {"rank": request.rank, "verdicts": request.verdicts}
-    run_or_refuse(executor, Confirm(**fields, decision_id=request.decision_id))
-    edge = executor.ledger(owner_id).edges.get(request.decision_id)
-    changed = memories([edge.newer, edge.older]) if edge else []
-    return {"decision_id": request.decision_id, "memories": changed}
+def _figures(executor: Executor, end: EndSession, events: Sequence[AnyEvent]) -> Figures:
+    """What the end of a session led to, now or when it was first requested."""
+    ran = event_id(run_of(end), "0")
+    recorded = executor.log.find(ran)
+    found = [*events, *([recorded.event] if recorded else ())]
+    return next((one.data.figures for one in found if isinstance(one, Ran)), {})
+
+
+# -- many commands -------------------------------------------------------------------------------
 
 
 def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
@@ -325,7 +361,7 @@ def _in_bulk(executor: Executor, request: BulkRequest) -> JsonObject:
             target = _target(command)
             if request.dry_run:
                 described.append(_describe_target(ledger, target))
-            why = _carried_out(executor, command)
+            why = _run_step(executor, command)
             refused += why
             if not why:
                 done.append(target)
@@ -346,15 +382,14 @@ def _target(command: Step) -> str:
     return command.candidate_id if isinstance(command, Retract | Restore) else command.decision_id
 
 
-def _carried_out(executor: Executor, command: Step) -> list[dict[str, str]]:
+def _run_step(executor: Executor, step: Step) -> list[dict[str, str]]:
     """Why a step could not be, if it could not."""
-    if not isinstance(command, ReinstateRequest):
-        return refusals(_target(command), run_once(executor, command))
+    if not isinstance(step, ReinstateRequest):
+        return run_one(executor, step, _target(step))
     try:
-        execute(executor, command)
+        reinstated(executor, step)
     except RefusedError as error:
-        named = {"reason": error.reason, "detail": error.detail}
-        return [{"decision_id": command.decision_id, **named}]
+        return [not_done(step.decision_id, error)]
     return []
 
 
@@ -413,33 +448,8 @@ def _expanded(ledger: Ledger, request: BulkRequest) -> Sequence[Step]:
             return restore_commands(ledger, request)
 
 
-def _accessed(executor: Executor, request: AccessRequest) -> JsonObject:
-    owner_id = owner_of_candidate(executor, request.candidate_id)
-    fields = command_fields(request, owner_id, request.candidate_id)
-    run_or_refuse(executor, Access(**fields, candidate_id=request.candidate_id))
-    return {"candidate_id": request.candidate_id}
-
-
-def _in_session(executor: Executor, request: SessionRequest) -> JsonObject:
-    """The answer has the figures of what the end of a session led to, where the policy asks."""
-    kind = EndSession if request.request == "end_session" else Compact
-    fields = command_fields(request, request.owner_id, request.session_id)
-    command = kind(**fields, session_id=request.session_id)
-    events = run_or_refuse(executor, command)
-    figures = _figures(executor, command, events) if isinstance(command, EndSession) else {}
-    return {"session_id": request.session_id, **figures}
-
-
-def _figures(executor: Executor, end: EndSession, events: Sequence[AnyEvent]) -> Figures:
-    """What the end of a session led to, now or when it was first asked for."""
-    ran = event_id(run_of(end), "0")
-    recorded = executor.log.find(ran)
-    found = [*events, *([recorded.event] if recorded else ())]
-    return next((one.data.figures for one in found if isinstance(one, Ran)), {})
-
-
 def _embedded(executor: Executor, request: EmbedRequest) -> JsonObject:
-    """Vectors that come late; refused where the model is down still."""
+    """Late vectors; refused if the model is still down."""
     try:
         done = executor.embed_late(request.owner_id)
     except ModelError as error:
@@ -448,67 +458,3 @@ def _embedded(executor: Executor, request: EmbedRequest) -> JsonObject:
     if left and not done:
         raise RefusedError("embedder_down", "there is still no model: `palimpsest doctor` says why")
     return {"embedded": done, "left": left}
-
-
-def _combined(executor: Executor, request: CombineRequest) -> JsonObject:
-    """One join of a batch run."""
-    owner_id = owner_of_candidate(executor, request.a)
-    text = None
-    if request.face == "text" and request.composed is not None:
-        text = Composition(content=executor.content(request.composed), sources=request.sources)
-    command = Combine(
-        **command_fields(request, owner_id, "pair"),
-        a=request.a,
-        b=request.b,
-        decision=request.decision,
-        face=request.face,
-        composition=text,
-        evidence=request.evidence,
-        rank=request.rank,
-    )
-    events = run_or_refuse(executor, command)
-    entry = executor.ledger(owner_id).entries[request.a]
-    return {"decision_id": events[0].id if events else None, "memories": memories([entry])}
-
-
-def _composed(executor: Executor, request: ComposeRequest) -> JsonObject:
-    """A recomposed text."""
-    owner_id = owner_of_decision(executor, request.decision_id)
-    command = Compose(
-        **command_fields(request, owner_id, request.decision_id),
-        decision_id=request.decision_id,
-        composition=Composition(content=executor.content(request.text), sources=request.sources),
-        verdicts=request.verdicts,
-    )
-    run_or_refuse(executor, command)
-    edge = executor.ledger(owner_id).edges[request.decision_id]
-    return {"memories": memories([edge.newer])}
-
-
-def _settled(executor: Executor, request: SettleRequest) -> JsonObject:
-    """The settlement that verdicts ask for."""
-    owner_id = owner_of_candidate(executor, request.candidate_id)
-    ledger = executor.ledger(owner_id)
-    command = Settle(
-        **command_fields(request, owner_id, request.candidate_id),
-        candidate_id=request.candidate_id,
-        verdicts=request.verdicts,
-        composition=_composition(executor, ledger, request),
-    )
-    events = run_or_refuse(executor, command)
-    entry = executor.ledger(owner_id).entries[request.candidate_id]
-    return {"decision_id": events[0].id if events else None, "memories": memories([entry])}
-
-
-def _composition(executor: Executor, ledger: Ledger, request: SettleRequest) -> Composition | None:
-    """The composed text with its sources: those that it was made of, as far as that was said."""
-    joins = (v.neighbour_id for v in request.verdicts if v.answer == "compose")
-    other = ledger.entries.get(next(joins, ""))
-    if request.composed is None or not request.composed.strip() or other is None:
-        return None
-    face = other.memory.face
-    sources = face.composition.sources if face.composition else (face.speaker.id,)
-    return Composition(
-        content=executor.content(request.composed),
-        sources=request.sources or (*sources, request.candidate_id),
-    )

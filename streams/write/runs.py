@@ -23,7 +23,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.dedupe.by_pairs import PlannedJoin, by_pairs, combine_command
 from palimpsest.streams.dedupe.due import living, not_due
 from palimpsest.streams.dedupe.run import Pairing, Run, pairing
-from palimpsest.streams.write.executor import Executor, run_or_refuse
+from palimpsest.streams.write.executor import Executor
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def _rule(executor: Executor, request: RunRequest, ledger: Ledger) -> Dedupe | N
     """The batch rule of the policy in force; None for a step that has no rule, such as a review."""
     if not ledger.entries:
         raise RefusedError("unknown_owner", f"there is no owner {request.owner_id}")
-    if (request.due - executor.now()).total_seconds() > AHEAD_SECONDS:
+    if (request.due - executor.clock()).total_seconds() > AHEAD_SECONDS:
         raise RefusedError("not_due", f"the run is due at {request.due.isoformat()}")
     if request.step != "dedupe":
         if request.figures is None:
@@ -99,7 +99,7 @@ def _carried_out(
     for planned in by_pairs(ledger, executor.policy, rule, seen):
         described = _describe_join(planned)
         command = combine_command(ledger, executor.policy, planned, run, executor.content)
-        [event] = run_or_refuse(executor, command)[:1]
+        [event] = executor.run(command)[:1]
         joined.append({"decision_id": event.id, **described})
     after = living(ledger)
     counted = {"pairs": seen.pairs, "left": seen.left}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import AnyEvent, Refused
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
@@ -26,7 +24,7 @@ from palimpsest.streams.write.executor import (
     memories,
     owner_of_candidate,
     owner_of_decision,
-    run_once,
+    run_one,
 )
 
 
@@ -41,8 +39,24 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
         if request.decision_id
         else owner_of_candidate(executor, request.candidate_id or request.memory_id or "")
     )
-    found = _earlier(executor, owner_id, request)
-    return _taken_out(executor if found is None else as_found(executor, found), owner_id, request)
+    first = _earlier(executor, owner_id, request)
+    if first is not None:
+        executor = as_found(executor, first)
+    ledger = executor.ledger(owner_id)
+    done: list[str] = []
+    refused: list[dict[str, str]] = []
+    for command in unmerge_commands(ledger, request):
+        why = run_one(executor, command, command.decision_id)
+        refused += why
+        if not why:
+            done.append(command.decision_id)
+    if not done:
+        raise RefusedError(refused[0]["reason"], refused[0]["detail"])
+    ends = [entry for one in done for entry in (ledger.edges[one].older, ledger.edges[one].newer)]
+    answer: JsonObject = {"reversed": done, "refused": refused, "memories": memories(ends)}
+    if request.dry_run or request.with_consequences:
+        _look_further(executor, request, answer, ledger)
+    return answer
 
 
 def _earlier(executor: Executor, owner_id: str, request: UnmergeRequest) -> Recorded | None:
@@ -64,30 +78,6 @@ def as_found(executor: Executor, first: Recorded) -> DryRun:
     return DryRun(executor.log, policy, lambda: first.event.time, before)
 
 
-def _taken_out(executor: Executor, owner_id: str, request: UnmergeRequest) -> JsonObject:
-    answer = taken_out(executor, owner_id, unmerge_commands(executor.ledger(owner_id), request))
-    if not answer["reversed"]:
-        first = answer["refused"][0]
-        raise RefusedError(first["reason"], first["detail"])
-    if request.dry_run or request.with_consequences:
-        _look_further(executor, request, answer, executor.ledger(owner_id))
-    return answer
-
-
-def taken_out(executor: Executor, owner_id: str, asked_for: Iterable[Unmerge]) -> JsonObject:
-    """Take joins out, each on its own, and say what could not be."""
-    refused: list[dict[str, str]] = []
-    done: list[str] = []
-    for command in asked_for:
-        why = refusals(command.decision_id, executor.run(command))
-        refused += why
-        if not why:
-            done.append(command.decision_id)
-    edges = executor.ledger(owner_id).edges
-    ends = [entry for one in done for entry in (edges[one].older, edges[one].newer)]
-    return {"reversed": done, "refused": refused, "memories": memories(ends)}
-
-
 def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
     """What taking a reversal back did: the join, and all that its request did because of it.
 
@@ -104,9 +94,9 @@ def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
         return _put_back(as_found(executor, first), owner_id, request)
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
-        # Some of it goes before the join itself: it is tried on what is committed.
+        # Other joins go out before this one comes back, so first it is tried on what is committed.
         executor.checkpoint()
-        trial = DryRun(executor.log, executor.policy, lambda: datetime.now(UTC))
+        trial = DryRun(executor.log, executor.policy, executor.clock)
         try:
             _put_back(trial, owner_id, request)
         except RefusedError as error:
@@ -126,7 +116,7 @@ def _put_back(executor: Executor, owner_id: str, request: ReinstateRequest) -> J
     for command in reinstate_commands(ledger, request, executor.policy):
         target = _target(command)
         review = ledger.reviews.get(target)
-        why = refusals(target, run_once(executor, command))
+        why = run_one(executor, command, target)
         if why and target == request.decision_id:
             raise RefusedError(why[0]["reason"], why[0]["detail"])
         refused += why
@@ -150,15 +140,6 @@ def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:
     if isinstance(command, Combine):
         return event_id(command.command_id, "0")
     return command.candidate_id if isinstance(command, Redecide) else command.decision_id
-
-
-def refusals(target: str, events: Iterable[AnyEvent]) -> list[dict[str, str]]:
-    """Why a command about a decision or candidate could not be, if it could not."""
-    return [
-        {"decision_id": target, "reason": event.data.reason, "detail": event.data.detail}
-        for event in events
-        if isinstance(event, Refused)
-    ]
 
 
 # -- consequences --------------------------------------------------------------------------------
@@ -192,7 +173,7 @@ def _execute(
 ) -> None:
     events: list[str] = []
     for command in asked_for:
-        why = refusals(_target(command), executor.run(_embedded(executor, command)))
+        why = run_one(executor, _embedded(executor, command), _target(command))
         answer["refused"] += why
         if not why:
             events.append(event_id(command.command_id, "0"))

@@ -26,7 +26,6 @@ from palimpsest.streams.write.executor import (
     owner_of_candidate,
     owner_of_decision,
     require_owner,
-    run_or_refuse,
 )
 from palimpsest.streams.write.unmerging import as_found
 
@@ -65,9 +64,7 @@ def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonO
     before, face = version_of(entry.memory), entry.memory.face
     homes = {one.memory.id for one in _with_text(ledger, entry, request.text)} - {entry.memory.id}
     try:
-        events = run_or_refuse(
-            executor, executor.compared(_command(executor, ledger, request, entry))
-        )
+        events = executor.run(executor.compared(_command(executor, ledger, request, entry)))
     except RefusedError as error:
         if error.reason != "unchanged":
             raise
@@ -168,16 +165,13 @@ def undone(executor: Executor, request: UndoRequest) -> JsonObject:
         executor = as_found(executor, first)
     ledger = executor.ledger(owner_id)
     edge = _update_named(ledger, request)
-    events = run_or_refuse(
-        executor,
-        Undo(
-            **command_fields(request, owner_id, target),
-            decision_id=edge.id,
-            rank=request.rank,
-            cause=request.request_id,
-        ),
+    command = Undo(
+        **command_fields(request, owner_id, target),
+        decision_id=edge.id,
+        rank=request.rank,
+        cause=request.request_id,
     )
-    return _took_back(edge, events)
+    return _took_back(edge, executor.run(command))
 
 
 def _took_back(edge: Edge, events: list[AnyEvent]) -> JsonObject:

@@ -16,6 +16,8 @@ from itertools import islice
 from time import perf_counter
 from typing import Literal
 
+from pydantic import ValidationError
+
 from palimpsest.contracts.commands import (
     Access,
     Admit,
@@ -24,7 +26,12 @@ from palimpsest.contracts.commands import (
     Operation,
     Update,
 )
-from palimpsest.contracts.errors import InvalidInputError, RefusedError, SearchError
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    RefusedError,
+    SearchError,
+    UsageError,
+)
 from palimpsest.contracts.events import (
     AnyEvent,
     Content,
@@ -39,6 +46,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.identity import digest, event_id, invalid_id, policy_id
 from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger
@@ -46,11 +54,18 @@ from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedder import Embedder
-from palimpsest.streams.intake import Notice, Prepared, matches_former_fingerprint
+from palimpsest.streams.intake import (
+    Notice,
+    Prepared,
+    RawRow,
+    matches_former_fingerprint,
+    understand,
+)
 from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
+from palimpsest.streams.write.executor import carried_out
 from palimpsest.streams.write.inputs import (
     CONFLICT,
     Input,
@@ -61,7 +76,7 @@ from palimpsest.streams.write.inputs import (
     why_invalid,
 )
 from palimpsest.streams.write.owners import Loaded, Owners, fold_owner
-from palimpsest.streams.write.recompose import execute_whole
+from palimpsest.streams.write.recompose import recompose
 from palimpsest.streams.write.session_end import consolidated
 from palimpsest.streams.write.uses import added_up, comes_too_soon, is_due
 from palimpsest.streams.write.vectors import Vectors
@@ -78,16 +93,16 @@ LATE = 64
 
 
 CheckType = Literal["exact", "semantic", "total"]
-Checked = Callable[[CheckType, float], None]
-"""Told how many milliseconds a check took, embedding apart."""
+CheckTimer = Callable[[CheckType, float], None]
+"""Receives how many milliseconds a check took, without embedding."""
 
 
 def no_effect(_name: str) -> None:
     """Called before each effect; tests stop the process there."""
 
 
-def not_told(_check: CheckType, _milliseconds: float) -> None:
-    """Nobody wants to know how long checks take."""
+def ignore_timing(_check: CheckType, _milliseconds: float) -> None:
+    """Drop the time that a check took."""
 
 
 def _since(begun: float) -> float:
@@ -95,7 +110,9 @@ def _since(begun: float) -> float:
 
 
 class Writer:
-    """Decides inputs and commands, has them appended, and tells `committed` about the events.
+    """Decides on inputs and commands, appends the events, and passes them to `committed`.
+
+    It is also the `Executor` of requests that are no dry runs.
 
     It decides by `policy`, on the ledgers in memory, which are ahead of the log until `pending` is
     committed: what was decided so far, and whatever a runtime adds to that.
@@ -111,7 +128,7 @@ class Writer:
         committed: Committed,
         effect: Effect = no_effect,
     ) -> None:
-        self._checked: Checked = not_told
+        self._timed: CheckTimer = ignore_timing
         self.log = log
         self.owners = Owners(log)
         self.policy = policy
@@ -124,9 +141,9 @@ class Writer:
         self._pending_texts = PendingTexts()
         self._policy_is_recorded = False
 
-    def tell_checks(self, checked: Checked) -> None:
-        """Tell how long each check takes from now on."""
-        self._checked = checked
+    def time_checks(self, timer: CheckTimer) -> None:
+        """Report the time of each check to `timer` from now on."""
+        self._timed = timer
 
     # -- windows of inputs ---------------------------------------------------------------------
 
@@ -149,21 +166,21 @@ class Writer:
         return outcomes
 
     def decide(self, window: Window) -> list[Outcome]:
-        """Decide on a window's inputs in order; `commit` makes it last."""
+        """Decide on a window's inputs in order; `commit` makes that durable."""
         try:
             vectors = self._vectors.of(window, self.policy)
-            self._look_ahead(window.inputs, vectors)
+            self._prefetch(window.inputs, vectors)
             return [self._decide_input(one, vectors) for one in window.inputs]
         finally:
             self.forget_window(window)
 
     def forget_window(self, window: Window) -> None:
-        """Nobody waits for its texts any more: it was decided on, or never will be."""
+        """Drop its texts from the pending ones: it was decided on, or never will be."""
         self._pending_texts.arrived(window.inputs)
 
     # -- inputs --------------------------------------------------------------------------------
 
-    def _look_ahead(self, inputs: Sequence[Input], vectors: dict[str, Vector]) -> None:
+    def _prefetch(self, inputs: Sequence[Input], vectors: dict[str, Vector]) -> None:
         """Search each scope once for all of the window's newcomers."""
         scopes: dict[tuple[str, str], dict[str, Vector]] = {}
         for one in inputs:
@@ -177,9 +194,9 @@ class Writer:
         for (owner_id, namespace), newcomers in scopes.items():
             owner = self.owners.get(owner_id)
             try:
-                owner.index(namespace, self.policy).look_ahead(newcomers)
+                owner.index(namespace, self.policy).prefetch(newcomers)
             except SearchError as error:
-                self._go_on_without(owner, namespace, error)
+                self._continue_without(owner, namespace, error)
 
     def _decide_input(self, one: Input, vectors: dict[str, Vector]) -> Outcome:
         match one.meaning:
@@ -187,8 +204,8 @@ class Writer:
                 return self._reject(one, error)
             case Prepared() as prepared:
                 return self._admit(one, prepared, vectors)
-            case word:
-                return self._hear(one, word)
+            case notice:
+                return self._run_notice(one, notice)
 
     def _reject(self, one: Input, error: InvalidInputError) -> Outcome:
         sha = digest(one.row.raw)
@@ -199,35 +216,35 @@ class Writer:
             )
             event = Invalid(id=event_id, subject=sha, time=self.clock(), partitionkey="", data=data)
             self.pending.events.append((event, Touched()))
-            self._bury(one, error, event_id)
+            self._dead_letter(one, error, event_id)
         return rejected(one, error)
 
-    def _bury(self, one: Input, error: InvalidInputError, event_id: str) -> None:
+    def _dead_letter(self, one: Input, error: InvalidInputError, event_id: str) -> None:
         raw, source = one.row.raw, one.row.source
         letter = NewDeadLetter(event_id, raw, error, source, self.clock(), digest(raw), len(raw))
         self.pending.rejected.add(event_id)
         self.pending.dead_letters.append(letter)
 
     def _is_rejected(self, event_id: str) -> bool:
-        """Whether these bytes are invalid already, for whatever reason: they are told of once."""
+        """Whether these bytes are recorded as invalid, for whatever reason: that is done once."""
         return event_id in self.pending.rejected or self.log.find(event_id) is not None
 
-    def _hear(self, one: Input, word: Notice) -> Outcome:
-        ledger = self.owners.get(word.owner_id).ledger
-        if comes_too_soon(word, ledger, ledger.at(self.clock())):
+    def _run_notice(self, one: Input, notice: Notice) -> Outcome:
+        ledger = self.ledger(notice.owner_id)
+        if comes_too_soon(notice, ledger, ledger.at(self.clock())):
             self.pending.uses.append(one)
         else:
-            self.run(word)
+            self.apply(notice)
         return Outcome("heard")
 
-    def record_uses(self, owner_id: str, words: Iterable[Access]) -> bool:
-        """Record an owner's gathered uses as one event; False where they are to wait longer."""
-        ledger = self.owners.get(owner_id).ledger
+    def record_uses(self, owner_id: str, notices: Iterable[Access]) -> bool:
+        """Record an owner's gathered uses as one event; False if they must wait longer."""
+        ledger = self.ledger(owner_id)
         if not is_due(ledger, ledger.at(self.clock())):
             return False
-        whole = added_up(words, ledger)
+        whole = added_up(notices, ledger)
         if whole is not None:
-            self.run(whole)
+            self.apply(whole)
         return True
 
     def _admit(self, one: Input, prepared: Prepared, vectors: dict[str, Vector]) -> Outcome:
@@ -240,29 +257,31 @@ class Writer:
         if known is not None and self._is_rejected(invalid_id(digest(one.row.raw))):
             return self._outcome(one, ledger, ())
         admit = self._admission(one, prepared, owner, vectors)
-        events = self.run(admit)
+        events = self.apply(admit)
         if known is None and (not events or isinstance(events[0], Refused)):
             return forgotten_again(prepared.candidate_id)
         self._follow(owner, admit)
-        self._checked("total", _since(begun))
+        self._timed("total", _since(begun))
         if admit.content.vector is not None and ledger.unembedded:
-            self.embed_late(ledger)
+            self._embed_late(ledger)
         return self._outcome(one, ledger, events)
 
-    def embed_late(self, ledger: Ledger, *, try_again: bool = False) -> int:
-        """Embed texts of an owner that were stored while the model was down; how many now were.
+    def embed_late(self, owner_id: str) -> int:
+        """Embed some of an owner's texts that have no vector, also if the model was just down."""
+        self._vectors.try_again()
+        return self._embed_late(self.ledger(owner_id))
 
-        At most `LATE` at once, the oldest first. They are not decided on anew. With `try_again` a
-        model that was down a moment ago is asked all the same.
+    def _embed_late(self, ledger: Ledger) -> int:
+        """Embed texts that were stored while the model was down; returns how many.
+
+        At most `LATE` at once, the oldest first. They are not decided on again.
         """
-        if try_again:
-            self._vectors.try_again()
         lacking = [*islice(ledger.unembedded.values(), LATE)]
         firsts = [distinct.members[0] for distinct in lacking]
         found = self._vectors.all([first.text for first in firsts], self.policy)
         late = [(first, found[first.text]) for first in firsts if first.text in found]
         for first, vector in late:
-            self.run(
+            self.apply(
                 Embed(
                     command_id=event_id(first.id, f"embedded:{vector.model}"),
                     owner_id=ledger.owner_id,
@@ -281,7 +300,7 @@ class Writer:
         known = prepared.candidate_id in ledger.entries
         distinct = ledger.distinct(candidate.namespace, prepared.hash)
         compared = not known and (distinct is None or distinct.target is None)
-        self._checked("exact", _since(begun))
+        self._timed("exact", _since(begun))
         vector = self._vector_for(candidate.text, vectors) if compared else None
         admit = Admit(
             candidate_id=prepared.candidate_id,
@@ -301,7 +320,7 @@ class Writer:
             return admit
         begun = perf_counter()
         admit = self._with_neighbours(admit, owner)
-        self._checked("semantic", _since(begun))
+        self._timed("semantic", _since(begun))
         return admit
 
     def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector | None:
@@ -320,7 +339,7 @@ class Writer:
             index = owner.index(namespace, self.policy)
             neighbours, forgotten = index.neighbours(owner.ledger, admit), index.forgotten(admit)
         except SearchError as error:
-            self._go_on_without(owner, namespace, error)
+            self._continue_without(owner, namespace, error)
             return replace(admit, down=(*(admit.down or ()), "search"))
         if neighbours or forgotten:
             return replace(admit, neighbours=neighbours, forgotten=forgotten)
@@ -348,10 +367,10 @@ class Writer:
             if index is not None:
                 index.follow()
         except SearchError as error:
-            self._go_on_without(owner, namespace, error)
+            self._continue_without(owner, namespace, error)
 
-    def _go_on_without(self, owner: Loaded, namespace: str, error: SearchError) -> None:
-        """Fail open where the policy says so, else stop; a broken scope is told of once."""
+    def _continue_without(self, owner: Loaded, namespace: str, error: SearchError) -> None:
+        """Fail open if the policy allows it, else stop; a broken scope is logged once."""
         if self.policy.search_fails == "stop":
             raise error
         if namespace not in owner.broken:
@@ -385,14 +404,16 @@ class Writer:
             )
         event_id = invalid_id(digest(one.row.raw))
         if last is not None:
-            self._bury(one, CONFLICT, event_id)
+            self._dead_letter(one, CONFLICT, event_id)
         return rejected(one, CONFLICT)
 
-    def foresee(self, one: Input) -> Outcome | list[AnyEvent]:
-        """The events by which an input would be decided on, or its outcome without any.
+    def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
+        """The events by which a candidate would be decided on, or its outcome without any.
 
-        Nothing is changed. It counts with what is committed.
+        Nothing is changed; it is compared with what is committed.
         """
+        row = RawRow(request.row.encode(), request.source, 1, request.request_id)
+        one = Input(row, understand(row))
         prepared = one.meaning
         if not isinstance(prepared, Prepared):
             return rejected(one, why_invalid(prepared))
@@ -420,25 +441,38 @@ class Writer:
 
     # -- commands ------------------------------------------------------------------------------
 
-    def run(self, command: Admit | Operation) -> list[AnyEvent]:
-        """Decide on a command and fold its events; `commit` makes them last.
+    def ledger(self, owner_id: str) -> Ledger:
+        """The owner's ledger, with what is not committed yet."""
+        return self.owners.get(owner_id).ledger
 
-        With the end of a session come the joins that it leads to.
+    def recorded(self, owner_id: str) -> list[AnyEvent]:
+        """The owner's committed events."""
+        return [one.event for one in self.log.of_owner(owner_id)]
+
+    def run(self, command: Operation) -> list[AnyEvent]:
+        """Decide on a request's command and fold its events, as `Executor.run`."""
+        return carried_out(self.log, command, self.apply(command))
+
+    def apply(self, command: Admit | Operation) -> list[AnyEvent]:
+        """Decide on a command and fold its events; `commit` makes them durable.
+
+        The joins that the end of a session leads to are among them.
         """
         owner_id = command.candidate.owner_id if isinstance(command, Admit) else command.owner_id
-        ledger = self.owners.get(owner_id).ledger
+        ledger, now = self.owners.get(owner_id).ledger, self.clock()
         self.pending.owners.add(owner_id)
-        done = execute_whole(command, ledger, self.policy, self.clock(), self.content)
+        done = execute(command, ledger, self.policy, now)
+        done += recompose(command, ledger, self.policy, now, self.content)
         self.pending.events.extend(done)
         events = [event for event, _ in done]
         if isinstance(command, EndSession) and events:
             joins = consolidated(command, ledger, self.policy, ledger.at(self.clock()))
-            events += [event for join in joins for event in self.run(join)]
+            events += [event for join in joins for event in self.apply(join)]
         return events
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
-        """Record that a command could not be, where it was tried elsewhere."""
-        ledger = self.owners.get(command.owner_id).ledger
+        """Record the refusal of a command by a dry run."""
+        ledger = self.ledger(command.owner_id)
         self.pending.owners.add(command.owner_id)
         event = refused(command, refusal, ledger.at(self.clock()))
         self.pending.events.append((event, evolve(ledger, event)))
@@ -457,9 +491,18 @@ class Writer:
         """The vector of a text, at once; raises what the model fails with."""
         return self._vectors.required(text, self.policy)
 
-    def set_policy(self, policy: Policy, event_id: str, actor: str | None) -> None:
-        """Decide by this policy from now on."""
-        event = policy_event(policy, event_id, actor, self.clock())
+    def set_policy(self, request: PolicyRequest) -> None:
+        """Record the policy; another model is refused while the log has the old one's vectors."""
+        try:
+            policy = Policy.model_validate(request.policy)
+        except ValidationError as error:
+            raise UsageError(f"no policy: {error.error_count()} errors") from None
+        if policy.model != self.policy.model and self.log.head():
+            raise RefusedError(
+                "other_model",
+                f"the log holds vectors of {self.policy.model}; {policy.model} needs its own first",
+            )
+        event = policy_event(policy, event_id(request.request_id, "0"), request.actor, self.clock())
         self.pending.events.append((event, Touched()))
         self.pending.policy_before = self.pending.policy_before or self.policy
         self.use_policy(policy)
@@ -481,8 +524,12 @@ class Writer:
             raise
 
     def abandon(self) -> None:
-        """Undo what was decided but not committed: its owners are folded anew from the log."""
+        """Undo what was decided but not committed: its owners are folded again from the log."""
         self._undo(self._take())
+
+    def checkpoint(self) -> None:
+        """Commit a part of a request."""
+        self.commit()
 
     def commit(self) -> None:
         """Append what was decided, then let owners leave memory; on failure nothing happened."""

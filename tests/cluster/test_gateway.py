@@ -196,6 +196,14 @@ def test_what_every_request_did_is_shown_when_its_answer_comes(
     assert everyones == bulk | {"compact", "run", "set_policy"}, "the client knows whose these are"
 
 
+def test_a_dry_run_asks_no_worker(opened: Palimpsest, ask: Asking) -> None:
+    [one] = opened.submit({"owner_id": "ada", "text": TEXTS[0]})
+    only = Selection(candidate_id=one.candidate_id)
+    request = RetractRequest(request_id=str(uuid4()), selection=only, dry_run=True)
+    assert ask.gateway.ask(request)["retracted"] == [one.candidate_id]
+    assert ask.workers.asked == []
+
+
 def test_a_reinstatement_is_shown_with_the_consequences_that_it_took_back() -> None:
     request = ReinstateRequest(request_id=str(uuid4()), decision_id="the join")
     answer = {"reinstated": ["the join", "another"], "taken_back": ["a consequence"]}

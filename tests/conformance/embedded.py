@@ -58,7 +58,7 @@ class EmbeddedRuntime:
         return asyncio.run(run())
 
     def dry_run(self, request: AnyRequest) -> Mapping[str, Any]:
-        return self._gateway.dry_run(request)
+        return self.ask(request.model_copy(update={"dry_run": True}))
 
     def log(self) -> list[bytes]:
         return [line for _, line in self._gateway.log.lines()]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from pydantic import ValidationError
 
-from palimpsest.contracts.requests import REQUEST, AccessRequest
+from palimpsest.contracts.commands import KINDS, Operation, OwnerCommand
+from palimpsest.contracts.requests import REQUEST, AccessRequest, OneCommand, Request
 
 ID = "0b6a0f6e-4b0e-4d0e-9a63-70616c696d70"
 
@@ -52,3 +55,25 @@ def test_verdicts_of_a_newer_version_are_still_understood() -> None:
     verdict = {"neighbour_id": "b", "answer": "same", "mood": "calm"}
     said = {"request": "settle", "request_id": ID, "candidate_id": "a", "verdicts": [verdict]}
     assert REQUEST.validate_python(said).request == "settle"
+
+
+@pytest.mark.parametrize("kind", get_args(OneCommand))
+def test_a_request_that_is_one_command_has_nothing_that_the_command_lacks(
+    kind: type[Request],
+) -> None:
+    """But its own id, and a text without a vector, of which the writer makes a composition."""
+    composed = {"composed", "sources", "text"} & kind.model_fields.keys()
+    wanted = kind.model_fields.keys() - {"request", "request_id"} - composed
+    names = get_args(kind.model_fields["request"].annotation)
+    assert names
+    for name in names:
+        command = fields_of(name)
+        assert wanted <= command
+        assert bool(composed) is ("composition" in command)
+
+
+def fields_of(name: str) -> set[str]:
+    """The fields of a command, by the name of its kind."""
+    [kind] = (one for one in get_args(get_args(Operation)[0]) if KINDS[name] is one)
+    assert issubclass(kind, OwnerCommand)
+    return set(kind.model_fields)

@@ -832,7 +832,7 @@ class Windows:
         """
         index, vector = self.index(ledger, admit.candidate.namespace), admit.content.vector
         if vector is not None and self.foreseen.get(admit.candidate_id, vector) != vector:
-            index.look_ahead({admit.candidate_id: vector})
+            index.prefetch({admit.candidate_id: vector})
         return index.neighbours(ledger, admit)
 
     def tell(self, story: list[Act]) -> list[AnyEvent]:
@@ -841,18 +841,18 @@ class Windows:
         for start in range(0, len(story), self.size):
             window = story[start : start + self.size]
             if self.size > 1:
-                self._look_ahead(told.world.ledger, [act for act in window if isinstance(act, Say)])
+                self._prefetch(told.world.ledger, [act for act in window if isinstance(act, Say)])
             for act in window:
                 told.follow(act)
         return told.world.log
 
-    def _look_ahead(self, ledger: Ledger, window: list[Say]) -> None:
+    def _prefetch(self, ledger: Ledger, window: list[Say]) -> None:
         scopes: dict[str, dict[str, Vector]] = defaultdict(dict)
         for number, act in enumerate(window, len(ledger.entries)):
             newcomer = candidate_id(ledger.owner_id, "grid", f"c{number}")
             scopes[act.namespace][newcomer] = self.foreseen[newcomer] = vector_at(act.point)
         for namespace, newcomers in scopes.items():
-            self.index(ledger, namespace).look_ahead(newcomers)
+            self.index(ledger, namespace).prefetch(newcomers)
 
 
 def l15_batch_size(policy: Policy, story: list[Act], size: int) -> None:

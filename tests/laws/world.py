@@ -22,6 +22,7 @@ from palimpsest.contracts.events import AnyEvent, Content, Vector
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import NAMESPACE, candidate_id, digest, event_id
 from palimpsest.contracts.policy import PairsDedupe, Policy
+from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.text import NORMALISER, text_hash
@@ -30,7 +31,7 @@ from palimpsest.streams.dedupe.run import Run
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.retrieval import vector_of
 from palimpsest.streams.search import cosine
-from palimpsest.streams.write.recompose import execute_whole
+from palimpsest.streams.write.recompose import recompose
 from palimpsest.streams.write.session_end import consolidated
 
 POINTS = 12
@@ -187,7 +188,9 @@ class World:
         """Carry a command out after some seconds; the end of a session with its joins."""
         self.advance(seconds)
         joins = self._of_a_run(command)
-        done = execute_whole(self.ready(command), *self.at_present(), content_of)
+        ready = self.ready(command)
+        done = execute(ready, *self.at_present())
+        done += recompose(ready, *self.at_present(), content_of)
         events = [event for event, _ in done]
         self.log += events
         if joins:

@@ -26,6 +26,7 @@ from palimpsest.store import Palimpsest
 from palimpsest.streams.embedded import session as sessions
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedded.session import Session
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.dead_letters import DeadLetters, Headers, NewDeadLetter
@@ -100,8 +101,8 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
     with opened(tmp_path / "store") as store, store._gateway.writing() as session:
         assert session is not None
         with pytest.raises(KeyboardInterrupt):
-            session.decide(to_inputs(rows(10), "test"))
-        session.decide(to_inputs(rows(20), "test"))
+            decide_all(session.writer, to_inputs(rows(10), "test"))
+        decide_all(session.writer, to_inputs(rows(20), "test"))
         store._gateway.refresh()
         assert store._gateway.positions() == dict.fromkeys(
             ("lancedb", "duckdb"), store._gateway.log.head()

@@ -20,7 +20,6 @@ from palimpsest.contracts.requests import (
     Selection,
 )
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.executor import WriterExecutor
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.requests import execute
 from tests.streams.write.runtime import Row, Runtime, inputs
@@ -79,7 +78,7 @@ def test_a_text_that_comes_back_to_life_is_found_in_the_window_that_brings_it_ba
     (retracted,) = runtime.submit(row_of(1))
     selection = Selection(candidate_id=retracted.candidate_id)
     request = RetractRequest(request_id=str(uuid4()), selection=selection)
-    execute(WriterExecutor(runtime.writer), request)
+    execute(runtime.writer, request)
     runtime.writer.commit()
     before, repeat, after = runtime.submit(row_of(2, 0), {**repeat_of(1, 3)}, row_of(4, 1))
     assert asked(runtime, before) == ()
@@ -132,7 +131,7 @@ def test_a_memory_that_went_into_another_is_found_no_more(tmp_path: Path) -> Non
         assert second.candidate_id is not None
         assert asked(runtime, second) == (first.candidate_id,)
         merging = MergeRequest(request_id=str(uuid4()), a=first.candidate_id, b=second.candidate_id)
-        execute(WriterExecutor(runtime.writer), merging)
+        execute(runtime.writer, merging)
         runtime.writer.commit()
         (third,) = runtime.submit(row_of(3, 3))
         assert asked(runtime, third) == (first.candidate_id,)
@@ -160,7 +159,7 @@ def test_another_policy_searches_again_what_could_not_be_searched(
 def forget(runtime: Runtime, candidate_id: str | None) -> str:
     """Forget a memory so that a person is asked; the request."""
     request = ForgetRequest(request_id=str(uuid4()), memory_ids=(str(candidate_id),), again="ask")
-    execute(WriterExecutor(runtime.writer), request)
+    execute(runtime.writer, request)
     runtime.writer.commit()
     return request.request_id
 
@@ -182,7 +181,7 @@ def test_a_forgotten_text_is_found_until_it_is_back(
     assert [one.decision for one in (near, other, far)] == ["pending", "stored", "stored"]
     assert first.candidate_id in asked(runtime, near)
     back = RestoreRequest(request_id=str(uuid4()), forgotten=request)
-    execute(WriterExecutor(runtime.writer), back)
+    execute(runtime.writer, back)
     runtime.writer.commit()
     (later,) = runtime.submit(row_of(6, 4))
     ledger = runtime.writer.owners.get("ann").ledger

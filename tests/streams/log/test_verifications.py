@@ -31,7 +31,6 @@ from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.verifications import Waiting
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.executor import WriterExecutor
 from palimpsest.streams.write.requests import execute
 from palimpsest.streams.write.writer import Writer
 from tests.core.spec import combine, say, unmerge
@@ -214,7 +213,7 @@ def test_verdicts_about_another_pair_answer_nothing(tmp_path: Path) -> None:
             request_id=str(uuid4()), candidate_id=gray.candidate_id or "", verdicts=(verdict,)
         )
         with pytest.raises(RefusedError, match="nobody asked"):
-            execute(WriterExecutor(runtime.writer), settle)
+            execute(runtime.writer, settle)
         runtime.writer.commit()
         assert isinstance(decode(runtime.lines()[-1]), Refused)
         assert [one.subject for one in runtime.log.verifications.waiting(9)] == [gray.candidate_id]

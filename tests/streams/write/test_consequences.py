@@ -29,7 +29,7 @@ from palimpsest.contracts.requests import (
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.log.verifications import Verifications
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.executor import DryRun, WriterExecutor
+from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.requests import execute
 from tests.streams.write.runtime import AT, Runtime, pictures
 
@@ -64,7 +64,7 @@ def say(runtime: Runtime, *texts: str) -> list[Any]:
 
 def unmerge(runtime: Runtime, decision_id: str, **how: Any) -> dict[str, Any]:
     request = UnmergeRequest(request_id=str(uuid4()), decision_id=decision_id, **how)
-    answer = execute(WriterExecutor(runtime.writer), request)
+    answer = execute(runtime.writer, request)
     runtime.writer.commit()
     assert runtime.ledger_matches_log()
     return answer
@@ -116,7 +116,7 @@ def test_what_people_said_since_and_could_not_have_said_is_named(runtime: Runtim
     before = len(runtime.lines())
     unmerge(runtime, third.decision_id)
     asked = {"a": third.candidate_id, "b": first.candidate_id}
-    execute(WriterExecutor(runtime.writer), SeparateRequest(request_id=str(uuid4()), **asked))
+    execute(runtime.writer, SeparateRequest(request_id=str(uuid4()), **asked))
     runtime.writer.commit()
     said = [decode(line) for line in runtime.lines()[before:]]
     assert [type(event) for event in said] == [Reversed, Separated]
@@ -162,7 +162,7 @@ def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runt
     settle = SettleRequest(
         request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(verdict,)
     )
-    settled = execute(WriterExecutor(runtime.writer), settle)
+    settled = execute(runtime.writer, settle)
     runtime.writer.commit()
     assert faces(runtime) == [text("sierra")]
     [one] = dry_run(runtime, newer.decision_id)["consequences"]
@@ -192,7 +192,7 @@ def test_a_fallback_that_joined_under_an_older_rule_stays(
         settle = SettleRequest(
             request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(nobody,)
         )
-        execute(WriterExecutor(runtime.writer), settle)
+        execute(runtime.writer, settle)
         runtime.writer.commit()
     settled = decode(runtime.lines()[-1])
     assert isinstance(settled, Settled)
@@ -216,7 +216,7 @@ def test_a_fallback_goes_by_the_text_that_would_have_been_compared(
     rows = ({"owner_id": "ann", "source": "later", "id": one, "text": one} for one in (wet, pen))
     third, other = (str(one.candidate_id) for one in runtime.submit(*rows))
     asked = {"a": second.candidate_id, "b": other, "face": other}
-    execute(WriterExecutor(runtime.writer), MergeRequest(request_id=str(uuid4()), **asked))
+    execute(runtime.writer, MergeRequest(request_id=str(uuid4()), **asked))
     runtime.writer.commit()
     settle(runtime, third, second.candidate_id, "unavailable")
     if not at_once:
@@ -233,7 +233,7 @@ def settle(
     request = SettleRequest(
         request_id=str(uuid4()), candidate_id=newer, verdicts=(verdict,), composed=composed
     )
-    done = execute(WriterExecutor(runtime.writer), request)
+    done = execute(runtime.writer, request)
     runtime.writer.commit()
     return str(done["decision_id"])
 
@@ -255,7 +255,7 @@ def test_what_goes_out_goes_the_latest_before_the_earlier(runtime: Runtime) -> N
         settle = SettleRequest(
             request_id=str(uuid4()), candidate_id=one.candidate_id, verdicts=(verdict,)
         )
-        execute(WriterExecutor(runtime.writer), settle)
+        execute(runtime.writer, settle)
         runtime.writer.commit()
     before = len(runtime.lines())
     unmerge(runtime, newer.decision_id, with_consequences=True)
@@ -269,10 +269,10 @@ def test_what_goes_out_goes_the_latest_before_the_earlier(runtime: Runtime) -> N
 def asked_twice(runtime: Runtime, **what: Any) -> list[dict[str, Any]]:
     """The answers to a request that comes twice; the second time nothing is added."""
     request = UnmergeRequest(request_id=str(uuid4()), with_consequences=True, **what)
-    first = execute(WriterExecutor(runtime.writer), request)
+    first = execute(runtime.writer, request)
     runtime.writer.commit()
     lines = runtime.lines()
-    again = execute(WriterExecutor(runtime.writer), request)
+    again = execute(runtime.writer, request)
     runtime.writer.commit()
     assert runtime.lines() == lines
     return [first, again]
@@ -295,7 +295,7 @@ def test_what_it_joined_itself_is_not_taken_out_when_it_is_delivered_again(
     settle = SettleRequest(
         request_id=str(uuid4()), candidate_id=later.candidate_id, verdicts=(verdict,)
     )
-    execute(WriterExecutor(runtime.writer), settle)
+    execute(runtime.writer, settle)
     runtime.writer.commit()
     once, again = asked_twice(runtime, memory_id=first.candidate_id)
     assert [one["would_be"] for one in once["consequences"]] == [
@@ -311,7 +311,7 @@ def test_a_refused_request_is_refused_again_for_the_same_reason(runtime: Runtime
     request = UnmergeRequest(request_id=str(uuid4()), decision_id=newer.decision_id)
     for _ in range(2):
         with pytest.raises(RefusedError, match="reversed already"):
-            execute(WriterExecutor(runtime.writer), request)
+            execute(runtime.writer, request)
         runtime.writer.commit()
 
 
@@ -326,13 +326,13 @@ def test_a_reinstatement_that_cannot_be_leaves_all_as_it_is_and_its_refusal_in_t
         SeparateRequest(request_id=str(uuid4()), a=a, b=c),
         MergeRequest(request_id=str(uuid4()), a=b, b=c),
     ):
-        execute(WriterExecutor(runtime.writer), said)
+        execute(runtime.writer, said)
     runtime.writer.commit()
     lines, before = runtime.lines(), faces(runtime)
     request = ReinstateRequest(request_id=str(uuid4()), decision_id=newer.decision_id, actor="eve")
     for _ in range(2):
         with pytest.raises(RefusedError) as refused:
-            execute(WriterExecutor(runtime.writer), request)
+            execute(runtime.writer, request)
         assert refused.value.reason == "separated"
         runtime.writer.commit()
     [event] = [decode(line) for line in runtime.lines()[len(lines) :]]
@@ -358,7 +358,7 @@ def test_where_nothing_can_be_taken_out_the_refusal_says_why_and_is_in_the_log(
     said = say(runtime, FIRST, FIRST, "no way over the river")
     named = {key: said[number].candidate_id for key, number in which.items()}
     with pytest.raises(RefusedError) as refused:
-        execute(WriterExecutor(runtime.writer), UnmergeRequest(request_id=str(uuid4()), **named))
+        execute(runtime.writer, UnmergeRequest(request_id=str(uuid4()), **named))
     runtime.writer.commit()
     event = decode(runtime.lines()[-1])
     assert isinstance(event, Refused)

@@ -35,7 +35,7 @@ from palimpsest.contracts.requests import (
 )
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import requests
-from palimpsest.streams.write.executor import DryRun, WriterExecutor
+from palimpsest.streams.write.executor import DryRun
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.requests import execute
 from tests.reliability.rows import rows
@@ -66,9 +66,8 @@ def fresh() -> str:
 
 def ask(runtime: Runtime, request: AnyRequest) -> JsonObject:
     """Carry out and commit, also where it is refused."""
-    executor = WriterExecutor(runtime.writer)
     try:
-        return execute(executor, request)
+        return execute(runtime.writer, request)
     finally:
         runtime.writer.commit()
 
@@ -263,7 +262,7 @@ def test_a_policy_that_could_not_be_recorded_is_not_in_force(
     submit(runtime, "one thing")
     before = runtime.writer.policy
     rules = before.model_dump(mode="json") | {"name": "mine"}
-    execute(WriterExecutor(runtime.writer), PolicyRequest(request_id=fresh(), policy=rules))
+    execute(runtime.writer, PolicyRequest(request_id=fresh(), policy=rules))
 
     def fails(_events: object) -> None:
         raise OSError("no more disk")
@@ -377,7 +376,7 @@ def test_bulk_is_finished_after_it_was_cut_short(
 
     filled.writer._effect = dies
     with pytest.raises(KeyboardInterrupt):
-        execute(WriterExecutor(filled.writer), request_)
+        execute(filled.writer, request_)
     filled.writer.abandon()
     half = filled.log.count()
     assert filled.ledger_matches_log()
@@ -416,7 +415,7 @@ def test_reinstating_brings_back_what_reverse_took_out(
 
     filled.writer._effect = dies
     with pytest.raises(KeyboardInterrupt):
-        execute(WriterExecutor(filled.writer), request)
+        execute(filled.writer, request)
     filled.writer.abandon()
     assert memories(filled.log) != before
     assert sorted(ask(filled, request)["reinstated"]) == sorted(taken)

@@ -39,7 +39,7 @@ from palimpsest.contracts.wire import decode
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import requests
-from palimpsest.streams.write.executor import Executor, WriterExecutor
+from palimpsest.streams.write.executor import Executor
 from palimpsest.streams.write.requests import (
     MOST_TOGETHER,
     PendingRequest,
@@ -65,7 +65,6 @@ class Store(Runtime):
         self.commits = 0
         self.dies_before = ""
         super().__init__(path, effect=self._effect)
-        self.executor = WriterExecutor(self.writer)
         self._inbox = Inbox(self.log)
 
     def _effect(self, name: str) -> None:
@@ -117,7 +116,7 @@ def test_they_are_one_commit_and_a_refusal_is_its_own_affair(store: Store) -> No
     first, *others = verdicts(store)
     nobody = different(str(uuid4()), first.candidate_id)
     asked = [first, nobody, *others]
-    answers = serve(store.executor, store.asked(*asked))
+    answers = serve(store.writer, store.asked(*asked))
     assert store.commits == 1
     assert answers == store.answers
     assert [type(answer) for answer in answers] == [Done, Refused, *[Done] * len(others)]
@@ -130,12 +129,12 @@ def test_killed_beside_the_commit_all_happened_or_none(store: Store, effect: str
     asked = verdicts(store)
     store.dies_before = effect
     with pytest.raises(Dies):
-        serve(store.executor, store.asked(*asked))
+        serve(store.writer, store.asked(*asked))
     happened = [one.candidate_id for one in asked] if effect == "log:committed" else []
     assert store.settled() == happened
     assert len(store.answers) == len(happened)
     store.dies_before = ""
-    again = serve(store.executor, store.asked(*asked))
+    again = serve(store.writer, store.asked(*asked))
     assert all(isinstance(answer, Done) for answer in again)
     assert store.settled() == [one.candidate_id for one in asked], "each once"
 
@@ -152,7 +151,7 @@ def test_one_that_meets_a_bug_takes_no_other_with_it(
         return execute(executor, request)
 
     monkeypatch.setattr(requests, "execute", breaks)
-    answers = serve_all(store.executor, store.asked(first, broken, *others))
+    answers = serve_all(store.writer, store.asked(first, broken, *others))
     assert answers == store.answers
     assert answers[1] == Failed("ZeroDivisionError")
     assert [type(answer) for answer in answers].count(Done) == 1 + len(others)
@@ -170,7 +169,7 @@ def test_a_bug_in_what_this_process_asked_is_raised(
     monkeypatch.setattr(requests, "execute", breaks)
     before = store.pending()
     with pytest.raises(ZeroDivisionError):
-        serve_all(store.executor, [PendingRequest(one) for one in verdicts(store)])
+        serve_all(store.writer, [PendingRequest(one) for one in verdicts(store)])
     assert store.pending() == before
     assert store.ledger_matches_log()
 
@@ -186,7 +185,7 @@ def test_what_the_disk_does_not_take_is_tried_once(
 
     monkeypatch.setattr(store.writer, "commit", full)
     with pytest.raises(StoreError):
-        serve_all(store.executor, store.asked(*asked))
+        serve_all(store.writer, store.asked(*asked))
     assert tried["commit"] == 1, "it is full for each"
 
 
@@ -201,7 +200,7 @@ def test_large_requests_are_on_their_own_and_the_order_stays(store: Store) -> No
         PolicyRequest(request_id=str(uuid4()), policy=policy),
         second,
     ]
-    answers = serve_all(store.executor, store.asked(*requests))
+    answers = serve_all(store.writer, store.asked(*requests))
     assert answers == store.answers
     assert ["policy" in result(answer) for answer in answers] == [False, False, False, True, False]
     assert store.commits == 4
@@ -209,7 +208,7 @@ def test_large_requests_are_on_their_own_and_the_order_stays(store: Store) -> No
 
 def test_a_transaction_is_bounded(store: Store) -> None:
     nobody = [different(str(uuid4()), str(uuid4())) for _ in range(MOST_TOGETHER + 1)]
-    serve_all(store.executor, store.asked(*nobody))
+    serve_all(store.writer, store.asked(*nobody))
     assert len(store.answers) == MOST_TOGETHER + 1
     assert store.commits == 2
 
@@ -219,7 +218,7 @@ def test_a_dry_run_reports_what_would_be_and_writes_nothing(store: Store) -> Non
     everything = Selection(source="test")
     a, b, *_ = store.pending()
     merge = MergeRequest(request_id=str(uuid4()), a=a, b=b)
-    [merged] = serve(store.executor, store.asked(merge))
+    [merged] = serve(store.writer, store.asked(merge))
     requests: list[AnyRequest] = [
         UnmergeRequest(request_id=str(uuid4()), decision_id=result(merged)["decision_id"]),
         ReverseRequest(request_id=str(uuid4()), selection=JoinSelection(source="test")),
@@ -229,12 +228,12 @@ def test_a_dry_run_reports_what_would_be_and_writes_nothing(store: Store) -> Non
     for request in requests:
         dry_run = request.model_copy(update={"dry_run": True})
         before = store.lines()
-        [told] = serve_all(store.executor, store.asked(dry_run))
+        [told] = serve_all(store.writer, store.asked(dry_run))
         assert store.lines() == before
         assert store.answers[-1] == told
         assert store.ledger_matches_log()
         if not isinstance(request, RestoreRequest):
-            [answer] = serve(store.executor, store.asked(request))
+            [answer] = serve(store.writer, store.asked(request))
             assert {**result(told), **result(answer)} == result(told)
 
 

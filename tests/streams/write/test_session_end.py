@@ -12,7 +12,6 @@ from palimpsest.contracts.answers import Done
 from palimpsest.contracts.events import Decided, Joined, Ran, SessionEnded
 from palimpsest.contracts.requests import MergeRequest, SessionRequest
 from palimpsest.streams.policies import load_policy
-from palimpsest.streams.write.executor import WriterExecutor
 from palimpsest.streams.write.requests import PendingRequest, serve
 from tests.streams.write.runtime import Runtime
 from tests.stub_engine import UNPLUGGED
@@ -61,11 +60,11 @@ def test_nothing_of_it_happened_where_the_commit_failed(tmp_path: Path) -> None:
         submit_texts(runtime)
         asked, disk.full = end(), True
         with pytest.raises(StoppedError):
-            serve(WriterExecutor(runtime.writer), [asked])
+            serve(runtime.writer, [asked])
         assert kinds(runtime) == []
         assert runtime.ledger_matches_log()
         disk.full = False
-        [answer] = serve(WriterExecutor(runtime.writer), [asked])
+        [answer] = serve(runtime.writer, [asked])
         assert isinstance(answer, Done)
         assert answer.result["superseded_count"] == 2
         assert kinds(runtime) == [SessionEnded, Joined, Joined, Ran]
@@ -76,13 +75,13 @@ def test_redelivered_it_is_answered_as_it_was_and_nothing_happens(tmp_path: Path
     with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
         submit_texts(runtime)
         asked = end()
-        answers = [serve(WriterExecutor(runtime.writer), [asked])[0] for _ in range(2)]
+        answers = [serve(runtime.writer, [asked])[0] for _ in range(2)]
         assert answers[0] == answers[1]
         assert kinds(runtime) == [SessionEnded, Joined, Joined, Ran]
         words = "shaft rotor", "axle frame"
         more = [f"boat oar anchor mast deck {other}" for other in (*words, "hull keel")]
         runtime.submit(*({"owner_id": "ann", "session_id": "s", "text": text} for text in more))
-        assert serve(WriterExecutor(runtime.writer), [asked])[0] == answers[0]
+        assert serve(runtime.writer, [asked])[0] == answers[0]
         assert kinds(runtime)[-1] is Decided, "what was said since waits for an end of its own"
 
 
@@ -90,7 +89,7 @@ def test_a_policy_that_is_switched_off_consolidates_nothing(tmp_path: Path) -> N
     off = RULES.model_copy(update={"enabled": False})
     with Runtime(tmp_path / "log.sqlite", policy=off) as runtime:
         submit_texts(runtime)
-        [answer] = serve(WriterExecutor(runtime.writer), [end()])
+        [answer] = serve(runtime.writer, [end()])
         assert isinstance(answer, Done)
         assert answer.result == {"session_id": "s"}
         assert kinds(runtime) == [SessionEnded]
@@ -115,8 +114,8 @@ def test_a_face_that_a_person_chose_speaks_and_where_two_meet_review_decides(
                 b=str(newer.candidate_id),
                 face=newer.candidate_id,
             )
-            serve(WriterExecutor(runtime.writer), [PendingRequest(merge)])
-        serve(WriterExecutor(runtime.writer), [end()])
+            serve(runtime.writer, [PendingRequest(merge)])
+        serve(runtime.writer, [end()])
         [memory] = runtime.writer.owners.get("ann").ledger.memories()
         assert memory.face.chosen
         assert memory.face.text == rows[0]["text"]
@@ -144,6 +143,6 @@ def test_without_an_embedder_layers_1_and_2_and_consolidation_go_on(
         evidence = last.data.evidence
         assert (evidence.down, evidence.check) == (("embedder",), "tokens")
         assert {one.cosine for one in evidence.neighbours} == {None}
-        [answer] = serve(WriterExecutor(runtime.writer), [end()])
+        [answer] = serve(runtime.writer, [end()])
         assert isinstance(answer, Done)
         assert answer.result["superseded_count"] == 2

@@ -17,7 +17,6 @@ from palimpsest.contracts.requests import EmbedRequest
 from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors, writer
-from palimpsest.streams.write.executor import WriterExecutor
 from palimpsest.streams.write.requests import PendingRequest, serve
 from tests.streams.write.runtime import Runtime
 from tests.stub_engine import StubEngine
@@ -58,7 +57,7 @@ def rows_of(*texts: str) -> list[dict[str, str]]:
 
 def embed(one: Runtime) -> Done | Refused:
     request = EmbedRequest(request_id=str(uuid4()), owner_id="ann")
-    [answer] = serve(WriterExecutor(one.writer), [PendingRequest(request)])
+    [answer] = serve(one.writer, [PendingRequest(request)])
     assert isinstance(answer, Done | Refused)
     return answer
 
@@ -198,7 +197,7 @@ def test_how_long_checks_take_is_reported(tmp_path: Path, plug: Plug) -> None:
     told: list[str] = []
     plug.plugged = True
     with runtime(tmp_path, plug) as one:
-        one.writer.tell_checks(lambda check, _milliseconds: told.append(check))
+        one.writer.time_checks(lambda check, _milliseconds: told.append(check))
         one.submit(*rows_of(LONG))
         assert told == ["exact", "semantic", "total"]
         one.submit(*rows_of(LONG.upper()))

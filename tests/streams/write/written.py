@@ -22,6 +22,6 @@ class Written(World):
     def run(self, command: Command, seconds: int = 1) -> list[AnyEvent]:
         """Carry a command out after some seconds; whoever tells the story commits."""
         self.advance(seconds)
-        events = self.writer.run(self.ready(command))
+        events = self.writer.apply(self.ready(command))
         self.log += events
         return events

@@ -1,8 +1,8 @@
 """A newcomer's neighbours in its scope, from indexes that follow the ledger (docs/design.md).
 
-An index is a function of the ledger: it reads on from where it stopped, so nobody has to tell it
-about events. `search: candidates` looks through distinct candidates, `search: memories` through
-the faces of living memories.
+An index is a function of the ledger: it continues from where it stopped, so events are not passed
+to it. `search: candidates` searches distinct candidates, `search: memories` the faces of living
+memories.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class Reach:
         by_name = {check.check: check for check in policy.active}
         near, words, session = (by_name.get(name) for name in ("cosine", "tokens", "session"))
         zones = near.zones_of(namespace) if isinstance(near, CosineCheck) else ()
-        told = policy.similar.at_least if policy.similar else 1.0
+        similar = policy.similar.at_least if policy.similar else 1.0
         return cls(
-            cosine=min(zones[-1].at_least, told) if zones else 2.0,
+            cosine=min(zones[-1].at_least, similar) if zones else 2.0,
             cosine_top=near.top if isinstance(near, CosineCheck) else 0,
-            jaccard=min(words.threshold, told) if isinstance(words, TokenCheck) else 2.0,
+            jaccard=min(words.threshold, similar) if isinstance(words, TokenCheck) else 2.0,
             tokens=words if isinstance(words, TokenCheck) else None,
             session=session if isinstance(session, SessionCheck) else None,
         )
@@ -92,7 +92,7 @@ class Reach:
 
 @dataclass(slots=True)
 class _Rows:
-    """One index row for each thing searched: whom it stands for, and each kind of index."""
+    """One row for each searched candidate or face: its entry, and each kind of index."""
 
     check: TokenCheck | None
     entries: list[Entry | None] = field(default_factory=list)
@@ -107,7 +107,7 @@ class _Rows:
             self.full_text = FullTextIndex()
 
     def put(self, row: int, entry: Entry | None, text: str, vector: Vector | None) -> None:
-        """Set a row, or take it out of the search where nobody living speaks for it."""
+        """Set a row, or take it out of the search if it has no living entry."""
         new = row == len(self.entries)
         if new:
             self.entries.append(entry)
@@ -139,7 +139,7 @@ class _Rows:
     def _index(self) -> VectorIndex | None:
         """The vectors of all rows; None where there is none. ValueError for what cannot be in it.
 
-        New ones wait until somebody searches: taken in one by one, they cost three times as much.
+        New ones wait for the next search: added one by one, they cost three times as much.
         """
         if self._waiting and self._like is not None:
             if self.vectors is None:
@@ -264,9 +264,9 @@ class ScopeIndex:
         self._prefetched: Prefetch | None = None
 
     def prefetch(self, newcomers: Mapping[str, Vector]) -> None:
-        """Search for a window's newcomers at once; what else arrives is searched for in its turn.
+        """Search for all of a window's newcomers at once; others are searched for in their turn.
 
-        Faces change under a newcomer's feet, so with `search: memories` nothing is looked up early.
+        Each decision may change faces, so with `search: memories` nothing is prefetched.
         """
         self._prefetched = None
         self.follow()
@@ -278,7 +278,7 @@ class ScopeIndex:
         self._prefetched = Prefetch(list(newcomers), found, peers(vectors, floor), top)
 
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
-        """Everyone whom the policy's checks must see, with exact scores.
+        """The candidates that the policy's checks must see, with exact scores.
 
         A newcomer without a vector is compared by its words alone.
         """
@@ -303,7 +303,7 @@ class ScopeIndex:
         )
 
     def forgotten(self, admit: Admit) -> tuple[Neighbour, ...]:
-        """The forgotten texts near a newcomer, where they have rewordings wait for a person."""
+        """The forgotten texts near a newcomer, if their rewordings wait for a person."""
         if not self._scope.forgotten:
             return ()
         vector = admit.content.vector
@@ -336,14 +336,14 @@ class ScopeIndex:
         return self._rows.among(query, rows, check.threshold)
 
     def _of_session(self, check: SessionCheck, admit: Admit, near: list[Hit]) -> list[Hit]:
-        """Of the nearest, those over the threshold that were said in the newcomer's session."""
-        said, entries = admit.candidate.session_id, self._rows.entries
+        """Those of the nearest over the threshold that come from the newcomer's session."""
+        session_id, entries = admit.candidate.session_id, self._rows.entries
         return [
             hit
             for hit in near
             if hit.score >= check.threshold
             and (entry := entries[hit.row]) is not None
-            and in_session(entry.distinct, said)
+            and in_session(entry.distinct, session_id)
         ]
 
     def _by_tokens(
@@ -358,13 +358,13 @@ class ScopeIndex:
     def _row(self, entry: Entry) -> int:
         if self._faces:
             return self._row_of[entry.memory.members[0]]
-        assert entry.distinct.row is not None, "whoever was admitted has a row"
+        assert entry.distinct.row is not None, "every admitted candidate has a row"
         return entry.distinct.row
 
     def follow(self) -> None:
-        """Take in what is new in the ledger; soon after it came this costs less than later.
+        """Index what is new in the ledger.
 
-        Its vector and tokens are still remembered then.
+        Soon after it came this costs less: its vector and tokens are still cached.
         """
         if self._faces:
             self._follow_faces()

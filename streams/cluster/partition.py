@@ -110,7 +110,7 @@ class PartitionWriter:
         return partition_of(owner_id, self._topics.partitions) == self.partition
 
     def _new(self, records: Sequence[Record]) -> list[Record]:
-        """Those that no decision that is at the brokers says are done with."""
+        """The records that no published decision marks as decided."""
         begin = {
             topic: self.log.first_undone(topic, self._inputs[topic], self.partition)
             for topic in {record.topic for record in records}
@@ -120,7 +120,7 @@ class PartitionWriter:
     def _finished(self, record: Record) -> InputOffset:
         return InputOffset(record.topic, self._inputs[record.topic], record.offset)
 
-    # -- candidates, and whatever else producers say -----------------------------------------------
+    # -- candidates and notices of producers -------------------------------------------------------
 
     def open(self, records: Sequence[Record]) -> Opened:
         """Read records of the candidates topic and have new texts embedded."""
@@ -163,10 +163,10 @@ class PartitionWriter:
         for owner_id in due:
             del self._uses[owner_id]
 
-    # -- what people say ---------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def carry_out(self, record: Record) -> None:
-        """Carry a request out, and publish its answer with what it did."""
+        """Execute a request, and publish its answer with what it did."""
         if not self._new([record]):
             return
         try:
@@ -223,7 +223,7 @@ class PartitionWriter:
             raise
 
     def _beside(self, commit: Commit) -> Iterator[Outgoing]:
-        """What goes to other topics than the decisions."""
+        """The records for other topics than the decisions."""
         letters, answers = self._topics.name("dead_letters"), self._topics.name("answers")
         yield from (dead_letter_record(letters, letter) for letter in commit.dead_letters)
         for address, answer in commit.answers:
@@ -237,7 +237,7 @@ class PartitionWriter:
                 yield policy_record(policies, encode(event))
 
     def _questions(self, opened: OpenQuestions) -> Iterator[Outgoing]:
-        """What the judge is asked: about candidates whose question opened, and for lost texts."""
+        """Questions for the judge: about candidates whose question opened, and for lost texts."""
         topic, policy = self._topics.name("verifications"), self.writer.policy
 
         def ledger(owner_id: str) -> Ledger:
@@ -312,7 +312,7 @@ class PartitionExecutor:
         if not self._partition.is_mine(owner_id):
             raise RefusedError("wrong_partition", "the owner belongs to another partition")
 
-    def checkpoint(self) -> None:
+    def commit(self) -> None:
         """Commit, and report to the caller that the request continues."""
         self._writer.pending.answers.append(Reply(self._request_id, SoFar(self._steps)))
         self._writer.commit()
@@ -324,7 +324,7 @@ class PartitionExecutor:
         self._steps += 1
 
     def require_partition(self) -> None:
-        """Interrupted where the partition is given up."""
+        """Raise Interrupted if the partition is given up."""
         if self._partition.ending:
             raise Interrupted("the partition is given up: what is left of a request comes again")
 
@@ -344,6 +344,6 @@ class _PartitionDryRun(DryRun):
         self._executor.step()
         return super().run(command)
 
-    def checkpoint(self) -> None:
-        super().checkpoint()
-        self._executor.checkpoint()
+    def commit(self) -> None:
+        super().commit()
+        self._executor.commit()

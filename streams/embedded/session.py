@@ -44,7 +44,7 @@ class Projections(Protocol):
 class Session:
     """A writer for as long as the lock is held.
 
-    It can be held again later: what others wrote meanwhile is folded first.
+    It can be held again later: then it first folds what others wrote.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class Session:
         self._clock = clock
 
     def begin(self) -> None:
-        """Take up where the log is now: fold what others wrote, repair the projections.
+        """Catch up with the log: fold what others wrote, repair the projections.
 
-        Nothing is to be done while the lock was held since the last call.
+        Nothing is done if the lock was held since the last call.
         """
         if self._projections.begun:
             return
@@ -78,18 +78,17 @@ class Session:
         self._projections.begin()
 
     def serve_all(self) -> None:
-        """Carry out everything that waits in the inbox."""
+        """Serve everything that waits in the inbox."""
         while self.serve():
             pass
 
     def serve(self) -> bool:
-        """Carry out what waits in the inbox, the oldest first; whether anything did."""
+        """Serve some of what waits in the inbox, the oldest first; whether anything waited."""
         self._record_uses()
         items = self._inbox.waiting(SERVED_AT_ONCE)
         for kind, some in groupby(items, key=lambda item: item.kind):
             if kind == "request":
-                asked = [one for item in some if (one := self._understood(item)) is not None]
-                serve_all(self.writer, asked)
+                serve_all(self.writer, filter(None, map(self._understood, some)))
             else:
                 for item in some:
                     self._serve_candidates(item)
@@ -98,7 +97,7 @@ class Session:
     def _record_uses(self) -> None:
         """Record gathered uses of owners whose last ones are a minute old.
 
-        What several processes gathered of an owner is one event.
+        Uses that several processes gathered are one event.
         """
         gathered: dict[str, list[Item]] = {}
         for item in self._inbox.uses():
@@ -112,7 +111,7 @@ class Session:
                     self.writer.commit()
 
     def _understood(self, item: Item) -> PendingRequest | None:
-        """The request of an item; a wrong one is answered as such."""
+        """The request of an item; None for an unreadable one, which is answered as such."""
         try:
             return PendingRequest(understood(item.body), item.id)
         except InvalidInputError as error:
@@ -120,7 +119,7 @@ class Session:
             return None
 
     def _serve_candidates(self, item: Item) -> None:
-        """Decide on an item's candidates. A bug is its answer: it must not stop all after it."""
+        """Decide on an item's candidates; a bug is its answer, so that later items are served."""
         try:
             self.writer.close_window(self.writer.open_window(unpack(item.body)), item.id)
         except (PalimpsestError, OSError):
@@ -129,6 +128,6 @@ class Session:
             self._answer(item, Failed(type(error).__name__))
 
     def _answer(self, item: Item, answer: Answer) -> None:
-        """Answer an item of which nothing else came."""
+        """Answer an item that had no other effect."""
         self.writer.pending.answers.append(Reply(item.id, answer))
         self.writer.commit()

@@ -47,10 +47,10 @@ class Executor(Protocol):
         """Decide and fold; returns the events, as `carried_out` says."""
 
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
-        """Record that a command could not be, where a dry run refused it."""
+        """Record the refusal of a command by a dry run."""
 
-    def checkpoint(self) -> None:
-        """Commit what was done so far."""
+    def commit(self) -> None:
+        """Commit what was done so far of a request."""
 
     def content(self, text: str) -> Content:
         """A composed text with its hash and vector."""
@@ -59,10 +59,10 @@ class Executor(Protocol):
         """A newcomer's text with its hash, and with its vector unless the model is down."""
 
     def compared(self, update: Update) -> Update:
-        """An agent's update with what is near its text, where rewordings of something wait."""
+        """An agent's update with its near texts, in a scope where forgotten ones are guarded."""
 
     def embed_late(self, owner_id: str) -> int:
-        """Embed some of the texts that have no vector yet; how many."""
+        """Embed some of the texts that have no vector yet; returns how many."""
 
     def foresee(self, request: CheckRequest) -> Outcome | list[AnyEvent]:
         """The events by which a candidate would be decided on, or its outcome without any."""
@@ -93,7 +93,7 @@ class DryRun:
         return self._ledgers[owner_id]
 
     def recorded(self, owner_id: str) -> list[AnyEvent]:
-        """The owner's events in the log, up to where it is looked at."""
+        """The owner's events in the log, up to the position."""
         return [one.event for one in self.log.of_owner(owner_id, upto=self._upto)]
 
     def run(self, command: Operation) -> list[AnyEvent]:
@@ -106,7 +106,7 @@ class DryRun:
     def refuse(self, command: Operation, refusal: RefusedError) -> None:
         """Nothing is recorded here."""
 
-    def checkpoint(self) -> None:
+    def commit(self) -> None:
         """Drop the ledgers that are done with: all but the last, of whose owner more may come."""
         for owner_id in [*self._ledgers][:-1]:
             self._ledgers.pop(owner_id).dissolve()
@@ -140,7 +140,7 @@ class DryRun:
 
 
 def command_fields(request: AnyRequest, owner_id: str, target: str) -> dict[str, Any]:
-    """What a command about one target says because its request did; the same when asked again."""
+    """The fields that a command about one target has from its request; always the same."""
     return {
         "command_id": event_id(request.request_id, target),
         "owner_id": owner_id,
@@ -150,7 +150,7 @@ def command_fields(request: AnyRequest, owner_id: str, target: str) -> dict[str,
 
 
 def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
-    """Whose candidate it is; RefusedError for an unknown one.
+    """The owner of a candidate; RefusedError for an unknown one.
 
     The id of a candidate's first decision follows from its own, if that is an id.
     """
@@ -164,7 +164,7 @@ def owner_of_candidate(executor: Executor, candidate_id: str) -> str:
 
 
 def owner_of_decision(executor: Executor, decision_id: str) -> str:
-    """Whose decision it is; RefusedError for an unknown one."""
+    """The owner of a decision; RefusedError for an unknown one."""
     owner_id = executor.log.owner_of(decision_id)
     if not owner_id:
         raise RefusedError("unknown_decision", f"there is no decision {decision_id}")
@@ -172,7 +172,7 @@ def owner_of_decision(executor: Executor, decision_id: str) -> str:
 
 
 def require_owner(owner_id: str, wanted: str | None, what: str) -> None:
-    """RefusedError, as of an unknown candidate, where it is not the owner's who is named."""
+    """RefusedError, as for an unknown candidate, if it is not of the wanted owner."""
     if wanted not in (None, owner_id):
         raise RefusedError("unknown_candidate", f"there is no candidate {what}")
 

@@ -20,7 +20,7 @@ MOST_CANDIDATES = 250_000
 class Loaded:
     """An owner's ledger and the search indexes that follow it.
 
-    `broken` are the scopes that could not be searched: nobody tries again with every candidate.
+    `broken` are the scopes that could not be searched: they are not tried again.
     `size` is how many candidates it had when that was last counted.
     """
 
@@ -78,17 +78,18 @@ class Owners:
     def catch_up(self) -> None:
         """Fold what another writer appended while this one did not hold the lock.
 
-        Nobody else's events are read: to decode one takes as long as to fold it several times.
+        Only events of loaded owners are read: decoding one takes as long as folding it several
+        times.
         """
         head = self._log.head()
         for owner_id in self._log.owners_since(self.position, upto=head):
             owner = self._loaded.get(owner_id)
             if owner is not None:
                 self._asked.add(owner_id)
-                self._go_on(owner.ledger, head)
+                self._fold_new(owner.ledger, head)
         self.position = head
 
-    def _go_on(self, ledger: Ledger, head: int) -> None:
+    def _fold_new(self, ledger: Ledger, head: int) -> None:
         try:
             for one in self._log.of_owner(ledger.owner_id, after=self.position, upto=head):
                 evolve(ledger, one.event)

@@ -424,7 +424,7 @@ def _committed(executor: Executor, steps: int) -> int:
     """The steps since the last commit, which is now where they are enough."""
     if steps < BULK:
         return steps
-    executor.checkpoint()
+    executor.commit()
     return 0
 
 

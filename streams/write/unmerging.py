@@ -95,7 +95,7 @@ def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)
     if len(asked_for) > 1 and not isinstance(executor, DryRun):
         # Other joins go out before this one comes back, so first it is tried on what is committed.
-        executor.checkpoint()
+        executor.commit()
         trial = DryRun(executor.log, executor.policy, executor.clock)
         try:
             _put_back(trial, owner_id, request)

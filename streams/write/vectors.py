@@ -1,4 +1,4 @@
-"""The vectors of texts while a writer decides, and what it does where no model is there."""
+"""The vectors of texts that a writer decides on, and what it does while the model is down."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from palimpsest.streams.write.windows import Window
 _log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 30.0
-"""A model that is down is not asked again before: to look for it may take seconds."""
+"""Pause before a model that is down is tried again: to load it may take seconds."""
 
 
 class Vectors:
-    """Embeds texts. Where the model is down, the policy says whether that stops the writer.
+    """Embeds texts. If the model is down, the policy says whether that stops the writer.
 
-    If it says `store`, there are no vectors for a while, and a warning tells so once.
+    With `store`, there are no vectors for a while, and one warning is logged.
     """
 
     def __init__(self, embedder: Callable[[], Embedder]) -> None:
@@ -41,37 +41,37 @@ class Vectors:
         self._down_until = None
 
     def submit(self, texts: Sequence[str], policy: Policy) -> Future[list[Embedding]] | None:
-        """Have texts embedded on the embedder's thread; None where that cannot be."""
+        """Embed texts on the embedder's thread; None if the model is down."""
         if not texts or self.down:
             return None
         try:
             return self._embedder().submit(texts)
         except Exception as error:  # noqa: BLE001 - whatever a model fails with
-            self._go_on_without(error, policy)
+            self._continue_without(error, policy)
             return None
 
     def of(self, window: Window, policy: Policy) -> dict[str, Vector]:
-        """The vectors of a window's texts, once they are there; none where the model was down."""
+        """Wait for the vectors of a window's texts; none if the model was down."""
         try:
             embedded = window.embedded()
         except Exception as error:  # noqa: BLE001 - whatever a model fails with
-            self._go_on_without(error, policy)
+            self._continue_without(error, policy)
             return {}
         if embedded:
             self._down_until = None
         return {text: self.vector(embedding, policy) for text, embedding in embedded.items()}
 
     def now(self, text: str, policy: Policy) -> Vector | None:
-        """The vector of one text, on this thread; None where the model is down."""
+        """Wait for the vector of one text; None if the model is down."""
         return self.all([text], policy).get(text)
 
     def all(self, texts: Sequence[str], policy: Policy) -> dict[str, Vector]:
-        """The vectors of some texts; none at all where the model is down."""
+        """Wait for the vectors of some texts; none at all if the model is down."""
         future = self.submit(texts, policy)
         return self.of(Window((), texts, future), policy) if future else {}
 
     def required(self, text: str, policy: Policy) -> Vector:
-        """The vector of a text that is of no use without; raises what the model fails with."""
+        """The vector of a text that needs one; raises the model's error."""
         return self.vector(self._embedder().embed_now(text), policy)
 
     def vector(self, embedding: Embedding, policy: Policy) -> Vector:
@@ -92,8 +92,8 @@ class Vectors:
             unknown=embedding.unknown,
         )
 
-    def _go_on_without(self, error: Exception, policy: Policy) -> None:
-        """Fail open where the policy says so, else stop."""
+    def _continue_without(self, error: Exception, policy: Policy) -> None:
+        """Fail open if the policy allows it, else stop."""
         if policy.embedder_fails == "stop" or isinstance(error, UsageError):
             raise error
         if self._down_until is None:

@@ -1,4 +1,4 @@
-"""Windows of inputs, and their texts on the way: embedded for one, and needed by another."""
+"""Windows of inputs, and the texts that are being embedded: several windows may need one text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PendingTexts:
         return len(self._waiting)
 
     def new_texts(self, inputs: Sequence[Input], owners: Owners) -> Iterator[str]:
-        """The texts that nobody has, not even on its way; all candidates wait from now on."""
+        """The texts that are neither known nor being embedded; all candidates wait from now on."""
         for one in inputs:
             if isinstance(one.meaning, Prepared) and self._is_first(one.meaning):
                 candidate, found = one.meaning.candidate, one.meaning
@@ -53,7 +53,7 @@ class PendingTexts:
         return not waiting
 
     def arrived(self, inputs: Sequence[Input]) -> None:
-        """A window's candidates wait no more: they were decided on, or never will be."""
+        """Count a window's candidates out: they were decided on, or never will be."""
         for one in inputs:
             if isinstance(one.meaning, Prepared):
                 key = _key(one.meaning)

@@ -2,7 +2,7 @@
 
 A window is looked up, embedded on the embedder's thread, and decided on candidate by candidate.
 Deciding fills a `Commit`; a runtime adds its answers, dead letters and offsets to that value, and
-its `Append` makes all of it last, or nothing.
+its `Append` makes all of it durable, or nothing.
 """
 
 from __future__ import annotations
@@ -86,11 +86,10 @@ _log = logging.getLogger(__name__)
 
 Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Append = Callable[[Commit], list[int]]
-"""Makes a commit last and returns its events' positions; where it raises, nothing happened."""
+"""Makes a commit durable and returns its events' positions; if it raises, nothing happened."""
 Effect = Callable[[str], None]
 LATE = 64
-"""Texts that are embedded after a newcomer, where the model had been down: about half a second."""
-
+"""Late texts that are embedded after a newcomer, once the model is back: about half a second."""
 
 CheckType = Literal["exact", "semantic", "total"]
 CheckTimer = Callable[[CheckType, float], None]
@@ -112,10 +111,9 @@ def _since(begun: float) -> float:
 class Writer:
     """Decides on inputs and commands, appends the events, and passes them to `committed`.
 
-    It is also the `Executor` of requests that are no dry runs.
-
-    It decides by `policy`, on the ledgers in memory, which are ahead of the log until `pending` is
-    committed: what was decided so far, and whatever a runtime adds to that.
+    It decides by `policy`, on the ledgers in memory. They are ahead of the log until `pending` is
+    committed: what was decided so far, and what a runtime adds to that. It is the `Executor` of
+    requests.
     """
 
     def __init__(
@@ -148,15 +146,15 @@ class Writer:
     # -- windows of inputs ---------------------------------------------------------------------
 
     def open_window(self, inputs: Sequence[Input]) -> Window:
-        """Look the inputs up and have the new texts embedded; nothing is decided yet."""
+        """Look the inputs up and submit the new texts to the embedder; nothing is decided yet."""
         texts = list(dict.fromkeys(self._pending_texts.new_texts(inputs, self.owners)))
         future = self._vectors.submit(texts, self.policy)
         return Window(inputs, texts if future else (), future)
 
     def close_window(self, window: Window, reply_to: Address | None = None) -> list[Outcome]:
-        """Decide on a window's inputs in order, commit them, and return what became of each.
+        """Decide on a window's inputs in order, commit them, and return the outcome of each.
 
-        That is committed as the answer to `reply_to`, where there is one.
+        With `reply_to`, the outcomes are committed as the answer to that address.
         """
         with self.undone_on_failure():
             outcomes = self.decide(window)
@@ -324,9 +322,9 @@ class Writer:
         return admit
 
     def _vector_for(self, text: str, vectors: dict[str, Vector]) -> Vector | None:
-        """The window's vector, or one made now: the candidate that had this text was refused.
+        """The window's vector, or a new one, if the candidate that had this text was refused.
 
-        None where the model is down, and the policy goes on without.
+        None if the model is down and the policy allows that.
         """
         found = vectors.get(text) or self._vectors.now(text, self.policy)
         if found is not None:
@@ -346,12 +344,12 @@ class Writer:
         return admit
 
     def compared(self, update: Update) -> Update:
-        """An agent's update with what is near its text, where rewordings of the forgotten wait."""
+        """An agent's update with its near texts, in a scope where forgotten ones are guarded."""
         owner = self.owners.get(update.owner_id)
         scope = owner.ledger.scope(update.candidate.namespace)
         distinct = scope.by_hash.get(update.content.hash)
-        said = distinct is not None and distinct.representative is not None
-        if update.rank != "agent" or said or not scope.forgotten:
+        known = distinct is not None and distinct.representative is not None
+        if update.rank != "agent" or known or not scope.forgotten:
             return update
         admit = Admit(update.candidate_id, update.candidate, update.content, digest="")
         admit = self._with_neighbours(admit, owner)
@@ -384,7 +382,7 @@ class Writer:
             owner.give_up(namespace, error)
 
     def _outcome(self, one: Input, ledger: Ledger, events: Sequence[AnyEvent]) -> Outcome:
-        """What an admission led to: where it was settled at once, that, and not `pending`."""
+        """What an admission led to: its settlement, if it was settled at once, not `pending`."""
         last = events[-1] if events else None
         if isinstance(last, Decided | Settled):
             data = last.data
@@ -433,7 +431,7 @@ class Writer:
         asks = isinstance(event, Decided) and event.data.evidence.asked
         if self.policy.judge.enabled or not asks:
             return [event]
-        # Where nobody is asked, a question is settled at once, and that needs a ledger to fold it.
+        # Without a judge a question is settled at once, which needs a ledger to fold it.
         trial = fold_owner(self.log, ledger.owner_id)
         done = execute(admit, trial, self.policy, self.clock())
         trial.dissolve()
@@ -478,18 +476,14 @@ class Writer:
         self.pending.events.append((event, evolve(ledger, event)))
 
     def content(self, text: str) -> Content:
-        """A composed text with its hash, and its vector, made at once."""
-        vector = self.embed(text)
+        """A composed text with its hash and vector; raises what the model fails with."""
+        vector = self._vectors.required(text, self.policy)
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
 
     def new_text(self, text: str) -> Content:
-        """A text as a newcomer's: without a vector where the model is down."""
+        """A text as a newcomer's: without a vector if the model is down."""
         vector = self._vectors.now(text, self.policy)
         return Content(text=text, hash=text_hash(text), normaliser=NORMALISER, vector=vector)
-
-    def embed(self, text: str) -> Vector:
-        """The vector of a text, at once; raises what the model fails with."""
-        return self._vectors.required(text, self.policy)
 
     def set_policy(self, request: PolicyRequest) -> None:
         """Record the policy; another model is refused while the log has the old one's vectors."""
@@ -516,7 +510,7 @@ class Writer:
 
     @contextmanager
     def undone_on_failure(self) -> Iterator[None]:
-        """Where the block raises, undo what it decided and did not commit."""
+        """If the block raises, undo what it decided and did not commit."""
         try:
             yield
         except BaseException:
@@ -527,12 +521,11 @@ class Writer:
         """Undo what was decided but not committed: its owners are folded again from the log."""
         self._undo(self._take())
 
-    def checkpoint(self) -> None:
-        """Commit a part of a request."""
-        self.commit()
-
     def commit(self) -> None:
-        """Append what was decided, then let owners leave memory; on failure nothing happened."""
+        """Append what was decided, then drop owners that memory has no room for.
+
+        If it raises, nothing happened.
+        """
         commit = self._take()
         try:
             self._record_policy(commit)
@@ -562,7 +555,7 @@ class Writer:
         return taken
 
     def _undo(self, commit: Commit) -> None:
-        """Nothing of a commit happened: its owners are folded anew from the log."""
+        """Drop the owners of a commit that did not happen: they are folded again from the log."""
         self.owners.forget(commit.owners)
         if commit.policy_before is not None:
             self.use_policy(commit.policy_before)

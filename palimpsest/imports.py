@@ -29,6 +29,7 @@ class _LeftOut(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        """A spec for every name in the package, whether it exists there or not."""
         del path, target
         if fullname.partition(".")[0] != CATALOGUES:
             return None

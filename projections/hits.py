@@ -90,6 +90,7 @@ class _Gate:
         self._shut = own | wanted.without
 
     def lets(self, one: Ranked) -> bool:
+        """Whether a memory passes; it does so only once."""
         weighing, memory = self._wanted.weighing, one.memory
         if memory.id in self._shut or not self._wanted.filter.keeps(memory):
             return False

@@ -315,6 +315,7 @@ class _StoredMemories:
         return sorted({other for one, other in others if one == memory_id})
 
     def wording(self, candidate_id: str, text: str, *, former: bool) -> Wording:
+        """A member's wording, with the decision that brought its text into the memory."""
         row = self.candidates[candidate_id]
         join = self.brought.get(candidate_id, row)
         return Wording(

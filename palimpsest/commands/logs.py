@@ -82,6 +82,7 @@ def _import_into_topics(call: Invocation, file: Path) -> None:
 
     async def imported(lines: IO[bytes]) -> int:
         def read() -> IO[bytes]:
+            """The lines from the start: they are read twice."""
             lines.seek(0)
             return lines
 

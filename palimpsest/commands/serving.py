@@ -123,6 +123,7 @@ async def _serve(call: Invocation, settings: ServeSettings, idle: float | None) 
     from palimpsest.serve.endpoint import OnlyServer
 
     def report_endpoint(endpoint: Endpoint, link: str) -> None:
+        """Print the address as soon as the server accepts requests."""
         document = {
             "url": endpoint.url,
             "pid": endpoint.pid,

@@ -77,10 +77,11 @@ class Operation:
         """The operation on a store."""
 
         async def endpoint(request: Request) -> Response:
+            """Check role and owner before anything in the request, then run the operation."""
             given = admitted(request)
             given.caller.require_role(self.role)
             ids = {name: unquote(value) for name, value in request.path_params.items()}
-            if "owner" in ids:  # before anything else is said of the request
+            if "owner" in ids:
                 given.caller.require_owner(ids["owner"])
             asked = Call(
                 store,

@@ -122,6 +122,7 @@ class Door:
 
     def _add(self, method: str, path: str, page: Page, role: Role | None) -> None:
         async def endpoint(request: Request) -> Response:
+            """Check session, role and CSRF secret, then serve the page; an error is a page, too."""
             visit = self._visit(request)
             try:
                 if role is not None and visit.session is None:

@@ -64,6 +64,7 @@ def add(door: Door, coming: Callable[[], None], leaving: Callable[[Session], Non
     door.post("/leave", leave, role=None)
 
     async def link(request: Request) -> Response:
+        """Create a link that signs somebody in, with no more owners than the operator has."""
         given = admitted(request)
         given.caller.require_role("operator")
         wanted = WantedLink.model_validate_json(orjson.dumps(given.document or {}))

@@ -71,6 +71,7 @@ async def _owners(visit: Visit) -> Response:
     wanted, after = visit.query.get("q", "").strip(), visit.query.get("after", "")
 
     def found(store: Palimpsest) -> Sequence[str]:
+        """The owners of a page, and one more if another page follows."""
         wished = (
             one
             for one in store.gateway.log.owners(after)

@@ -249,12 +249,14 @@ def _connect(
 
     @app.on_rebalance_complete.connect
     async def ready(*_: Any, **__: Any) -> None:
+        """Assign the partitions; if they do not get ready, keep Faust from delivering records.
+
+        Until the next assignment those would be lost, while later ones go to the partition's next
+        worker. Faust delivers nothing if the generation is not the one that it began with.
+        """
         generation = app.consumer_generation_id
         is_ready = await _assigned(app, member, manager, settings)
         if not is_ready and app.consumer_generation_id == generation:
-            # Faust would let records flow until the next assignment: they would come to nobody,
-            # and those after them to the partition's next worker. It does not where it finds
-            # another generation than the one that it began with.
             app.consumer_generation_id = GIVEN_UP
 
     @app.on_partitions_revoked.connect

@@ -1,4 +1,4 @@
-"""The commands that events came of, to be said again where the history is another."""
+"""The commands that caused events, for replaying them on another history."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from palimpsest.streams.core.ledger import Ledger
 
 
 def merged_again(event: Joined) -> Merge:
-    """What a person said of two candidates."""
+    """A person's merge."""
     newer, join = event.data.candidate_id, event.data.join
     return Merge(
         command_id=event.id,
@@ -42,7 +42,7 @@ def merged_again(event: Joined) -> Merge:
 
 
 def redecided_again(event: Redecided) -> Redecide:
-    """A decision that was made again before."""
+    """A decision on a candidate that was made again."""
     data = event.data
     return Redecide(
         command_id=event.id,
@@ -68,36 +68,8 @@ def stated_again(
     """
     own, owner = event.id, event.owner_id
     match event:
-        case Reversed(data=cut) if called.get(cut.decision_id, cut.decision_id) in (
-            ledger.separations
-        ):
-            a, b = ledger.separations[called.get(cut.decision_id, cut.decision_id)]
-            return Withdraw(command_id=own, owner_id=owner, a=a, b=b)
-        case Reversed(data=cut):
-            decision_id = called.get(cut.decision_id, cut.decision_id)
-            edge = ledger.edges.get(decision_id)
-            if edge is None or edge.older.id != cut.joined_to:
-                return None
-            if cut.withdraws:
-                a, b = edge.older.id, edge.newer.id
-                return Withdraw(command_id=own, owner_id=owner, a=a, b=b)
-            if edge.over is not None and not cut.separates and cut.consequence_of is None:
-                rank: Speaker = "agent" if cut.rank == "agent" else "person"
-                return Undo(
-                    command_id=own,
-                    owner_id=owner,
-                    decision_id=decision_id,
-                    rank=rank,
-                    cause=cut.cause,
-                )
-            return Unmerge(
-                command_id=own,
-                owner_id=owner,
-                decision_id=decision_id,
-                rank=cut.rank,
-                consequence_of=cut.consequence_of,
-                cause=cut.cause,
-            )
+        case Reversed():
+            return _reversed_again(event, ledger, called)
         case Reinstated(data=back):
             return Reinstate(
                 command_id=own,
@@ -123,3 +95,32 @@ def stated_again(
             )
         case Restored(data=one):
             return Restore(command_id=own, owner_id=owner, candidate_id=one.candidate_id)
+
+
+def _reversed_again(
+    event: Reversed, ledger: Ledger, called: Mapping[str, str]
+) -> Withdraw | Undo | Unmerge | None:
+    """A reversal as what it took back: a person's statement, an update or another join."""
+    own, owner, cut = event.id, event.owner_id, event.data
+    decision_id = called.get(cut.decision_id, cut.decision_id)
+    if decision_id in ledger.separations:
+        a, b = ledger.separations[decision_id]
+        return Withdraw(command_id=own, owner_id=owner, a=a, b=b)
+    edge = ledger.edges.get(decision_id)
+    if edge is None or edge.older.id != cut.joined_to:
+        return None
+    if cut.withdraws:
+        return Withdraw(command_id=own, owner_id=owner, a=edge.older.id, b=edge.newer.id)
+    if edge.over is not None and not cut.separates and cut.consequence_of is None:
+        rank: Speaker = "agent" if cut.rank == "agent" else "person"
+        return Undo(
+            command_id=own, owner_id=owner, decision_id=decision_id, rank=rank, cause=cut.cause
+        )
+    return Unmerge(
+        command_id=own,
+        owner_id=owner,
+        decision_id=decision_id,
+        rank=cut.rank,
+        consequence_of=cut.consequence_of,
+        cause=cut.cause,
+    )

@@ -1,7 +1,9 @@
-"""What can be asked of an owner's ledger. One command concerns one owner (docs/design.md).
+"""Commands: each is one decision about one owner's ledger (docs/design.md, The core).
 
-`Admit` and the words about sessions come from producers, `Settle` and `Compose` from the judge,
-the rest from operators. Each operator's invocation has a fresh `command_id`.
+`Admit`, `Access` and the notices about sessions come from producers, the rest from requests. A
+request (`palimpsest.contracts.requests`) is wire format: it may lead to many commands, of several
+owners, and has an answer. The ids of its commands follow from its own, which is fresh for each
+invocation. One that leads to one command is a `OneCommand`, of the same kind as that command.
 """
 
 from __future__ import annotations
@@ -34,13 +36,13 @@ from palimpsest.contracts.model import Model, Timestamp
 
 @dataclass(frozen=True, slots=True)
 class Admit:
-    """A candidate as the runtime hands it over: read, hashed, embedded, its neighbours found.
+    """Admit a candidate that is read, hashed, embedded, and compared with its neighbours.
 
-    `content.vector` is None for an exact repeat, which is never embedded; `digest` is that of the
-    producer's bytes, under which they are found among the dead letters if need be: empty where the
-    id is not known yet, and nothing can be in conflict with it. `down` names what could not be done
-    for it: `search`, or `embedder`, which has no vector of it either. `forgotten` are the near
-    texts that were forgotten and whose rewordings wait for a person.
+    `content.vector` is None for an exact repeat, which is never embedded. `digest` is that of the
+    producer's bytes, which identifies their dead letter; it is empty for a new id, which cannot be
+    in conflict. `down` names what was not available: `search`, or `embedder`, without which there
+    is no vector either. `forgotten` are near texts that were forgotten and whose rewordings wait
+    for a person.
     """
 
     candidate_id: str
@@ -53,10 +55,10 @@ class Admit:
 
 
 class OwnerCommand(Model):
-    """What every command about an owner's memories says.
+    """The fields of every command but `Admit`.
 
-    `more_follow`: other commands of the same request come after it, and what was waiting for any of
-    them waits for the last.
+    With `more_follow`, other commands of the same request come after it, and what waits for any of
+    them is done after the last.
     """
 
     command_id: str
@@ -67,7 +69,7 @@ class OwnerCommand(Model):
 
 
 class Merge(OwnerCommand):
-    """A person says: `a` and `b` are the same; `face` is the candidate whose side speaks."""
+    """A person states that `a` and `b` are the same; `face` is the candidate whose side speaks."""
 
     command: Literal["merge"] = "merge"
     a: str
@@ -76,12 +78,11 @@ class Merge(OwnerCommand):
 
 
 class Combine(OwnerCommand):
-    """A batch rule, or the judge for it, says: two candidates that are there are the same.
+    """A batch rule, or the judge for it, finds that two existing candidates are the same.
 
-    `face` says whose part speaks, by arrival of the two: the older's (`keep`), the newer's
+    `face` is the part that speaks, by arrival of the two: the older's (`keep`), the newer's
     (`take`), or the composed text. The score of the pair is that of the neighbour in the evidence.
-    `outright` has the newer's face speak although it may have happened earlier. `cause` is the run
-    that it belongs to.
+    With `outright` the newer's face speaks even if it happened earlier. `cause` is the run.
     """
 
     command: Literal["combine"] = "combine"
@@ -97,9 +98,9 @@ class Combine(OwnerCommand):
 
 
 class Separate(OwnerCommand):
-    """A person (or a review) says: `a` and `b` are not the same.
+    """A person (or a review) states that `a` and `b` are not the same.
 
-    `similarity` is the score of the pair, where it was looked at.
+    `similarity` is the score of the pair, if it was compared.
     """
 
     command: Literal["separate"] = "separate"
@@ -125,7 +126,7 @@ class Unmerge(OwnerCommand):
 
 
 class Withdraw(OwnerCommand):
-    """A person takes back what people said of a pair: that it is not the same, or a merge."""
+    """Take back people's latest statement about a pair: a separation or a merge."""
 
     command: Literal["withdraw"] = "withdraw"
     a: str
@@ -169,12 +170,12 @@ class Confirm(OwnerCommand):
 
 
 class Update(OwnerCommand):
-    """Somebody says that a memory, named by any of its members, says another text from now on.
+    """Change the text of a memory, which is named by any of its members.
 
-    The candidate is the text with its id; `content.vector` is None where its text is known. With
-    `expect`, a version of the memory or the candidate that speaks for it, nothing happens where it
-    has moved on. A text that lives in another memory makes one of the two only with `merge`.
-    `neighbours` and `forgotten` are as of an `Admit`, where an agent may reword what was forgotten.
+    The candidate is the text with its id; `content.vector` is None if the text is known. With
+    `expect`, a version of the memory or the candidate that speaks for it, nothing happens if it has
+    moved on. If the text lives in another memory, `merge` makes one of the two.
+    `neighbours` and `forgotten` are those of an `Admit`, if an agent may reword a forgotten text.
     `cause` is the request.
     """
 
@@ -193,7 +194,7 @@ class Update(OwnerCommand):
 
 
 class Undo(OwnerCommand):
-    """An update is taken back, named by its decision: its text leaves, and nothing is separated."""
+    """Take an update back, by its decision: its text leaves, and nothing is separated."""
 
     command: Literal["undo"] = "undo"
     decision_id: str
@@ -202,11 +203,11 @@ class Undo(OwnerCommand):
 
 
 class Forget(OwnerCommand):
-    """Memories, each named by any of its members, are forgotten with all their wordings.
+    """Forget memories, each named by any of its members, with all their wordings.
 
-    With `expect`, the version of all of them together, nothing happens where one has moved on.
-    `again` says what becomes of their texts when they come again, and `earlier` that what happened
-    before is refused. `cause` is the request, which names the forgetting.
+    With `expect`, the version of all of them together, nothing happens if one has moved on.
+    `again` is what becomes of their texts if they arrive again; with `earlier`, those that happened
+    before are refused. `cause` is the request, which names the forgetting.
     """
 
     command: Literal["forget"] = "forget"

@@ -54,16 +54,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FOLLOWING_SECONDS = 10.0
-"""How long is waited until the store shows what the cluster has done."""
+"""Wait for the store to show what the cluster has done."""
 POLL_SECONDS = 0.05
 IN_BULK = ("reversed", "reinstated", "taken_back", "retracted", "restored")
-"""What answers name that was done one command each, of the request's own id and the target's."""
+"""Keys of answers whose entries were one command each, with an id of the request's and theirs."""
 
 
 class KafkaGateway(LocalGateway):
-    """As `LocalGateway`, with a cluster that decides.
+    """As `LocalGateway`, but a cluster decides.
 
-    The line to it is made when it is first needed, and who only reads does without a broker.
+    It connects when it first writes; reading needs no broker.
     """
 
     def __init__(
@@ -79,25 +79,25 @@ class KafkaGateway(LocalGateway):
         self._connected: ClusterClient | None = None
 
     def close(self) -> None:
-        """Hang up, and let the files go."""
+        """Disconnect, and close the files."""
         if self._connected is not None:
             self._connected.close()
         super().close()
 
     def behind(self) -> int | None:
-        """How many records of the decisions the store lacks; None if that is unknown."""
+        """How many records the store is behind the decisions; None if that is unknown."""
         rows = self.log.rows("SELECT topic, partition, next_offset FROM followed")
         followed = {(topic, partition): offset for topic, partition, offset in rows}
         if not followed:
             return None
         try:
-            return self._line().behind(followed)
+            return self._client().behind(followed)
         except PalimpsestError as error:
             _log.warning("how far the store is behind the cluster is not known: %s", error)
             return None
 
     def refresh(self) -> None:
-        """As `LocalGateway.refresh`; StoreError where nothing came from the cluster or will."""
+        """As `LocalGateway.refresh`; StoreError if no projector has ever filled the store."""
         self._require_store()
         super().refresh()
 
@@ -110,7 +110,7 @@ class KafkaGateway(LocalGateway):
         if not self.log.head() and not self.follows():
             raise StoreError(nothing_follows(self.folder))
 
-    def _line(self) -> ClusterClient:
+    def _client(self) -> ClusterClient:
         if self._connected is None:
             if self.log.head() and not self.follows():
                 raise UsageError(
@@ -129,15 +129,15 @@ class KafkaGateway(LocalGateway):
             self._connected = ClusterClient(self._cluster, followed)
         return self._connected
 
-    # -- what producers say ------------------------------------------------------------------------
+    # -- candidates and uses -----------------------------------------------------------------------
 
     def submit(
         self,
         inputs: Sequence[Input],
         renames: Mapping[str, str] = NO_RENAMES,  # noqa: ARG002 - what is published is renamed
     ) -> list[Outcome]:
-        """Publish inputs; what becomes of them, the followed store will show."""
-        self._line().publish(inputs)
+        """Publish inputs; the store will show what becomes of them."""
+        self._client().publish(inputs)
         return [
             Outcome("published", one.meaning.candidate_id)
             if isinstance(one.meaning, Prepared)
@@ -150,7 +150,7 @@ class KafkaGateway(LocalGateway):
         inputs: Iterator[Input],
         renames: dict[str, str],  # noqa: ARG002 - what is published is renamed already
     ) -> Generator[Sequence[Outcome], None, None]:
-        """Publish many inputs, window by window; a pipe that pauses holds nothing back."""
+        """Publish many inputs, window by window; rows before a pause are published at once."""
         with between_windows() as check, Rows(inputs) as rows:
             while not rows.ended:
                 if window := rows.next_window():
@@ -159,14 +159,14 @@ class KafkaGateway(LocalGateway):
 
     def retry(self, raw: bytes, origin: str, renames: Mapping[str, str]) -> Outcome:  # noqa: ARG002 - the origin is a place in a topic, no source
         """Publish a dead letter again if it can be read now, as if it came in the topic."""
-        line = self._line()
+        client = self._client()
         from palimpsest.streams.cluster.partition import SOURCE
 
         row = RawRow(raw, SOURCE, 1)
         meaning = understand(row, renames)
         if isinstance(meaning, InvalidInputError):
             return Outcome("invalid", reason=meaning.reason, detail=meaning.detail)
-        line.publish([Input(row, meaning)])
+        client.publish([Input(row, meaning)])
         return Outcome("published")
 
     def leave_uses(self, owner_id: str, event: bytes) -> None:
@@ -186,13 +186,13 @@ class KafkaGateway(LocalGateway):
             inputs.append(Input(row, understand(row)))
         try:
             if inputs:
-                self._line().publish(inputs)
+                self._client().publish(inputs)
         except PalimpsestError as error:
             for one in inputs:
                 self._inbox.put("uses", one.row.source, one.row.raw)
             _log.warning("accesses are not published yet: %s", error)
 
-    # -- what people say ---------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def ask(self, request: AnyRequest) -> JsonObject:
         """Have a request executed by the workers, and wait until the store shows what it did.
@@ -211,16 +211,16 @@ class KafkaGateway(LocalGateway):
         if not requests:
             return []
         asked = [(request, self._owner_of(request)) for request in requests]
-        answers = [result_or_refusal(one) for one in self._line().ask_each(asked)]
+        answers = [result_or_refusal(one) for one in self._client().ask_each(asked)]
         done = zip(requests, answers, strict=True)
         pairs = [(one, answer) for one, answer in done if not isinstance(answer, RefusedError)]
         self._await([event for one, answer in pairs for event in events_of(one, answer)])
         return answers
 
     def _owner_of(self, request: AnyRequest) -> str | None:
-        """Whose candidate or decision a request names, as far as the store knows.
+        """The owner of the candidate or decision that a request names, if the store knows it.
 
-        Then one partition is asked: every other would publish that it does not know it.
+        Then only its partition is asked: all others would answer that they do not know it.
         """
         if isinstance(request, ForgetRequest):
             return self.log.owner_of(decision_id_of_or_none(request.memory_ids[0]) or "") or None
@@ -269,7 +269,7 @@ def log_that_follows(folder: Path, *, needed: bool) -> Log:
 
 
 class _NoStore(Log):
-    """Stands where a store would be, for those who have something to say: nothing is made."""
+    """An empty log in place of a store, for a process that only writes to the cluster."""
 
     MADE = "memory"
 
@@ -283,7 +283,7 @@ def nothing_follows(folder: Path) -> str:
 
 
 def events_of(request: AnyRequest, answer: JsonObject) -> list[str]:
-    """The ids of the events by which a request was carried out: they follow from its own."""
+    """The ids of the events that executed a request: they follow from its own."""
     if isinstance(request, PolicyRequest):
         return [event_id(request.request_id, "0")]
     if isinstance(request, ReinstateManyRequest):

@@ -1,4 +1,4 @@
-"""Where a process brings what it wants written: to its own writer, or to the one that writes."""
+"""A process's way to the writer of a store: its own session, or the inbox of another process."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from palimpsest.streams.write.requests import PendingRequest, execute, serve, se
 _log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.02
-"""Pause between two looks for an answer, or for the lock."""
+"""Interval at which an answer, or the lock, is polled."""
 RELEASED_SECONDS = 2.0
 """Wait for the lock: a process keeps it for a moment after its calls have returned."""
 PATIENCE_SECONDS = 30.0
@@ -61,7 +61,7 @@ PATIENCE_SECONDS = 30.0
 FOLDED_EVENTS = 5_000
 """Largest history that is folded to answer a recall: loading LanceDB takes about as long."""
 AWAITED = 500
-"""Answers to look for at once: the first ones, because they come in order."""
+"""Answers that are polled at once: the first ones, because they come in order."""
 
 Wait = Literal["durable", "visible"]
 """When a writing call returns: once its events are durable, or once all readers see them."""
@@ -134,7 +134,7 @@ class LocalGateway:
 
     @contextmanager
     def embedding_by(self, engine: Engine) -> Iterator[None]:
-        """Have this process embed by another engine of the model while the block runs."""
+        """Embed with another engine of the model while the block runs."""
         usual, self._embedder = self.embedder(), Embedder(engine)
         try:
             yield
@@ -161,7 +161,7 @@ class LocalGateway:
         return self._known
 
     def owners(self, only: str | None = None) -> list[str]:
-        """Whose memories there are: everybody's, or of `only` this owner."""
+        """The owners of memories: all, or `only` this one if it has any."""
         return [owner for owner in self.log.owners() if owner and only in (None, owner)]
 
     def follows(self) -> bool:
@@ -169,11 +169,11 @@ class LocalGateway:
         return self.log.row("SELECT 1 FROM followed LIMIT 1") is not None
 
     def behind(self) -> int | None:
-        """How many records of a cluster's decisions the store lacks; None if that is unknown."""
+        """How many records the store is behind a cluster's decisions; None if that is unknown."""
         return None
 
     def _require_own(self) -> None:
-        """RefusedError where what is written here would be overtaken by whom it follows."""
+        """RefusedError if the store follows a cluster, which alone may decide."""
         if self.follows():
             raise RefusedError(
                 "follows_a_cluster",
@@ -182,11 +182,11 @@ class LocalGateway:
 
     @contextmanager
     def writing(self, *, serves: bool = True) -> Iterator[Session | None]:
-        """The writing session while the lock is held; None where another process holds it.
+        """The writing session while the lock is held; None if another process holds it.
 
-        Before the block ends, the inbox is served, unless `serves` is False. What was written is
-        durable then. The lock is released later, when both projections have it; a call that comes
-        before that continues the session.
+        Before the block ends, the inbox is served, unless `serves` is False. Everything is durable
+        then. The lock is released later, once both projections have it; a call that comes before
+        that continues the session.
         """
         if not self._enter():
             yield None
@@ -203,7 +203,7 @@ class LocalGateway:
             self._leave()
 
     def _enter(self) -> bool:
-        """Begin a call with the writer's lock; False where another process holds it."""
+        """Begin a call with the writer's lock; False if another process holds it."""
         with self._releasing:
             entered = self._lock.try_acquire()
             self._calls += entered
@@ -236,10 +236,10 @@ class LocalGateway:
         return self._session
 
     def refresh(self) -> None:
-        """Have the projections repaired and caught up, unless a writer sees to that already.
+        """Repair the projections and catch up, unless another process writes and does it.
 
-        Of a new store that another process is making, wait for them; TransientError where that
-        takes too long. On a read-only disk they are read as they were left.
+        If that process is creating the store, wait for them; TransientError if that takes too long.
+        On a read-only disk they are read as they are.
         """
         if self.log.sealed:
             return
@@ -292,9 +292,9 @@ class LocalGateway:
     def submit(
         self, inputs: Sequence[Input], renames: Mapping[str, str] = NO_RENAMES
     ) -> list[Outcome]:
-        """Decide on inputs here, or have them decided by the process that holds the lock.
+        """Decide on inputs here, or leave them to the writing process, which reads them again.
 
-        `renames` are those that the inputs were read with: the deciding process reads them again.
+        `renames` are the renamed fields that the inputs were read with.
         """
         self._require_own()
         with self.writing() as session:
@@ -308,8 +308,8 @@ class LocalGateway:
     ) -> Generator[Sequence[Outcome], None, None]:
         """Decide on many inputs, window by window, and serve others between the windows.
 
-        Where another process writes, windows go to it, until it has let the store go: a verifier
-        has it for moments only, and an ingestion that began in one of them shall not be slower.
+        While another process writes, windows go to it, until it releases the lock: a verifier
+        holds it for moments only, and an ingestion that began in one of them must not be slow.
         """
         self._require_own()
         with Rows(inputs) as rows:
@@ -348,10 +348,10 @@ class LocalGateway:
         return result(from_json(self._left_in_inbox("request", _body(request))))
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
-        """Carry out requests that do not depend on each other; many share a commit.
+        """Execute requests that do not depend on each other; many share a commit.
 
-        Where another process writes, all are left with it before the first answer is waited for.
-        Whoever brings them serves nobody: it may have no model to decide on candidates with.
+        If another process writes, all are left in the inbox before the first answer is awaited.
+        Here the inbox is not served: the caller may have no model to decide on candidates.
         """
         self._require_own()
         with self.writing(serves=False) as session:
@@ -362,7 +362,7 @@ class LocalGateway:
         return [result_or_refusal(from_json(one)) for one in self._answers_to(items)]
 
     def leave_uses(self, owner_id: str, event: bytes) -> None:
-        """Leave an owner's gathered uses, as the event that says so, for the next writer."""
+        """Leave an owner's gathered uses, as an event, for the next writer."""
         self._inbox.put("uses", owner_id, event)
 
     def serve_left(self) -> None:
@@ -375,7 +375,7 @@ class LocalGateway:
         return self._answers_to([self._inbox.put(kind, "inbox", body)])[0]
 
     def _answers_to(self, items: Sequence[int]) -> list[Any]:
-        """Wait for the answers to items; serve them here when the writer has gone."""
+        """Wait for the answers to items; serve them here if the writer has ended."""
         found: dict[int, bytes] = {}
         while waiting := [item for item in items if item not in found]:
             some = self._inbox.take_answers(waiting[:AWAITED])
@@ -390,7 +390,7 @@ class LocalGateway:
         return [orjson.loads(found[item]) for item in items]
 
     def trial(self) -> DryRun:
-        """Where requests are tried on what is committed; nothing is written."""
+        """An executor on what is committed; nothing is written."""
         return DryRun(self.log, self.policy_in_force(), self.clock)
 
     def positions(self) -> dict[str, int]:
@@ -417,7 +417,7 @@ class LocalGateway:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the writer's lock; TransientError where another process keeps writing."""
+        """Hold the writer's lock; TransientError if another process keeps writing."""
         deadline = time.monotonic() + RELEASED_SECONDS
         while True:
             with self.writing() as session:
@@ -429,7 +429,7 @@ class LocalGateway:
             time.sleep(POLL_SECONDS)
 
     def _busy(self) -> TransientError:
-        """Of a store that follows, it is the projector that writes: it ends when it is stopped."""
+        """The error while another process writes; to a store that follows, its projector."""
         then = "stop its `palimpsest project` meanwhile" if self.follows() else "try again later"
         return TransientError(f"another process is writing to this store: {then}")
 

@@ -76,7 +76,7 @@ TEXTS = (
 
 
 class Workers:
-    """Stands for the line to workers: carries requests out in the store that follows them."""
+    """Stands for the client of a cluster: executes requests in the store that follows it."""
 
     def __init__(self, gateway: LocalGateway) -> None:
         self.asked: list[Addressed] = []
@@ -129,7 +129,7 @@ def ask(
     workers = Workers(opened.gateway)
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
         assert isinstance(following.gateway, KafkaGateway)
-        monkeypatch.setattr(following.gateway, "_line", lambda: workers)
+        monkeypatch.setattr(following.gateway, "_client", lambda: workers)
         with caplog.at_level(logging.WARNING, kafka_gateway.__name__):
             yield Asking(following.gateway, workers)
     assert caplog.text == "", "what was done was shown"
@@ -150,7 +150,7 @@ def test_rows_of_a_pipe_that_pauses_are_published_at_once(
         assert published.wait(10), "the row was held back until more of them came"
 
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
-        monkeypatch.setattr(following.gateway, "_line", lambda: Publishing(opened.gateway))
+        monkeypatch.setattr(following.gateway, "_client", lambda: Publishing(opened.gateway))
         outcomes = [one for window in following.gateway.stream(read(), {}) for one in window]
     assert [one.result for one in outcomes] == ["published"]
 
@@ -245,7 +245,7 @@ def test_what_was_recalled_is_published_beside_the_candidates(
             return len(inputs)
 
     with Palimpsest.open(opened.folder, cluster=NOBODY) as following:
-        monkeypatch.setattr(following.gateway, "_line", lambda: Publishing(opened.gateway))
+        monkeypatch.setattr(following.gateway, "_client", lambda: Publishing(opened.gateway))
         assert [len(following.recall("ada", "grip")) for _ in range(2)] == [1, 1]
         assert published == [], "the answer does not wait for it"
     [said] = published
@@ -276,7 +276,7 @@ def test_what_several_readers_recalled_is_published_once_a_minute(
 
     def recall_once() -> None:
         with Palimpsest.open(opened.folder, cluster=NOBODY) as reader:
-            monkeypatch.setattr(reader.gateway, "_line", lambda: workers)
+            monkeypatch.setattr(reader.gateway, "_client", lambda: workers)
             assert reader.recall("ada", "grip")
 
     def a_minute_later() -> None:

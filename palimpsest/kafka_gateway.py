@@ -201,15 +201,16 @@ class KafkaGateway(LocalGateway):
         """
         if is_dry_run(request):
             return super().ask(request)
-        [answer] = self.ask_each([request])
+        [answer] = self._ask_workers([request])
         if isinstance(answer, RefusedError):
             raise answer
         return answer
 
     def ask_each(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
         """Have requests executed; wait until the store shows them all."""
-        if not requests:
-            return []
+        return self._ask_workers(requests) if requests else []
+
+    def _ask_workers(self, requests: Sequence[AnyRequest]) -> list[JsonObject | RefusedError]:
         asked = [(request, self._owner_of(request)) for request in requests]
         answers = [result_or_refusal(one) for one in self._client().ask_each(asked)]
         done = zip(requests, answers, strict=True)

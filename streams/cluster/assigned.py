@@ -200,7 +200,7 @@ class AssignedPartition:
             return None if self._closing else self._batches[0]
 
     async def _run(self) -> None:
-        while (batch := await self._next()) is not None and await self._is_done(batch):
+        while (batch := await self._next()) is not None and await self._finish(batch):
             async with self._changed:
                 self._batches.popleft()
                 self._changed.notify_all()
@@ -227,18 +227,18 @@ class AssignedPartition:
         self._closing = True
         await self._failed(error)
 
-    async def _is_done(self, batch: _Batch) -> bool:
+    async def _finish(self, batch: _Batch) -> bool:
         """Decide on a batch; False if it is left to the partition's next worker."""
         if batch.opened is None:
-            return await self._are_carried_out(batch.deliveries)
-        if not await self._is_embedded(batch.opened):
+            return await self._execute(batch.deliveries)
+        if not await self._wait_for_vectors(batch.opened):
             return False
         await self._decider.run(self.writer.close, batch.opened)
         for delivery in batch.deliveries:
             delivery.acknowledge()
         return True
 
-    async def _are_carried_out(self, deliveries: Sequence[Delivery]) -> bool:
+    async def _execute(self, deliveries: Sequence[Delivery]) -> bool:
         for delivery in deliveries:
             if self._closing:
                 return False
@@ -249,7 +249,7 @@ class AssignedPartition:
             delivery.acknowledge()
         return True
 
-    async def _is_embedded(self, opened: Opened) -> bool:
+    async def _wait_for_vectors(self, opened: Opened) -> bool:
         """Wait for a batch's texts; False where the partition is given up before they come.
 
         Their errors are raised in the deciding thread.

@@ -5,7 +5,7 @@ They travel through the inbox (embedded) or `memory.commands` (cluster): they ar
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypedDict
 from uuid import UUID
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
@@ -21,6 +21,7 @@ from palimpsest.contracts.events import (
     Speaker,
 )
 from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.model import Strict, Timestamp
 
 
@@ -406,6 +407,25 @@ def target_of(request: OneCommand) -> str:
             return request.candidate_id
         case SessionRequest():
             return request.session_id
+
+
+class CommandHead(TypedDict):
+    """The fields that a command has from its request."""
+
+    command_id: str
+    owner_id: str
+    actor: str | None
+    because: str | None
+
+
+def command_head(request: Request, owner_id: str, target: str) -> CommandHead:
+    """The head of a request's command about one target; always the same, also if it is repeated."""
+    return {
+        "command_id": event_id(request.request_id, target),
+        "owner_id": owner_id,
+        "actor": request.actor,
+        "because": request.because,
+    }
 
 
 def is_dry_run(request: AnyRequest) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TypedDict, TypeVar
+from typing import TypeVar
 
 from palimpsest.contracts.commands import (
     OwnerCommand,
@@ -27,6 +27,7 @@ from palimpsest.contracts.requests import (
     ReverseRequest,
     Selection,
     UnmergeRequest,
+    command_head,
 )
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger, Memory, Question, Reversal
 from palimpsest.streams.core.separations import separated_pairs, statement_on
@@ -103,7 +104,7 @@ def reinstate_commands(
     return in_one(
         [
             *(
-                _taken_back(ledger, request, one)
+                take_out(ledger, request, one, request.decision_id)
                 for one in sorted(made, key=lambda one: -one.place)
             ),
             *(
@@ -143,39 +144,24 @@ def _consequence(reversal: Reversal, cause: str) -> bool:
     return reversal.cause == cause and reversal.consequence_of is not None
 
 
-class CommandHead(TypedDict):
-    """The fields that every command of a request has in common."""
-
-    command_id: str
-    owner_id: str
-    actor: str | None
-    because: str | None
-
-
-def _head(ledger: Ledger, request: Request, target: str) -> CommandHead:
-    return {
-        "command_id": _command_id(request.request_id, target),
-        "owner_id": ledger.owner_id,
-        "actor": request.actor,
-        "because": request.because,
-    }
-
-
 def _reinstate(ledger: Ledger, request: ReinstateRequest, decision_id: str) -> Reinstate:
     return Reinstate(
-        **_head(ledger, request, decision_id),
+        **command_head(request, ledger.owner_id, decision_id),
         decision_id=decision_id,
         rank=request.rank,
         cause=request.request_id,
     )
 
 
-def _taken_back(ledger: Ledger, request: ReinstateRequest, edge: Edge) -> Unmerge:
+def take_out(
+    ledger: Ledger, request: UnmergeRequest | ReinstateRequest, edge: Edge, consequence_of: str
+) -> Unmerge:
+    """A join out, because of what the request does with another: nothing is separated."""
     return Unmerge(
-        **_head(ledger, request, edge.id),
+        **command_head(request, ledger.owner_id, edge.id),
         decision_id=edge.id,
         rank="rule",
-        consequence_of=request.decision_id,
+        consequence_of=consequence_of,
         cause=request.request_id,
     )
 
@@ -189,7 +175,7 @@ def _asked_again(
 ) -> Redecide:
     asked = tuple(neighbour.candidate_id for neighbour in question.asked)
     return Redecide(
-        **_head(ledger, request, candidate_id),
+        **command_head(request, ledger.owner_id, candidate_id),
         candidate_id=candidate_id,
         consequence_of=request.decision_id,
         decision=question.decision,
@@ -207,22 +193,18 @@ def _of_memory(ledger: Ledger, request: UnmergeRequest, root: Entry) -> list[Edg
     return [edge for edge in found.values() if edge.decision not in EXACT]
 
 
-def _open(ledger: Ledger, request: UnmergeRequest | ReverseRequest, edge: Edge) -> bool:
+def _open(ledger: Ledger, request: Request, edge: Edge) -> bool:
     return edge.standing or _done(ledger, request, edge.id)
 
 
-def _done(ledger: Ledger, request: UnmergeRequest | ReverseRequest, target: str) -> bool:
-    return event_id(_command_id(request.request_id, target), "0") in ledger.events
-
-
-def _command_id(request_id: str, target: str) -> str:
-    """The id of the command about one target: the same when the request is carried out again."""
-    return event_id(request_id, target)
+def _done(ledger: Ledger, request: Request, target: str) -> bool:
+    """Whether a request's command about one target was carried out before."""
+    return event_id(event_id(request.request_id, target), "0") in ledger.events
 
 
 def _unmerge(ledger: Ledger, request: UnmergeRequest | ReverseRequest, decision_id: str) -> Unmerge:
     return Unmerge(
-        **_head(ledger, request, decision_id),
+        **command_head(request, ledger.owner_id, decision_id),
         decision_id=decision_id,
         cause=request.request_id,
         rank=request.rank if isinstance(request, UnmergeRequest) else "person",
@@ -253,7 +235,7 @@ def reversed_joins(ledger: Ledger, request: ReinstateManyRequest) -> list[Edge]:
         edge
         for edge in ledger.edges.values()
         if _means_edge(request.selection, edge)
-        and (_was_taken_out(edge) or _reinstated(ledger, request, edge))
+        and (_was_taken_out(edge) or _done(ledger, reinstate_one(request, edge.id), edge.id))
     ]
     return sorted(chosen, key=lambda edge: edge.place)
 
@@ -262,15 +244,10 @@ def _was_taken_out(edge: Edge) -> bool:
     return edge.reversed_by is not None and edge.reversed_by.consequence_of is None
 
 
-def _reinstated(ledger: Ledger, request: ReinstateManyRequest, edge: Edge) -> bool:
-    one = reinstate_one(request, edge.id)
-    return event_id(_command_id(one.request_id, edge.id), "0") in ledger.events
-
-
 def reinstate_one(request: ReinstateManyRequest, decision_id: str) -> ReinstateRequest:
     """The request about one of many joins: the same when the many are asked for again."""
     return ReinstateRequest(
-        request_id=_command_id(request.request_id, decision_id),
+        request_id=event_id(request.request_id, decision_id),
         actor=request.actor,
         because=request.because,
         decision_id=decision_id,
@@ -301,12 +278,9 @@ def _in_time(selection: Selection, moment: datetime) -> bool:
 
 def retract_commands(ledger: Ledger, request: RetractRequest) -> list[Retract]:
     """The living candidates of an owner that a selection means."""
-    chosen = _chosen(ledger, request.selection, request.request_id, living=True)
+    chosen = _chosen(ledger, request, request.selection, living=True)
     return [
-        Retract(
-            **_head(ledger, request, entry.id),
-            candidate_id=entry.id,
-        )
+        Retract(**command_head(request, ledger.owner_id, entry.id), candidate_id=entry.id)
         for entry in chosen
     ]
 
@@ -318,30 +292,23 @@ def restore_commands(ledger: Ledger, request: RestoreRequest) -> list[Restore]:
             entry
             for entry in ledger.entries.values()
             if (entry.forgotten is not None and entry.forgotten.cause == request.forgotten)
-            or _was_done(ledger, request.request_id, entry)
+            or _done(ledger, request, entry.id)
         ]
     else:
-        chosen = _chosen(ledger, request.selection, request.request_id, living=False)
+        chosen = _chosen(ledger, request, request.selection, living=False)
     return [
-        Restore(
-            **_head(ledger, request, entry.id),
-            candidate_id=entry.id,
-        )
+        Restore(**command_head(request, ledger.owner_id, entry.id), candidate_id=entry.id)
         for entry in chosen
     ]
 
 
-def _chosen(ledger: Ledger, selection: Selection, request_id: str, *, living: bool) -> list[Entry]:
+def _chosen(ledger: Ledger, request: Request, selection: Selection, *, living: bool) -> list[Entry]:
     return [
         entry
         for entry in ledger.entries.values()
-        if (entry.living is living or _was_done(ledger, request_id, entry))
+        if (entry.living is living or _done(ledger, request, entry.id))
         and _means_candidate(selection, entry)
     ]
-
-
-def _was_done(ledger: Ledger, request_id: str, entry: Entry) -> bool:
-    return event_id(_command_id(request_id, entry.id), "0") in ledger.events
 
 
 def _means_candidate(selection: Selection, entry: Entry) -> bool:

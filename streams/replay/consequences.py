@@ -22,10 +22,9 @@ from palimpsest.contracts.events import (
     Settlement,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour
-from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import UnmergeRequest
-from palimpsest.streams.core.expand import in_one
+from palimpsest.contracts.requests import UnmergeRequest, command_head
+from palimpsest.streams.core.expand import in_one, take_out
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join
 from palimpsest.streams.replay.without import Search, Without
@@ -191,7 +190,7 @@ def commands(
     joins += found.unmade
     joins.sort(key=lambda edge: -edge.place)
     asked_for: list[Unmerge | Redecide | Combine] = [
-        *(_taken_out(ledger, request, out[0], edge) for edge in joins),
+        *(take_out(ledger, request, edge, out[0]) for edge in joins),
         *(_decided(ledger, request, out[0], one) for one in found.consequences if one.decides),
         *(_joined(request, one) for one in found.made),
     ]
@@ -205,10 +204,7 @@ def _joined(request: UnmergeRequest, event: Joined) -> Combine:
     assert data.join.face != "repeat", "nor does it repeat a text"
     assert data.decision != "manual_join", "nor is it a person's"
     return Combine(
-        command_id=event_id(request.request_id, f"{data.join.to}:{data.candidate_id}"),
-        owner_id=event.owner_id,
-        actor=request.actor,
-        because=request.because,
+        **command_head(request, event.owner_id, f"{data.join.to}:{data.candidate_id}"),
         a=data.join.to,
         b=data.candidate_id,
         decision=data.decision,
@@ -220,26 +216,10 @@ def _joined(request: UnmergeRequest, event: Joined) -> Combine:
     )
 
 
-def _taken_out(ledger: Ledger, request: UnmergeRequest, out: str, edge: Edge) -> Unmerge:
-    return Unmerge(
-        command_id=event_id(request.request_id, edge.id),
-        owner_id=ledger.owner_id,
-        actor=request.actor,
-        because=request.because,
-        decision_id=edge.id,
-        rank="rule",
-        consequence_of=out,
-        cause=request.request_id,
-    )
-
-
 def _decided(ledger: Ledger, request: UnmergeRequest, out: str, one: Consequence) -> Redecide:
     data, joins = one.made.data, one.would_join is not None
     return Redecide(
-        command_id=event_id(request.request_id, one.candidate.id),
-        owner_id=ledger.owner_id,
-        actor=request.actor,
-        because=request.because,
+        **command_head(request, ledger.owner_id, one.candidate.id),
         candidate_id=one.candidate.id,
         consequence_of=out,
         decision=one.decision,

@@ -11,7 +11,7 @@ from palimpsest.contracts.errors import RefusedError, UsageError
 from palimpsest.contracts.events import AnyEvent, Content, Refused
 from palimpsest.contracts.identity import decision_id_of, event_id
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import AnyRequest, CheckRequest, PolicyRequest
+from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import execute
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.picture import picture
@@ -137,16 +137,6 @@ class DryRun:
 
 
 # -- what requests need of any of them -----------------------------------------------------------
-
-
-def command_fields(request: AnyRequest, owner_id: str, target: str) -> dict[str, Any]:
-    """The fields that a command about one target has from its request; always the same."""
-    return {
-        "command_id": event_id(request.request_id, target),
-        "owner_id": owner_id,
-        "actor": request.actor,
-        "because": request.because,
-    }
 
 
 def owner_of_candidate(executor: Executor, candidate_id: str) -> str:

@@ -8,13 +8,12 @@ from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Forget
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.requests import ForgetRequest, RestoreRequest
+from palimpsest.contracts.requests import ForgetRequest, RestoreRequest, command_head
 from palimpsest.streams.core.expand import restore_commands
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.version import versions_of
 from palimpsest.streams.write.executor import (
     Executor,
-    command_fields,
     memories,
     owner_of_candidate,
     require_owner,
@@ -35,8 +34,8 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
     require_owner(owner_id, request.owner_id, request.memory_ids[0])
     for one in request.memory_ids[1:]:
         require_owner(owner_of_candidate(executor, one), owner_id, one)
-    fields = command_fields(request, owner_id, FORGET)
-    first = executor.log.find(event_id(fields["command_id"], "0"))
+    head = command_head(request, owner_id, FORGET)
+    first = executor.log.find(event_id(head["command_id"], "0"))
     if first is not None:
         executor = as_found(executor, first)
     ledger = executor.ledger(owner_id)
@@ -45,7 +44,7 @@ def forgotten(executor: Executor, request: ForgetRequest) -> JsonObject:
     by_agent = request.rank == "agent"
     again = request.again or ("allow" if by_agent else "ask")
     command = Forget(
-        **fields,
+        **head,
         memories=request.memory_ids,
         expect=request.expect,
         again=again,

@@ -59,6 +59,7 @@ from palimpsest.contracts.requests import (
     UnmergeRequest,
     UpdateRequest,
     WithdrawRequest,
+    command_head,
     is_dry_run,
     target_of,
 )
@@ -75,7 +76,6 @@ from palimpsest.streams.write.commit import Address, InputOffset, Reply
 from palimpsest.streams.write.executor import (
     DryRun,
     Executor,
-    command_fields,
     memories,
     not_done,
     owner_of_candidate,
@@ -262,7 +262,7 @@ def execute(executor: Executor, request: AnyRequest) -> JsonObject:
 def _command_of(executor: Executor, request: OneCommand) -> Operation:
     """A request as the command that it is, for its owner, and with the vector of its text."""
     owner_id = _owner_of(executor, request)
-    fields = dict(request) | command_fields(request, owner_id, target_of(request))
+    fields = {**dict(request), **command_head(request, owner_id, target_of(request))}
     return KINDS[request.request](**fields, composition=_composition(executor, request, owner_id))
 
 

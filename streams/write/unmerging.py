@@ -20,7 +20,6 @@ from palimpsest.streams.retrieval import ScopeIndex
 from palimpsest.streams.write.executor import (
     DryRun,
     Executor,
-    command_fields,
     memories,
     owner_of_candidate,
     owner_of_decision,
@@ -87,9 +86,7 @@ def reinstated(executor: Executor, request: ReinstateRequest) -> JsonObject:
     it answers as it did.
     """
     owner_id = owner_of_decision(executor, request.decision_id)
-    first = executor.log.find(
-        event_id(command_fields(request, owner_id, request.decision_id)["command_id"], "0")
-    )
+    first = executor.log.find(event_id(event_id(request.request_id, request.decision_id), "0"))
     if first is not None:
         return _put_back(as_found(executor, first), owner_id, request)
     asked_for = reinstate_commands(executor.ledger(owner_id), request, executor.policy)

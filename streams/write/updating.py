@@ -10,7 +10,7 @@ from palimpsest.contracts.commands import Undo, Update
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined, Refused
 from palimpsest.contracts.identity import candidate_id, decision_id_of, event_id
-from palimpsest.contracts.requests import UndoRequest, UpdateRequest
+from palimpsest.contracts.requests import UndoRequest, UpdateRequest, command_head
 from palimpsest.contracts.wire import Recorded
 from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.faces import Face
@@ -21,7 +21,6 @@ from palimpsest.streams.core.version import version_of
 from palimpsest.streams.intake.meaning import prepare
 from palimpsest.streams.write.executor import (
     Executor,
-    command_fields,
     memories,
     owner_of_candidate,
     owner_of_decision,
@@ -100,9 +99,8 @@ def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
     """The text as a candidate of the memory's scope, like the one that spoke until now."""
     prepared = prepare(_candidate(request, entry))
     content = _content(executor, ledger, request, entry)
-    fields = command_fields(request, ledger.owner_id, request.memory_id)
     return Update(
-        **fields,
+        **command_head(request, ledger.owner_id, request.memory_id),
         memory=request.memory_id,
         candidate_id=prepared.candidate_id,
         candidate=prepared.candidate,
@@ -166,7 +164,7 @@ def undone(executor: Executor, request: UndoRequest) -> JsonObject:
     ledger = executor.ledger(owner_id)
     edge = _update_named(ledger, request)
     command = Undo(
-        **command_fields(request, owner_id, target),
+        **command_head(request, owner_id, target),
         decision_id=edge.id,
         rank=request.rank,
         cause=request.request_id,

@@ -14,8 +14,8 @@ from palimpsest.contracts.events import Content, Decided, DecidedData, Vector
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import candidate_id, decision_id_of, policy_id
 from palimpsest.contracts.policy import Policy
+from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.text import NORMALISER, text_hash
-from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.log.log import Log
 
 AT_ONCE = 2_000

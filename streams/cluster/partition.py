@@ -157,7 +157,7 @@ class PartitionWriter:
         They wait in memory: the partition's next worker does not have them.
         """
         with self.writer.undone_on_failure():
-            due = [one for one, words in self._uses.items() if self.writer.record_uses(one, words)]
+            due = [one for one, uses in self._uses.items() if self.writer.record_uses(one, uses)]
             if due:
                 self.writer.commit()
         for owner_id in due:

@@ -35,7 +35,7 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.identity import event_id
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core import forget as forgetting
-from palimpsest.streams.core import operate, word
+from palimpsest.streams.core import operate, record
 from palimpsest.streams.core import update as updating
 from palimpsest.streams.core.admit import admit_candidate
 from palimpsest.streams.core.combine import combine
@@ -79,7 +79,7 @@ def decide(
         case Reinstate():
             result = operate.reinstate(command, ledger, now)
         case Confirm():
-            result = word.confirm(command, ledger, now)
+            result = record.confirm(command, ledger, now)
         case Retract():
             result = updating.retract(command, ledger, now)
         case Update():
@@ -89,17 +89,17 @@ def decide(
         case Undo():
             result = updating.undo(command, ledger, now)
         case Restore():
-            result = word.restore(command, ledger, now)
+            result = record.restore(command, ledger, now)
         case Compose():
-            result = word.compose(command, ledger, policy, now)
+            result = record.compose(command, ledger, policy, now)
         case Access():
-            result = word.access(command, ledger, now)
+            result = record.access(command, ledger, now)
         case Embed():
-            result = word.embed(command, ledger, now)
+            result = record.embed(command, ledger, now)
         case EndSession() | Compact():
-            result = word.session_word(command, now)
+            result = record.end_or_compact(command, now)
         case RecordRun():
-            result = word.run_word(command, policy, now)
+            result = record.record_run(command, policy, now)
         case _:
             assert_never(command)
     return [refused(command, result, now)] if isinstance(result, Refusal) else result

@@ -1,4 +1,4 @@
-"""Where any process leaves candidates and requests for the one that decides (docs/design.md)."""
+"""The inbox: candidates and requests that other processes leave for the writer (docs/design.md)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Inbox:
         return self.put_each(kind, origin, [body])[0]
 
     def keep_uses(self, inputs: Iterable[Input]) -> None:
-        """Keep words of gathered uses that came too soon, in the transaction of their window."""
+        """Keep notices of gathered uses that came too soon, in the transaction of their window."""
         self._database.require_transaction()
         for one in inputs:
             assert isinstance(one.meaning, Access)
@@ -65,7 +65,7 @@ class Inbox:
     def waiting(self, limit: int, after: int = 0) -> list[Item]:
         """Up to `limit` items without an answer whose id is over `after`, the oldest first.
 
-        Gathered uses are not among them: nobody waits for an answer to these.
+        Gathered uses are not among them: they get no answer.
         """
         rows = self._database.rows(
             "SELECT id, kind, origin, body FROM inbox"
@@ -85,8 +85,8 @@ class Inbox:
     def take_uses(self) -> dict[str, list[bytes]]:
         """Take out, by owner, the gathered uses of owners whose last were taken a minute ago.
 
-        For a store whose writer is elsewhere. What is taken counts as recorded: whoever cannot hand
-        it on puts it back.
+        For a store whose writer is elsewhere. What is taken counts as recorded; a caller that
+        cannot forward it puts it back.
         """
         a_minute_ago = ((datetime.now(UTC) - APART).timestamp(),)
         taken: dict[str, list[bytes]] = {}
@@ -105,14 +105,14 @@ class Inbox:
         return taken
 
     def count_waiting(self) -> int:
-        """How many items have no answer yet that somebody waits for."""
+        """How many candidates and requests have no answer yet."""
         row = self._database.row(
             "SELECT count(*) FROM inbox WHERE answered_at IS NULL AND kind <> 'uses'"
         )
         return row[0] if row else 0
 
     def answer(self, item_id: int, answer: bytes) -> None:
-        """Answer an item, in the transaction that holds its effect; its body is let go of."""
+        """Answer an item, in the transaction of its effect; its body is dropped."""
         self._database.require_transaction()
         self._database.execute(
             "UPDATE inbox SET answer = ?, answered_at = ?, body = x'' WHERE id = ?",
@@ -135,7 +135,7 @@ class Inbox:
         return found
 
     def forget(self, older_than: datetime) -> int:
-        """Drop answers given before a moment that nobody fetched; return how many."""
+        """Drop answers that are older and were not fetched; return how many."""
         old = (older_than.timestamp(),)
         if self._database.row("SELECT 1 FROM inbox WHERE answered_at < ? LIMIT 1", old) is None:
             return 0
@@ -153,20 +153,20 @@ def pack(inputs: Sequence[Input], renames: Mapping[str, str]) -> bytes:
 
 
 def unpack(body: bytes) -> list[Input]:
-    """The inputs of an item's body, read again here: nobody else's parsing is trusted."""
+    """The inputs of an item's body, parsed again here: the sender's parsing is not trusted."""
     packed = orjson.loads(body)
     rows = (RawRow(base64.b64decode(raw), *where) for raw, *where in packed["rows"])
     return [Input(row, understand(row, packed["renames"])) for row in rows]
 
 
 def gathered_uses(bodies: Iterable[bytes]) -> Iterator[Access]:
-    """What items say that one owner used."""
+    """The notices of one owner's uses."""
     parsed = (parse(body, source="uses") for body in bodies)
-    return (word for word in parsed if isinstance(word, Access))
+    return (one for one in parsed if isinstance(one, Access))
 
 
 def outcomes_of(answer: Any) -> list[Outcome]:
-    """What the writer answered about an item's inputs; RuntimeError where it met a bug."""
+    """What the writer answered about an item's inputs; RuntimeError if it hit a bug."""
     if isinstance(answer, list):
         return [Outcome(**one) for one in answer]
     result(from_json(answer))

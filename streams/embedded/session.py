@@ -103,9 +103,9 @@ class Session:
         for item in self._inbox.uses():
             gathered.setdefault(item.origin, []).append(item)
         for owner_id, items in gathered.items():
-            words = gathered_uses(item.body for item in items)
+            notices = gathered_uses(item.body for item in items)
             with self.writer.undone_on_failure():
-                if self.writer.record_uses(owner_id, words):
+                if self.writer.record_uses(owner_id, notices):
                     done = Done({"items": len(items)})
                     self.writer.pending.answers += [Reply(item.id, done) for item in items]
                     self.writer.commit()

@@ -1,4 +1,4 @@
-"""One commit as a value: what was decided, and all that has to last together with it."""
+"""One commit as a value: what was decided, and everything that is committed with it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.write.inputs import Input, Outcome
 
 Address = int | str
-"""Where an answer goes; opaque to the writer: an item of the inbox, or a request's id."""
+"""The address of an answer, opaque to the writer: an item of the inbox, or a request's id."""
 
 
 class Reply(NamedTuple):
@@ -57,9 +57,9 @@ class Commit:
 
     `events` come in order, each with what it touched. `offsets` are the inputs that the commit
     finishes. Undoing needs the `owners` whose ledgers have the events already, and `policy_before`,
-    which was in force before the first of them, where one sets another. `rejected` are the ids of
-    the inputs that are invalid. `uses` are words of gathered uses that came too soon: a runtime
-    keeps them until the owner's last are a minute old.
+    which was in force before the first of them, if one sets another. `rejected` are the ids of
+    invalid inputs. `uses` are notices of gathered uses that came too soon: a runtime keeps them
+    until the owner's last are a minute old.
     """
 
     events: list[tuple[AnyEvent, Touched]] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""Gathered uses: an owner's are recorded once a minute at most; what comes sooner waits.
+"""Gathered uses: an owner's are recorded once a minute at most; those that come sooner wait.
 
-Several processes tell what they recalled, each in its own rhythm. The owner's writer adds up what
-comes within a minute of the last that it recorded, so nothing is lost and the log does not grow
-with the number of readers (docs/decisions/0017).
+Several processes report what they recalled, each at its own intervals. The owner's writer adds up
+the reports that come within a minute of the last that it recorded, so nothing is lost and the log
+does not grow with the number of readers (docs/decisions/0017).
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ def is_due(ledger: Ledger, now: datetime) -> bool:
     return recorded is None or now - recorded >= APART
 
 
-def comes_too_soon(word: object, ledger: Ledger, now: datetime) -> bool:
-    """Whether a word tells gathered uses that are to wait; one that is recorded does not."""
-    if not isinstance(word, Access) or word.uses is None:
+def comes_too_soon(notice: object, ledger: Ledger, now: datetime) -> bool:
+    """Whether a notice has gathered uses that must wait; one that is recorded already does not."""
+    if not isinstance(notice, Access) or notice.uses is None:
         return False
-    return not is_due(ledger, now) and not _is_recorded(word, ledger)
+    return not is_due(ledger, now) and not _is_recorded(notice, ledger)
 
 
-def added_up(words: Iterable[Access], ledger: Ledger) -> Access | None:
-    """Several words about one owner's uses as one; each counts once, however often it came.
+def added_up(notices: Iterable[Access], ledger: Ledger) -> Access | None:
+    """Several notices of one owner's uses as one; each counts once, however often it came.
 
-    None where all of them are recorded.
+    None if all of them are recorded.
     """
-    new = {one.command_id: one for one in words if not _is_recorded(one, ledger)}
+    new = {one.command_id: one for one in notices if not _is_recorded(one, ledger)}
     if not new:
         return None
     first, *others = new.values()
@@ -46,10 +46,10 @@ def added_up(words: Iterable[Access], ledger: Ledger) -> Access | None:
     return first.model_copy(update={"uses": summed(new.values()), "others": ids or None})
 
 
-def summed(words: Iterable[Access]) -> tuple[Use, ...]:
-    """The uses that several words tell: of each candidate how often, and when last."""
+def summed(notices: Iterable[Access]) -> tuple[Use, ...]:
+    """The uses of several notices: for each candidate how often, and when last."""
     uses: dict[str, Use] = {}
-    for use in (use for word in words for use in word.uses or ()):
+    for use in (use for notice in notices for use in notice.uses or ()):
         before = uses.get(use.candidate_id)
         if before is not None:
             more = {"count": before.count + use.count, "at": max(before.at, use.at)}
@@ -59,5 +59,5 @@ def summed(words: Iterable[Access]) -> tuple[Use, ...]:
     return tuple(uses.values())
 
 
-def _is_recorded(word: Access, ledger: Ledger) -> bool:
-    return event_id(word.command_id, "0") in ledger.events
+def _is_recorded(notice: Access, ledger: Ledger) -> bool:
+    return event_id(notice.command_id, "0") in ledger.events

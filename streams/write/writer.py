@@ -50,9 +50,9 @@ from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import decide, execute, refused
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Entry, Ledger
+from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.intake import (
     Notice,

@@ -23,8 +23,8 @@ from palimpsest.contracts.identity import run_id
 from palimpsest.contracts.wire import decode, encode
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import LastRun, Ledger
+from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.core.word import policy_event
 from tests.core.spec import (
     ASK,
     BEGIN,

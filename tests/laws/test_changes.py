@@ -21,7 +21,7 @@ from palimpsest.contracts.events import (
     Reversed,
 )
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck
-from palimpsest.streams.core import admit, evolve, faces, graph, word
+from palimpsest.streams.core import admit, evolve, faces, graph, record
 from palimpsest.streams.core import update as updating
 from palimpsest.streams.core.checks import Outcome
 from palimpsest.streams.core.faces import Face
@@ -452,7 +452,7 @@ def any_join_is_near_enough(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def twins_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """A restoration does not ask who has the text by now."""
-    monkeypatch.setattr(word, "_living_elsewhere", lambda entry: None)
+    monkeypatch.setattr(record, "_living_elsewhere", lambda entry: None)
 
 
 def refusals_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import policy_id
+from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.core.word import policy_event
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.commit import Commit, OpenQuestions
 from tests.streams.write.runtime import AT

@@ -1,4 +1,4 @@
-"""Commands that say one thing about one candidate, decision or session."""
+"""Commands that record one fact about a candidate, a decision, a session or a run."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from palimpsest.streams.core.settle import usable
 def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
     """`restored`: a retraction taken back, unless its text lives in another memory by now.
 
-    An update that was undone with it stands again, unless later words prevent that.
+    An update that was undone with it stands again, unless later statements prevent that.
     """
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
@@ -74,8 +74,8 @@ def restore(command: Restore, ledger: Ledger, now: datetime) -> Result:
 
 
 def _remembered(command: Restore, entry: Entry, ledger: Ledger, now: datetime) -> Result:
-    """`restored`, after `joined` with whoever has its text by now; no other join comes back."""
-    twin = _living_elsewhere(entry) or _says_the_same(entry, ledger)
+    """`restored`, after `joined` with the living candidate of its text; no other join returns."""
+    twin = _living_elsewhere(entry) or _has_its_face(entry, ledger)
     events: list[AnyEvent] = []
     if twin is not None:
         older, newer = sorted((entry, twin), key=lambda one: one.place)
@@ -95,8 +95,8 @@ def _remembered(command: Restore, entry: Entry, ledger: Ledger, now: datetime) -
     return [*events, Restored(**head(command, entry.id, now, len(events)), data=data)]
 
 
-def _says_the_same(entry: Entry, ledger: Ledger) -> Entry | None:
-    """Who living elsewhere says what the memory would say again: a text composed for it."""
+def _has_its_face(entry: Entry, ledger: Ledger) -> Entry | None:
+    """The living candidate elsewhere with the composed text that the memory's face would be."""
     memory = entry.memory
     if not memory.texted:
         return None
@@ -164,7 +164,7 @@ def compose(command: Compose, ledger: Ledger, policy: Policy, now: datetime) -> 
 
 
 def embed(command: Embed, ledger: Ledger, now: datetime) -> Result:
-    """`embedded`: a text has its vector now; nothing where it has one already, or no words."""
+    """`embedded`: a text has its vector now; nothing if it has one already, or is empty."""
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
         return unknown_candidate(command.candidate_id)
@@ -177,7 +177,7 @@ def embed(command: Embed, ledger: Ledger, now: datetime) -> Result:
 def access(command: Access, ledger: Ledger, now: datetime) -> Result:
     """`accessed`: the memories of some candidates were used, never later than now.
 
-    Of several, those that are not known are left out; a word about nobody known is refused.
+    Unknown candidates are left out; it is refused if none is known.
     """
     uses = command.uses
     if uses is not None:
@@ -196,14 +196,14 @@ def access(command: Access, ledger: Ledger, now: datetime) -> Result:
     return [Accessed(**head(command, candidate_id, now), data=data)]
 
 
-def session_word(command: EndSession | Compact, now: datetime) -> Result:
+def end_or_compact(command: EndSession | Compact, now: datetime) -> Result:
     """`session_ended` or `compacted`."""
     data = OnSessionData(session_id=command.session_id)
     kind = SessionEnded if isinstance(command, EndSession) else Compacted
     return [kind(**head(command, command.session_id, now), data=data)]
 
 
-def run_word(command: RecordRun, policy: Policy, now: datetime) -> Result:
+def record_run(command: RecordRun, policy: Policy, now: datetime) -> Result:
     """`ran`: a batch run with its figures."""
     data = RanData(
         step=command.step,

@@ -54,7 +54,7 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked of a batch run: whose memories, when it was due, and by whom.
+    """A requested batch run: its owner, when it was due, and the actor.
 
     `force` leaves the policy's conditions aside. `plan` stands for what a dry run showed: nothing
     else may be done.

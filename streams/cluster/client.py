@@ -27,7 +27,7 @@ CANDIDATE = "palimpsest.candidate.v1"
 POLL_SECONDS = 0.2
 ANSWER_SECONDS = 60.0
 Addressed: TypeAlias = tuple[AnyRequest, str | None]
-"""A request, and the owner whom it concerns, where that is known to whoever asks."""
+"""A request, and the owner that it concerns, if the caller knows it."""
 
 
 def as_event(candidate: Candidate) -> bytes:
@@ -107,9 +107,9 @@ class Client:
     async def ask_each(self, asked: Sequence[Addressed]) -> list[Answer]:
         """Publish requests to the partitions that they may concern, and join each one's answers.
 
-        All are published before the first answer is waited for. Only an owner's partition knows its
-        candidates, so a request whose owner is not known goes to all. TransientError where for
-        `ANSWER_SECONDS` nothing came of those partitions, no word that it continues either.
+        All are published before the first answer is awaited. Only an owner's partition knows its
+        candidates, so a request of an unknown owner goes to all. TransientError if those partitions
+        answered nothing for `ANSWER_SECONDS`, not even that a request continues.
         """
         concerned = {one.request_id: self._concerned(one, owner_id) for one, owner_id in asked}
         async with reader(self._connection) as consumer:
@@ -143,7 +143,7 @@ class Client:
     ) -> dict[str, list[Answer]]:
         """Each request's answers by its id, in the order of the partitions that it concerned.
 
-        Whatever a partition answers, also to others, says that it gets to what waits there.
+        Any answer of a partition, also to others, shows that it works on its requests.
         """
         waiting = {(one.encode(), p) for one, partitions in concerned.items() for p in partitions}
         found: dict[tuple[bytes, int], Answer] = {}

@@ -1,6 +1,6 @@
 """What reaches a Kafka cluster: addresses, SASL and TLS, and the prefix of our topics there.
 
-TLS comes from PEM files: whom we believe, and who we are. A file that is wrong is reported by name.
+TLS comes from PEM files: the trusted CAs and our own certificate. A wrong file is reported by name.
 """
 
 from __future__ import annotations

@@ -83,17 +83,17 @@ class Board:
         self._gauges[name].inc(more)
 
     def set(self, name: Name, value: float, *labels: str) -> None:
-        """Say how much there is of something now."""
+        """Set a gauge."""
         gauge = self._gauges[name]
         (gauge.labels(*labels) if labels else gauge).set(value)
 
     def observe(self, name: Name, value: float, *labels: str) -> None:
-        """One more of what is told by how many there were of which size."""
+        """Add one observation to a histogram."""
         histogram = self._histograms[name]
         (histogram.labels(*labels) if labels else histogram).observe(value)
 
     def forget_lag(self) -> None:
-        """Before it is told anew: partitions may have gone."""
+        """Remove all partitions' lag before it is set again: some may have been revoked."""
         self._gauges["palimpsest_lag"].clear()
 
     def text(self) -> bytes:

@@ -44,10 +44,10 @@ AGAIN_SECONDS = 0.5
 
 
 class PartitionManager:
-    """What a worker decides with: one thread, one embedder, and a writer for each partition.
+    """A worker's partitions: one thread, one embedder, and a writer for each of them.
 
-    `failed` is told what ended a partition's work: the worker has to end then. `standing_by`:
-    the replicas of all other partitions are kept filled.
+    `failed` receives the error that ended a partition's work; the worker must end then. With
+    `standing_by`, the replicas of all other partitions are kept filled.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class PartitionManager:
         try:
             await _all(producer.start() for producer in producers.values())
             with self._metrics.stage("catch_up"):
-                await self._replicas.catch_up(partitions, logs, self._decider, self._say)
+                await self._replicas.catch_up(partitions, logs, self._decider, self._report)
             most = MOST_CANDIDATES // max(len(partitions), 1)
             inputs = await self._input_ids()
             missed = await self._all_missed(logs, inputs)
@@ -250,7 +250,7 @@ class PartitionManager:
         writer.writer.owners.most = most_candidates
         return writer
 
-    def _say(self, done: int, todo: int) -> None:
+    def _report(self, done: int, todo: int) -> None:
         _log.info("catching up: %d of %d decisions", done, todo)
         self._metrics.progress()
 

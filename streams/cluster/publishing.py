@@ -27,14 +27,14 @@ TRANSACTION_SECONDS = 60
 OWN: tuple[Kind, ...] = ("decisions", "dead_letters", "verifications")
 """Topics that a partition's writer writes to in its own partition alone."""
 UNKNOWN = -1
-"""The offset that brokers tell for a batch that they have had already."""
+"""The offset that brokers report for a batch that they have already."""
 
 
 Publish = Callable[[Lines, Sequence[Outgoing], Sequence[InputOffset]], int | None]
 """Sends events, other records and which inputs are finished in one transaction of the brokers.
 
-Returns once they have it: the offset after the last event's, or None where there was no event or
-they did not tell.
+Returns once they have it: the offset after the last event's, or None if there was no event or
+they did not report it.
 """
 
 
@@ -127,7 +127,7 @@ class PartitionProducer:
                 self._require_growth(offsets)
                 self._effect("transaction:sent")
         except IllegalOperation:
-            # Between two records the client was told that its transaction has ended: that is why.
+            # The transaction ended between two records: the client knows the cause.
             await vars(self._producer)["_txn_manager"].wait_for_transaction_end()
             raise
         self._effect("transaction:committed")

@@ -69,8 +69,8 @@ class Outgoing:
 def read(record: Record, source: str, partitions: int) -> Input:
     """What a record means. One whose owner belongs to another partition is invalid.
 
-    The offset is part of the id of a row that names none: each record says something, and the same
-    record read again says the same.
+    The offset is part of the id of a row that names none, so that the same record always has the
+    same id.
     """
     row = RawRow(record.value, source, reading=str(record.offset))
     return Input(row, _in_its_place(_meaning(record, row), record, partitions))
@@ -108,12 +108,12 @@ def decision_record(topic: str, event: AnyEvent, line: bytes, headers: Headers =
 
 
 def policy_record(topic: str, line: bytes) -> Outgoing:
-    """The event that puts a policy in force, for whoever wants to know it without reading a log."""
+    """The event that puts a policy in force, for processes that read no log."""
     return Outgoing(topic, line, POLICY_KEY, partition=0)
 
 
 def done_with(inputs: Iterable[InputOffset]) -> Headers:
-    """The headers that tell how far inputs are decided on once their record can be read."""
+    """The headers with the decided offsets of inputs; they hold once the record can be read."""
     return tuple((DONE, f"{one.topic}:{one.topic_id}:{one.offset}".encode()) for one in inputs)
 
 
@@ -231,10 +231,10 @@ def _shorter(done: JsonObject) -> JsonObject | None:
 
 
 def merged(answers: Sequence[Answer]) -> Answer:
-    """What the partitions did, together; a refusal only where none did anything.
+    """What the partitions did, together; a refusal only if none did anything.
 
-    A bug that one of them met is told whatever the others did. Of several refusals the one that is
-    not about an unknown id says most.
+    If one of them hit a bug, that is the answer. Of several refusals it is the first that is not
+    about an unknown id.
     """
     for answer in answers:
         if isinstance(answer, Failed):

@@ -192,12 +192,13 @@ class ReplicaFolder:
         partitions: Sequence[int],
         logs: dict[int, PartitionReplica],
         thread: OneThread,
-        tell: Callable[[int, int], object],
+        report: Callable[[int, int], object],
     ) -> None:
         """Open these partitions' replicas on a thread, and fill them.
 
-        They are put into `logs` as they are opened, for whoever has to close them when this raises
-        (StoreError, TransientError, KafkaError). `tell` gets how many of how many offsets are read.
+        They are put into `logs` as they are opened, so that the caller can close them if this
+        raises (StoreError, TransientError, KafkaError). `report` receives the offsets that are
+        read, and their total.
         """
         if not partitions:
             return
@@ -213,7 +214,7 @@ class ReplicaFolder:
                 logs[at.partition], starts[at] = log, followed.next_offset
             async for records, done, todo in read_to_end(consumer, starts, ends):
                 await thread.run(take_over, logs, records, identity)
-                tell(done, todo)
+                report(done, todo)
 
 
 EVERY_SECONDS = 2.0

@@ -62,7 +62,7 @@ def _absorb(big: Memory, small: Memory) -> None:
 
 
 def _latest(a: Apart | None, b: Apart | None) -> Apart | None:
-    """The request that is taking one of two memories apart: whoever joins them is of it now."""
+    """The request that is taking one of two memories apart: a join of the two belongs to it now."""
     if a is None or b is None:
         return a or b
     return a if a.order > b.order else b
@@ -173,7 +173,7 @@ def current(entry: Entry) -> Entry:
 
 
 def anchor(memory: Memory) -> Entry:
-    """Whom an update joins: who speaks, or whom the first of the updates before it updated.
+    """The entry that an update joins: the speaker, or what the first update before it updated.
 
     A person's joins may close a circle of updates: each is followed once.
     """

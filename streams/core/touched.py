@@ -26,8 +26,8 @@ class Touched:
 
     `texts` are joins whose text must be recomposed, or (False) no more; `questions` are the
     candidates about which the judge has something to be asked now, or (False) no more. `stirred`
-    are those who moved or came to life, so that whoever asks about them looks again; `asking` those
-    who look again at their own question alone. `compared` says whose text stood for a candidate
+    are those who moved or came to life, so that questions about them are walked again; `asking`
+    those whose own question alone is walked again. `compared` says whose text stood for a candidate
     that was compared, where that was not its own; `stated` is what it says of pairs. `unembedded`
     are candidates whose text has no vector because the model was down, or (False) has one now.
     """

@@ -190,7 +190,7 @@ def watch(ledger: Ledger, candidate_id: str, entry: Entry) -> None:
 
 
 def keep_questions(ledger: Ledger, touched: Touched) -> None:
-    """Walk again wherever an event may have changed something, and tell of questions that did."""
+    """Walk the questions again that an event may have changed; those that did are in `touched`."""
     again = {entry.id: entry for entry in touched.asking}
     again |= {entry.id: entry for entry in touched.stirred if entry.asked}
     for stirred in touched.stirred:

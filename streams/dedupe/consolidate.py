@@ -1,7 +1,7 @@
 """The end of a session: memories that share most of their words become one (docs/designs/layered).
 
-A plan alone: which memories, who speaks for them, how alike they are. It asks nobody, so whoever
-folds the same log makes the same plan.
+A plan alone: which memories, their faces, how similar they are. It asks no judge, so the same log
+gives the same plan.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ def import_lines(
     """Fill an empty log with exported lines, byte for byte, and return how many came.
 
     All or nothing, in one transaction. UsageError when the log has events already; StoreError, with
-    the line's number, for one that is no event, is damaged, or whose id came before. `progress` is
-    told the number of lines so far.
+    the line's number, for one that is no event, is damaged, or whose id came before. `progress`
+    receives the number of lines so far.
     """
     events = exported_events(lines)
     count = 0

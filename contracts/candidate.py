@@ -149,6 +149,4 @@ class Candidate(CandidateFields):
 
     def fields(self) -> CandidateFields:
         """Everything but the text; nothing is validated twice."""
-        values = self.__dict__.copy()
-        del values["text"]
-        return unchecked(CandidateFields, **values)
+        return unchecked(CandidateFields, **{n: v for n, v in self.__dict__.items() if n != "text"})

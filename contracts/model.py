@@ -28,19 +28,28 @@ def unchecked(kind: type[Made], /, **values: Any) -> Made:
     """A model of values that this system made itself: fields that are missing have their defaults.
 
     Nothing is validated, so the caller must give what is required, in the right types. For
-    what every candidate needs: 1 us, where validation takes 3 and `model_construct` 6.
+    what every candidate needs: .6 us, where validation takes 3 and `model_construct` 6.
     """
-    made = kind.__new__(kind)
+    made: Made = _new(kind)
     fields, names = _shape(kind)
-    _put(made, "__dict__", fields | values)
-    _put(made, "__pydantic_fields_set__", names)
-    _put(made, "__pydantic_extra__", None)
-    _put(made, "__pydantic_private__", None)
+    _put_values(made, fields | values)
+    _put_names(made, names)
+    _put_extra(made, None)
+    _put_private(made, None)
     return made
 
 
-_put = object.__setattr__
-"""Models are frozen: their own refuses."""
+_new: Any = object.__new__
+_put_values, _put_names, _put_extra, _put_private = (
+    BaseModel.__dict__[slot].__set__
+    for slot in (
+        "__dict__",
+        "__pydantic_fields_set__",
+        "__pydantic_extra__",
+        "__pydantic_private__",
+    )
+)
+"""A model's four slots. Models are frozen: their own way of setting refuses."""
 
 
 @cache

@@ -21,7 +21,7 @@ from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder.load import usable_cores
 
 FINISH = b"finish"
-SECONDS = 0.25
+SECONDS = 0.1
 """Between two looks for new events: what is left to do at the end is little."""
 _INPUT = 0
 

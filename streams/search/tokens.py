@@ -59,7 +59,9 @@ class TokenIndex:
     def replace(self, row: int, tokens: frozenset[str]) -> None:
         """Give a row other tokens; a removed one is back with them. IndexError for none."""
         before = self._rows[self._existing(row)] or ()
-        now = tuple(map(self._intern, tokens))
+        if not tokens <= self._ids.keys():
+            self._intern(tokens)
+        now = tuple(map(self._ids.__getitem__, tokens))
         for token in now:
             if token not in before:
                 self._postings[token].append(row)
@@ -75,7 +77,7 @@ class TokenIndex:
 
         Sorted by falling score, then by row. Two empty sets have Jaccard 0: they say nothing alike.
         """
-        known = frozenset(self._ids[token] for token in tokens if token in self._ids)
+        known = self._known(tokens)
         hits = []
         for row in self._sharing(known, len(tokens), floor - HALF_STEP):
             score = self._score(known, len(tokens), row)
@@ -85,22 +87,26 @@ class TokenIndex:
 
     def among(self, tokens: frozenset[str], rows: Sequence[int], floor: float) -> list[Hit]:
         """Those of some rows whose rounded Jaccard is at least `floor`, in the order of `rows`."""
-        known = frozenset(self._ids[token] for token in tokens if token in self._ids)
+        known = self._known(tokens)
         scored = (Hit(row, self._score(known, len(tokens), self._existing(row))) for row in rows)
         return [hit for hit in scored if hit.score >= floor]
+
+    def _known(self, tokens: frozenset[str]) -> frozenset[int]:
+        """The numbers of those tokens that a row has, or had."""
+        return frozenset(map(self._ids.__getitem__, tokens & self._ids.keys()))
 
     def _existing(self, row: int) -> int:
         if not 0 <= row < len(self._rows):
             raise IndexError(row)
         return row
 
-    def _intern(self, token: str) -> int:
-        number = self._ids.get(token)
-        if number is None:
-            # Scopes share the strings, which would take more than all else that is kept of them.
-            number = self._ids[intern(token)] = len(self._ids)
-            self._postings.append(array("I"))
-        return number
+    def _intern(self, tokens: frozenset[str]) -> None:
+        """Give numbers to the tokens that have none."""
+        for token in tokens:
+            if token not in self._ids:
+                # Scopes share the strings, which would take more than all else of them.
+                self._ids[intern(token)] = len(self._ids)
+                self._postings.append(array("I"))
 
     def _sharing(self, known: frozenset[int], size: int, floor: float) -> list[int]:
         """Rows that could reach `floor` with a query of `size` tokens, `known` of them seen."""

@@ -18,7 +18,7 @@ from palimpsest.sources import FieldMapping, Place, Source, guessed, open_source
 from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
 from palimpsest.sources.spool import Spool
 from palimpsest.streams.embedder import Progress
-from palimpsest.streams.intake import understand
+from palimpsest.streams.intake import Prepared
 from palimpsest.streams.write.inputs import Input
 
 LOOKED_AT = 100
@@ -141,10 +141,10 @@ def bring_in(
 
 
 def _inputs(spool: Spool, known: KnownVectors | None) -> Iterator[Input]:
-    for row, text, vector in spool.in_order():
-        if known is not None and text is not None and vector is not None:
-            known.expect(text, vector)
-        yield Input(row, understand(row))
+    for row, meaning, vector in spool.in_order():
+        if known is not None and vector is not None and isinstance(meaning, Prepared):
+            known.expect(meaning.candidate.text, vector)
+        yield Input(row, meaning)
 
 
 def _known_vectors(

@@ -15,10 +15,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.sources.contract import Item
 from palimpsest.sources.mapping import Array, FieldMapping
-from palimpsest.streams.intake import Prepared, RawRow, RowCounter, understand
+from palimpsest.streams.intake import Meaning, Prepared, RawRow, RowCounter, parse, understand
 
 PREVIEW = 80
 """Characters of a text that a listing shows."""
@@ -26,11 +27,11 @@ _BATCH = 1_000
 _ROWS = """
 CREATE TABLE rows (
     n INTEGER PRIMARY KEY, raw BLOB NOT NULL, repeat INTEGER NOT NULL, owner TEXT, scope TEXT,
-    hash TEXT, id TEXT, candidate TEXT, confidence REAL, moment REAL, text TEXT, vector BLOB,
-    reason TEXT, detail TEXT
+    hash TEXT, id TEXT, candidate TEXT, fingerprint TEXT, confidence REAL, moment REAL, text TEXT,
+    vector BLOB, reason TEXT, detail TEXT
 )
 """
-_INSERT = "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RANKED = """
 CREATE TABLE ranked AS
 SELECT n, place, candidate,
@@ -54,7 +55,7 @@ WHERE rank > 1 AND old.candidate <> kept.candidate
 ORDER BY place
 """
 _IN_ORDER = """
-SELECT raw, repeat, text, vector FROM (
+SELECT raw, repeat, rows.candidate, hash, fingerprint, vector FROM (
     SELECT n, owner_first, CASE rank WHEN 1 THEN first ELSE place END AS at, rank FROM ranked
     UNION ALL SELECT n, 9e18, n, 0 FROM rows WHERE scope IS NULL
 ) JOIN rows USING (n) ORDER BY owner_first, at, rank
@@ -72,10 +73,10 @@ class Repeat(NamedTuple):
 
 
 class Spooled(NamedTuple):
-    """A row on its way to the writer; `text` and `vector` where it came with one."""
+    """A row on its way to the writer, and what it means; `vector` where it came with one."""
 
     row: RawRow
-    text: str | None
+    meaning: Meaning
     vector: Array | None
 
 
@@ -136,11 +137,11 @@ class Spool:
         if not isinstance(meaning, Prepared):
             wrong = meaning if isinstance(meaning, InvalidInputError) else None
             problem = (wrong.reason, wrong.detail) if wrong else (None, None)
-            return (self._size, raw, row.repeat, *(None,) * 9, *problem)
+            return (self._size, raw, row.repeat, *(None,) * 10, *problem)
         c = meaning.candidate
         return (
             *(self._size, raw, row.repeat, c.owner_id, f"{c.owner_id}\0{c.namespace}"),
-            *(meaning.hash, c.id, meaning.candidate_id, c.confidence),
+            *(meaning.hash, c.id, meaning.candidate_id, meaning.fingerprint, c.confidence),
             c.occurred_at.timestamp() if c.occurred_at else None,
             *(c.text, vector.tobytes() if vector is not None else None, None, None),
         )
@@ -177,6 +178,15 @@ class Spool:
 
         Of equal ones the kept one is first. Those that cannot be read come last.
         """
-        for raw, repeat, text, vector in self._rows.execute(_IN_ORDER):
+        for raw, repeat, candidate_id, text_hash, fingerprint, vector in self._rows.execute(
+            _IN_ORDER
+        ):
+            row = RawRow(raw, self._source, repeat)
+            if candidate_id is None:
+                yield Spooled(row, understand(row), None)
+                continue
+            candidate = parse(raw, source=self._source, repeat=repeat)
+            assert isinstance(candidate, Candidate), "it was one when it was set down"
+            meaning = Prepared(candidate, candidate_id, text_hash, fingerprint)
             found = np.frombuffer(vector, np.float32) if vector is not None else None
-            yield Spooled(RawRow(raw, self._source, repeat), text, found)
+            yield Spooled(row, meaning, found)

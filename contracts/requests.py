@@ -393,7 +393,7 @@ OneCommand = (
 )
 """A request that is one command of one owner, of the same kind and with the same fields.
 
-It does not name the owner, whom the log knows, nor the vector of a composed text."""
+The writer adds what it lacks: the owner, as the log knows it, and the vector of a composed text."""
 
 
 def target_of(request: OneCommand) -> str:

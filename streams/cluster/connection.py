@@ -37,7 +37,7 @@ def tls_context(
     Without `cafile` the system's authorities count; without `keyfile` the key is in `certfile`.
     UsageError names the setting whose file cannot be used, and never asks at a terminal.
     """
-    context = _believing(cafile)
+    context = _verifying(cafile)
     context.sslobject_class = PartingObject
     if certfile is not None:
         _readable("ssl_certfile", certfile)
@@ -45,7 +45,7 @@ def tls_context(
     return context
 
 
-def _believing(cafile: Path | None) -> ssl.SSLContext:
+def _verifying(cafile: Path | None) -> ssl.SSLContext:
     if cafile is not None:
         _readable("ssl_cafile", cafile)
     try:

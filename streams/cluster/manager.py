@@ -29,8 +29,8 @@ from palimpsest.streams.cluster.replica import (
     PartitionReplica,
     ReplicaFolder,
     Standby,
+    close_replica,
     discard,
-    let_go,
 )
 from palimpsest.streams.cluster.tasks import OneThread, is_cancelled
 from palimpsest.streams.cluster.topics import Topics, compare_counts, topic_id
@@ -183,7 +183,7 @@ class PartitionManager:
             stopping = (producer.stop() for producer in producers.values())
             await asyncio.gather(*stopping, return_exceptions=True)
             for log in logs.values():
-                await self._decider.run(let_go, log, error)
+                await self._decider.run(close_replica, log, error)
             raise
         self._assigned = {
             writer.partition: AssignedPartition(
@@ -233,7 +233,7 @@ class PartitionManager:
             log.followed, self._topics.name("decisions"), producer.partition
         )
         assert followed is not None
-        producer.go_on_at(followed.next_offset)
+        producer.continue_at(followed.next_offset)
         writer = await self._decider.run(
             PartitionWriter,
             log,

@@ -149,7 +149,7 @@ async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadat
     async with answering(connection):
         client = AIOKafkaClient(**connection.arguments())
         try:
-            await _let_in(client, connection)
+            await _connect(client, connection)
             answer = await client.send(client.get_random_node(), _Ask(names))
         finally:
             await client.close()
@@ -157,7 +157,7 @@ async def read_metadata(connection: Connection, names: Sequence[str]) -> Metadat
     return Metadata(topics, brokers=len(answer.brokers))
 
 
-async def _let_in(client: AIOKafkaClient, connection: Connection) -> None:
+async def _connect(client: AIOKafkaClient, connection: Connection) -> None:
     """Connect to any of the brokers."""
     try:
         await client.bootstrap()

@@ -199,9 +199,9 @@ class PartitionWriter:
         lines = [(event, encode(event)) for event, _ in commit.events]
         with self.log.transaction():
             positions = self.log.append_lines(lines)
-            beside = [*self._beside(commit)]
-            if lines or beside:
-                next_offset = self._published(lines, beside, commit.offsets)
+            others = [*self._other_records(commit)]
+            if lines or others:
+                next_offset = self._published(lines, others, commit.offsets)
                 if next_offset is not None:
                     self.log.follow(replace(self._decisions, next_offset=next_offset))
                 for finished in commit.offsets:
@@ -213,16 +213,16 @@ class PartitionWriter:
         return positions
 
     def _published(
-        self, lines: Lines, beside: Sequence[Outgoing], offsets: Sequence[InputOffset]
+        self, lines: Lines, others: Sequence[Outgoing], offsets: Sequence[InputOffset]
     ) -> int | None:
         self.in_doubt = True
         try:
-            return self._publish(lines, beside, offsets)
+            return self._publish(lines, others, offsets)
         except MessageSizeTooLargeError:
             self.in_doubt = False
             raise
 
-    def _beside(self, commit: Commit) -> Iterator[Outgoing]:
+    def _other_records(self, commit: Commit) -> Iterator[Outgoing]:
         """The records for other topics than the decisions."""
         letters, answers = self._topics.name("dead_letters"), self._topics.name("answers")
         yield from (dead_letter_record(letters, letter) for letter in commit.dead_letters)

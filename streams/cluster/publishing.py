@@ -85,11 +85,11 @@ class PartitionProducer:
             yield self._topics.at("answers", partition)
 
     async def stop(self) -> None:
-        """Let the brokers go."""
+        """Disconnect."""
         await self._producer.stop()
 
-    def go_on_at(self, next_offset: int) -> None:
-        """The decisions are known up to here: from now on they only grow."""
+    def continue_at(self, next_offset: int) -> None:
+        """Expect the next decision at this offset or later: the topic must not start over."""
         self._next_offset = next_offset
 
     def publish(

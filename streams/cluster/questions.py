@@ -143,7 +143,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
                 timeout_ms=int(POLL_SECONDS * 1000), max_records=most
             )
         except KafkaError as error:
-            raise _away(error) from error
+            raise _not_sent(error) from error
         taken = [self._taken(record) for records in found.values() for record in records]
         if None in taken:
             await self._commit()
@@ -174,7 +174,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             ends = await self._consumer.end_offsets(at)
             positions = {one: await self._consumer.position(one) for one in at}
         except KafkaError as error:
-            raise _away(error) from error
+            raise _not_sent(error) from error
         return bool(at) and all(positions[one] >= ends[one] for one in at)
 
     async def deliver(self, answered: Sequence[AnsweredQuestion]) -> Counter[str]:
@@ -182,7 +182,7 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
         try:
             await self._publish(answered)
         except KafkaError as error:
-            raise _away(error) from error
+            raise _not_sent(error) from error
         for one in answered:
             place: _Place = one.pending.origin
             progress = self._progress.get(place.at)
@@ -214,5 +214,5 @@ class TopicQuestions(ConsumerRebalanceListener):  # type: ignore[misc]
             _log.warning("how far questions are answered was not noted: %s", type(error).__name__)
 
 
-def _away(error: KafkaError) -> TransientError:
+def _not_sent(error: KafkaError) -> TransientError:
     return TransientError(f"the brokers did not take it ({type(error).__name__})")

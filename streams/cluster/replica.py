@@ -166,7 +166,7 @@ def take_over(logs: dict[int, PartitionReplica], records: Records, identity: str
                     log.follow_input(done, partition)
 
 
-def let_go(log: PartitionReplica, because: BaseException | None) -> None:
+def close_replica(log: PartitionReplica, because: BaseException | None) -> None:
     """Close a replica, and remove one that is damaged."""
     log.close()
     if isinstance(because, StoreError):
@@ -268,4 +268,4 @@ class Standby:
             raise
         finally:
             for log in logs.values():
-                await self._thread.run(let_go, log, why)
+                await self._thread.run(close_replica, log, why)

@@ -264,7 +264,7 @@ def _settled(ledger: Ledger, event: Settled, touched: Touched) -> None:
         if _closes(data):
             if data.cause is not None:
                 ledger.closed[entry.id] = Question(
-                    _word_for(entry), entry.asked, entry.asked_by, ledger.seen, data.cause
+                    _last_decision(entry), entry.asked, entry.asked_by, ledger.seen, data.cause
                 )
             entry.closed = True
         touched.memory(entry.memory)
@@ -356,7 +356,7 @@ def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
     data = event.data
     entry = ledger.entries[data.candidate_id]
     if data.cause is not None:
-        former = Question(_word_for(entry), entry.asked, event.id, ledger.seen)
+        former = Question(_last_decision(entry), entry.asked, event.id, ledger.seen)
         ledger.questions.setdefault(data.cause, {}).setdefault(entry.id, former)
     _ask(ledger, entry, event.id, _asked(data.evidence), touched)
     entry.closed = data.decision == "fallback_keep"
@@ -370,8 +370,8 @@ def _redecided(ledger: Ledger, event: Redecided, touched: Touched) -> None:
     _connect(ledger, edge, touched)
 
 
-def _word_for(entry: Entry) -> FirstDecision | Settlement:
-    """The decision that says what a candidate's question was."""
+def _last_decision(entry: Entry) -> FirstDecision | Settlement:
+    """The decision of a candidate's latest question."""
     if entry.closed:
         return "fallback_keep"
     return "pending" if entry.asked else "stored"

@@ -46,7 +46,7 @@ def unite(edge: Edge) -> list[Entry]:
     big.apart = _latest(big.apart, small.apart)
     if faces is not None:
         by_id = {entry.id: entry for entry in big.members} if big.texted else {}
-        big.goes_on_as(combine(edge, by_id, *faces))
+        big.keep_face(combine(edge, by_id, *faces))
     else:
         big.refold()
     return moved

@@ -268,8 +268,8 @@ class Memory:
             self._face, self._again = fold_face(self.members, self.edges())
         return self._face
 
-    def goes_on_as(self, face: Face) -> None:
-        """Continue with this face."""
+    def keep_face(self, face: Face) -> None:
+        """Use a face that was combined from those of its parts."""
         self._face = face
 
     def refold(self) -> None:

@@ -196,10 +196,10 @@ def keep_questions(ledger: Ledger, touched: Touched) -> None:
     for stirred in touched.stirred:
         again |= ledger.watchers.get(stirred.id, {})
     for entry in again.values():
-        _look_again(ledger, entry, touched)
+        _walk_again(ledger, entry, touched)
 
 
-def _look_again(ledger: Ledger, entry: Entry, touched: Touched) -> None:
+def _walk_again(ledger: Ledger, entry: Entry, touched: Touched) -> None:
     step = walk(ledger, entry)
     still = step.neighbours if isinstance(step, Open) and entry.living else ()
     if still != entry.open:

@@ -76,14 +76,14 @@ class References:
             case Decided() if event.subject in self._candidates:
                 yield f"admits the candidate {event.subject} once more"
             case Reversed():
-                yield from self._word_faults(event.data.decision_id, standing=True)
+                yield from self._statement_faults(event.data.decision_id, standing=True)
                 yield from self._other_pair(event)
                 if event.data.consequence_of is not None:
                     yield from self._decision_faults(event.data.consequence_of)
             case Reinstated():
-                yield from self._word_faults(event.data.decision_id, standing=False)
+                yield from self._statement_faults(event.data.decision_id, standing=False)
             case Composed():
-                yield from self._word_faults(event.data.decision_id)
+                yield from self._statement_faults(event.data.decision_id)
             case Confirmed():
                 yield from self._decision_faults(event.data.decision_id)
             case Redecided():
@@ -95,7 +95,7 @@ class References:
         if decision_id not in self._decisions:
             yield f"names the decision {decision_id}, which no event of its owner before it is"
 
-    def _word_faults(self, decision_id: str, *, standing: bool | None = None) -> Iterator[str]:
+    def _statement_faults(self, decision_id: str, *, standing: bool | None = None) -> Iterator[str]:
         if decision_id not in self._pairs:
             yield f"names the join {decision_id}, which no event of its owner before it made"
         elif standing is not None and (decision_id in self._standing) is not standing:

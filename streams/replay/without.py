@@ -138,7 +138,7 @@ class Without:
             case Joined() | Redecided():
                 self._join(event)
             case Reversed() | Reinstated() | Separated() | Composed() | Restored():
-                self._say_again(event)
+                self._restate(event)
             case Confirmed() if event.data.decision_id not in self.other.decisions:
                 self.overtaken.append(event.id)
             case _:
@@ -407,7 +407,7 @@ class Without:
         events = decide(command, self.other, self._in_force, event.time)
         return not any(isinstance(one, Refused) for one in events)
 
-    def _say_again(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
+    def _restate(self, event: Reversed | Reinstated | Separated | Composed | Restored) -> None:
         """An operator's word in the other history, with what waited for it; or it is overtaken.
 
         A text that was composed anew is nobody's word: without the join no text was lost.

@@ -54,7 +54,7 @@ def unmerged(executor: Executor, request: UnmergeRequest) -> JsonObject:
     ends = [entry for one in done for entry in (ledger.edges[one].older, ledger.edges[one].newer)]
     answer: JsonObject = {"reversed": done, "refused": refused, "memories": memories(ends)}
     if request.dry_run or request.with_consequences:
-        _look_further(executor, request, answer, ledger)
+        _add_consequences(executor, request, answer, ledger)
     return answer
 
 
@@ -142,7 +142,7 @@ def _target(command: Unmerge | Redecide | Reinstate | Combine) -> str:
 # -- consequences --------------------------------------------------------------------------------
 
 
-def _look_further(
+def _add_consequences(
     executor: Executor, request: UnmergeRequest, answer: JsonObject, ledger: Ledger
 ) -> None:
     """Add to the answer what else would have been decided, as the log has it before this commit."""

@@ -169,10 +169,10 @@ def undone(executor: Executor, request: UndoRequest) -> JsonObject:
         rank=request.rank,
         cause=request.request_id,
     )
-    return _took_back(edge, executor.run(command))
+    return _describe_undo(edge, executor.run(command))
 
 
-def _took_back(edge: Edge, events: list[AnyEvent]) -> JsonObject:
+def _describe_undo(edge: Edge, events: list[AnyEvent]) -> JsonObject:
     kept, brought = edge.other(edge.updating), edge.updating
     left = [brought.memory] if brought.memory is not kept.memory else []
     return {

@@ -53,7 +53,7 @@ def test_a_writer_publishes_nothing_behind_what_it_knows(
 
     async def run() -> None:
         producer = await PartitionProducer(connection, topics, 0).start()
-        producer.go_on_at(KNOWN)
+        producer.continue_at(KNOWN)
         try:
             await asyncio.to_thread(producer.publish, [(event, line)], [], [])
         finally:

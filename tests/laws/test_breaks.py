@@ -75,7 +75,7 @@ def cut_keeps_the_old_face(monkeypatch: pytest.MonkeyPatch) -> None:
         face = edge.newer.memory.face
         parts = graph.cut(edge)
         if parts is not None:
-            parts[1].goes_on_as(face)
+            parts[1].keep_face(face)
         return parts
 
     monkeypatch.setattr(evolve, "cut", broken)

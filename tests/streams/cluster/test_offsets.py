@@ -220,7 +220,7 @@ def published(
 
     async def publish() -> int | None:
         producer = PartitionProducer(Connection(bootstrap="nowhere:9092"), TOPICS, 0)
-        producer.go_on_at(known)
+        producer.continue_at(known)
         letter = Outgoing(TOPICS.name("dead_letters"), b"a letter")
         return await asyncio.to_thread(producer.publish, lines, [letter], [])
 

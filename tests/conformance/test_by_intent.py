@@ -12,7 +12,7 @@ import pytest
 from palimpsest import Palimpsest
 from palimpsest import store as facade
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.events import AnyEvent, Decided
 from palimpsest.contracts.requests import (
     AnyRequest,
     ForgetRequest,
@@ -263,6 +263,23 @@ def test_a_memory_is_recalled_by_what_is_asked_for_and_as_it_was(ada: Agent) -> 
         assert relations == {META: ("same", "update"), GOOGLE: ("former", "test")}
         moved = store.get(meta["candidate_id"])
         assert (moved["memory_id"], moved["moved"]) == (google, True)
+
+
+def test_an_update_keeps_what_was_said_beside_the_text(ada: Agent) -> None:
+    beside: dict[str, Any] = {
+        "category": "work",
+        "kind": "perception",
+        "confidence": 0.9,
+        "importance": 0.8,
+        "intensity": 0.7,
+        "topics": ("jobs", "towns"),
+        "metadata": {"k": 1},
+    }
+    google = ada.say(GOOGLE, **beside)[0]
+    ada.update(google, META)
+    updated = ada.events()[-1]
+    assert isinstance(updated, Decided)
+    assert {name: getattr(updated.data.candidate, name) for name in beside} == beside
 
 
 def test_what_nothing_tells_apart_is_folded_and_the_log_gets_nothing(runtime: Runtime) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import get_args
 
 import pytest
 
-from palimpsest.contracts.commands import RecordRun
+from palimpsest.contracts.commands import Admit, RecordRun
 from palimpsest.contracts.events import (
     AnyEvent,
     Compacted,
@@ -189,6 +190,25 @@ def test_an_erased_candidate_has_no_text_and_is_not_living() -> None:
     evolve(history.ledger, event)
     entry = history.ledger.entries[history.id("a")]
     assert (entry.text, entry.living, entry.distinct.vector) == ("", False, None)
+
+
+def test_an_erased_text_waits_for_no_vector() -> None:
+    """Nothing is left of it that a model could be asked about."""
+    history = History()
+    admit = say("a", "Tea")(history)
+    assert isinstance(admit, Admit)
+    alone = admit.content.model_copy(update={"vector": None})
+    history.when(lambda _: replace(admit, content=alone, down=("embedder",)))
+    assert history.id("a") in history.ledger.unembedded
+    event = Erased(
+        id=history.fresh(),
+        subject="ada",
+        time=BEGIN,
+        partitionkey="ada",
+        data=ErasedData(candidate_ids=(history.id("a"),)),
+    )
+    assert evolve(history.ledger, event).unembedded == {history.id("a"): False}
+    assert history.ledger.unembedded == {}
 
 
 def test_a_policy_is_recorded_whole() -> None:

@@ -127,7 +127,9 @@ def test_questions_are_published_with_decisions_and_settled_once(cluster: Cluste
     assert (again.questions, judge.calls) == (0, calls)
 
 
-def test_what_is_no_question_is_passed_over(cluster: Cluster) -> None:
+def publish_no_question(cluster: Cluster) -> None:
+    """A record that is no question into the first partition of the questions."""
+
     async def publish() -> None:
         client = Client(cluster.connection, cluster.topics)
         await client.start()
@@ -137,14 +139,33 @@ def test_what_is_no_question_is_passed_over(cluster: Cluster) -> None:
         finally:
             await client.stop()
 
-    cluster.worker()
     cluster.run(publish())
+
+
+def test_what_is_no_question_is_passed_over(cluster: Cluster) -> None:
+    cluster.worker()
+    publish_no_question(cluster)
     cluster.publish(inputs(ROWS[:8]))
     cluster.decided()
     tally = verified(cluster, StandIn())
     assert tally is not None
     assert tally.questions == 4
     assert settled(cluster) == {"llm_keep": 4}
+
+
+def test_what_is_no_question_is_passed_over_once(cluster: Cluster) -> None:
+    """Also where no question follows it, which would be noted with its answer."""
+
+    async def unreadable() -> int:
+        async with TopicQuestions(cluster.connection, cluster.topics) as questions:
+            async with asyncio.timeout(60):
+                while not await questions.at_end():
+                    assert await questions.take(5) == []
+            return questions.unreadable
+
+    publish_no_question(cluster)
+    assert cluster.run(unreadable()) == 1
+    assert cluster.run(unreadable()) == 0
 
 
 def test_a_verifier_killed_while_the_service_is_away_is_followed_by_another(

@@ -15,6 +15,8 @@ from palimpsest.contracts.answers import Done
 from palimpsest.contracts.events import AnyEvent, Retracted
 from palimpsest.contracts.requests import (
     AnyRequest,
+    CheckRequest,
+    EmbedRequest,
     JoinSelection,
     RetractRequest,
     ReverseRequest,
@@ -198,8 +200,13 @@ def test_another_partitions_owner_is_refused(
 ) -> None:
     [a, b, *_] = partition.writer.writer.owners.get("owner 0").ledger.entries
     monkeypatch.setattr(partition.writer, "is_mine", lambda _owner: False)
-    request = SeparateRequest(request_id=str(uuid4()), a=a, b=b)
-    assert partition.asked(request)["refused"]["reason"] == "wrong_partition"
+    row = '{"owner_id": "owner 0", "text": "Tea"}'
+    for request in (
+        SeparateRequest(request_id=str(uuid4()), a=a, b=b),
+        EmbedRequest(request_id=str(uuid4()), owner_id="owner 0"),
+        CheckRequest(request_id=str(uuid4()), owner_id="owner 0", row=row, source="test"),
+    ):
+        assert partition.asked(request)["refused"]["reason"] == "wrong_partition"
 
 
 # -- the size of an answer -----------------------------------------------------------------------

@@ -294,6 +294,8 @@ def test_filters_narrow_lists_and_searches(served: Use[None]) -> None:
         ({"keywords": {"icontains": "PIZZA"}}, {"memory": PIZZA}, True),
         ({"metadata": {"n": {"gt": "x"}}}, {"metadata": {"n": 1}}, False),
         ({"AND": [{"NOT": [{"run_id": "a"}]}]}, {"run_id": "a"}, False),
+        ({"metadata": {"tags": {"ne": "odd"}}}, {"metadata": {"tags": ["odd", "red"]}}, False),
+        ({"metadata": {"tags": {"ne": "odd"}}}, {"metadata": {"tags": ["even", "red"]}}, True),
     ],
 )
 def test_a_condition(asked: dict[str, Any], row: dict[str, Any], passes: bool) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
+import pytest
 
 from palimpsest.serve.problems import MEDIA_TYPE
 from tests.serve.conftest import Server, Use
@@ -164,6 +165,18 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
             assert broken.status_code == 400
             deep = b'{"text": "a", "metadata": ' + b'{"a":' * 60 + b"1" + b"}" * 61
             assert (await client.post(MEMORIES, content=deep, headers=headers)).status_code == 400
+
+    served(used)
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON;x=y"])
+def test_json_may_name_more_than_its_kind(served: Use[None], kind: str) -> None:
+    async def used(server: Server) -> None:
+        async with server.client() as client:
+            said = await client.post(
+                MEMORIES, content=b'{"text": "Ada sings"}', headers={"content-type": kind}
+            )
+        assert said.is_success, said.text
 
     served(used)
 

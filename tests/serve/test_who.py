@@ -14,8 +14,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from palimpsest import UsageError
+from palimpsest.calls import request_id
 from palimpsest.commands.serving import SILENT
-from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.logs import FORM, PrivateFormatter
 from palimpsest.serve.callers import SHOW, Authenticator
 from palimpsest.serve.feed import Feeds
@@ -395,6 +397,28 @@ def test_the_store_is_one_for_all_tokens(tmp_path: Path) -> None:
                 assert [one["face"] for one in found.json()["memories"]] == [face]
 
     asyncio.run(run())
+
+
+def test_an_agent_sees_a_text_that_was_forgotten_and_is_composed_again(served: Use[None]) -> None:
+    """Who said it as well stays forgotten; of whom it was composed are back."""
+    both = f"{OTHER}, and paints the gate"
+
+    async def used(server: Server) -> None:
+        sources = [await server.add(one) for one in (OTHER, f"{OTHER} and the gate")]
+        older, newer = (one["candidate_id"] for one in sources)
+        verdict = Verdict(neighbour_id=older, answer="compose")
+        request = SettleRequest(
+            request_id=request_id(), candidate_id=newer, verdicts=(verdict,), composed=both
+        )
+        await server.twin.settle([request])
+        memory_id = (await server.add(both))["memory_id"]
+        await server.twin.forget(memory_id, again="allow", owner_id="ada")
+        for one in (older, newer):
+            await server.twin.restore(Selection(candidate_id=one))
+        shown = await server.ask("GET", f"/v1/owners/ada/memories/{memory_id}")
+        assert shown.json()["face"] == both
+
+    served(used)
 
 
 def test_an_agent_sees_no_forgotten_text(served: Use[None]) -> None:

@@ -190,6 +190,26 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
     served(used)
 
 
+def test_an_answer_about_a_pair_that_is_not_audited_leaves_the_audit_as_it_is(
+    served: Use[None],
+) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 3)
+        for said in (own_words(8, 30), own_words(9, 30)):
+            await server.add(said)
+            await server.add(f"{said} also")
+        browser = Browser(server)
+        await browser.enter()
+        for path, left in (("/review/audit", 2), ("/review?in_decision=pending", 3)):
+            await browser.get(path)
+            assert browser.left == left
+        await browser.say("different", in_decision="pending")
+        await browser.get("/review/audit")
+        assert browser.left == 2
+
+    served(used)
+
+
 def test_a_merge_that_is_taken_back_waits_as_if_nobody_had_said_it(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)

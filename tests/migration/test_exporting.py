@@ -302,6 +302,21 @@ def test_a_text_and_its_vector_change_together_where_the_model_is_known(
     ]
 
 
+def test_where_a_stranger_speaks_the_last_row_stays(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    """Of one memory, whose text was there before the import."""
+    told = [{"owner_id": "ada", "text": "Ada likes tea."}]
+    palimpsest.ingest(*told)
+    rows = [{"memory_id": one, "content": "Ada likes tea.", "user_id": "ada"} for one in "abc"]
+    path = jsonl(tmp_path, rows)
+    palimpsest.json("import", str(path), "--yes")
+    to = tmp_path / "cleaned.jsonl"
+    report = palimpsest.json("export", str(path), "--to", str(to))
+    changes = [(one["old_id"], one["keep_id"]) for one in report["changed_rows"]]
+    assert changes == [("a", "c"), ("b", "c")]
+
+
 def test_what_was_forgotten_goes_and_can_come_back(palimpsest: CommandLine, tmp_path: Path) -> None:
     path = jsonl(tmp_path, memories(5))
     palimpsest.json("import", str(path), "--yes")

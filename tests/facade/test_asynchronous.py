@@ -108,6 +108,16 @@ def test_what_tasks_submit_meanwhile_is_one_commit_and_each_gets_its_own(tmp_pat
     use(tmp_path / "store", used)
 
 
+def test_who_submits_more_than_a_window_has_waits_for_nobody_else(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        async with asyncio.timeout(60):
+            found = await twin.submit([note(n) for n in range(5)])
+        assert [one.result for one in found] == ["decided"] * 5
+
+    with patch("palimpsest.asynchronous.WINDOW", 4):
+        use(tmp_path / "store", used)
+
+
 def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)

@@ -14,17 +14,17 @@ import orjson
 import pytest
 
 from palimpsest import local_gateway
-from palimpsest.contracts.errors import InvalidInputError
+from palimpsest.contracts.errors import InvalidInputError, RefusedError
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import digest
-from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.requests import ConfirmRequest, Selection
 from palimpsest.ingesting import to_inputs
 from palimpsest.local_gateway import LocalGateway, Wait
 from palimpsest.paths import LOG_FILE
 from palimpsest.projections.live import LiveProjections
 from palimpsest.store import Palimpsest
 from palimpsest.streams.embedded import session as sessions
-from palimpsest.streams.embedded.inbox import Inbox
+from palimpsest.streams.embedded.inbox import Inbox, pack
 from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedded.pipeline import decide_all
 from palimpsest.streams.embedded.session import Session
@@ -108,6 +108,20 @@ def test_an_interrupt_inside_one_stream_leaves_no_hole(
             ("lancedb", "duckdb"), store._gateway.log.head()
         )
         assert store.sql("SELECT count(*) AS n FROM decisions")[0]["n"] == 20
+
+
+def test_who_brings_many_requests_decides_on_nobody_elses_candidates(tmp_path: Path) -> None:
+    """A verifier, say: it may have no model to decide with."""
+    with opened(tmp_path / "store") as store:
+        inbox = Inbox(store.gateway.log)
+        inbox.put("candidates", "inbox", pack(to_inputs(rows(2), "test"), {}))
+        nobodys = str(uuid4())
+        request = ConfirmRequest(request_id=str(uuid4()), decision_id=nobodys)
+        [refused] = store.gateway.ask_each([request])
+        assert isinstance(refused, RefusedError)
+        assert inbox.count_waiting() == 1
+        store.gateway.serve_left()
+        assert inbox.count_waiting() == 0
 
 
 def test_a_store_that_is_open_twice_records_its_policy_once(tmp_path: Path) -> None:

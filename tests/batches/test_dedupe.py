@@ -193,6 +193,7 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
     answer = run(ada, asking)
     assert [one["reason"] for one in answer["refused"]] == ["not_living"]
     assert len(answer["joined"]) == 1
+    assert answer["runs"][0]["figures"]["removed_count"] == 1
     assert " failed: " in caplog.text
     assert "Cleo" not in caplog.text
 

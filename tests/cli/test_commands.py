@@ -256,6 +256,7 @@ def test_without_a_terminal_many_need_a_yes(stocked: CommandLine) -> None:
     refused = stocked("--json", "retract", "--owner", "ada")
     assert refused.status == 2
     assert "3 candidates of 1 owner would be retracted" in refused.document["error"]["detail"]
+    assert stocked("retract", "--decision", "stored").status == 2, "two are many"
     assert len(stocked.json("recall", "ada", PARIS)) == 2
     assert len(stocked.json("retract", "--owner", "ada", "--yes")["retracted"]) == 3
     assert stocked.json("recall", "ada", PARIS) == []

@@ -160,6 +160,16 @@ def test_a_message_number_that_nobody_gave_gives_no_time(
     assert row["owner_id"] == "ada", "whose memory it is the model does not say"
 
 
+def test_what_an_answer_has_twice_is_one_memory(server: JudgeServer, tmp_path: Path) -> None:
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        cat, dog = ({"content": f"Ada has a {pet}.", "message": 1} for pet in ("cat", "dog"))
+        message["content"][0]["input"] = {"memories": [cat, dog, cat]}
+        return message
+
+    server.fail(Fault(change=change))
+    assert [row["text"] for row in rows(run(tmp_path))] == ["Ada has a cat.", "Ada has a dog."]
+
+
 def test_half_an_answer_is_none(server: JudgeServer, tmp_path: Path) -> None:
     def change(message: dict[str, Any]) -> dict[str, Any]:
         return message | {"stop_reason": "max_tokens"}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -63,6 +61,8 @@ async def wait_for_topics(connection: Connection) -> Topics:
     Logs a warning from time to time. Raises StoreError if there are no topics, TransientError if
     the brokers refuse us.
     """
+    import asyncio
+
     from palimpsest.streams.cluster.metadata import BrokersAwayError
     from palimpsest.streams.cluster.topics import read_topics
 
@@ -136,6 +136,8 @@ def worker(
     Runs until SIGTERM or Ctrl-C, then exits with 0. Its folder may be
     lost: it is filled again from the decisions.
     """
+    import asyncio
+
     call = invocation(context)
     connection = require_cluster(call)
     settings = call.settings.over(
@@ -184,6 +186,8 @@ def _run_worker(
 
 def _require_free(port: int | None) -> None:
     """Raise TransientError if the port is taken; the process that has it may be ending."""
+    import socket
+
     if port is None:
         return
     with socket.socket() as tried:
@@ -247,6 +251,8 @@ def project(context: typer.Context, web_port: WebPort = None) -> None:
     Creates the store if there is none. Runs until SIGTERM or Ctrl-C, then
     exits with 0; restarted, it continues where it stopped.
     """
+    import asyncio
+
     call = invocation(context)
     connection = require_cluster(call)
     settings = call.settings.over(web_port=web_port)
@@ -328,6 +334,8 @@ def create(
     ] = None,
 ) -> None:
     """Create missing topics; change no existing one, and report what differs."""
+    import asyncio
+
     call = invocation(context)
     connection = require_cluster(call)
     from palimpsest.streams.cluster import setup
@@ -346,6 +354,8 @@ def check(
     ] = None,
 ) -> None:
     """Compare the topics with what they must be; exit status 1 if one differs."""
+    import asyncio
+
     call = invocation(context)
     connection = require_cluster(call)
     from palimpsest.streams.cluster import setup

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import shlex
@@ -87,6 +86,8 @@ def verifier(
     Runs beside a writing process until SIGTERM or Ctrl-C, then exits
     with 0. While the judge's service is down it waits and retries.
     """
+    import asyncio
+
     call = invocation(context)
     in_topics = call.settings.kafka is not None and not from_store
     settings = call.settings.over(data=data)

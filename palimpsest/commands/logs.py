@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +74,8 @@ def import_log(
 
 
 def _import_into_topics(call: Invocation, file: Path) -> None:
+    import asyncio
+
     connection = require_cluster(call)
     from palimpsest.exchange import require_events
     from palimpsest.streams.cluster.importing import import_lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
@@ -58,6 +57,8 @@ def serve(
     The link that it prints admits one browser to the review page, within a minute; `review open`
     prints another. Without tokens it serves this machine only, and creates its own secrets.
     """
+    import asyncio
+
     call = invocation(context)
     require_serve()
     from palimpsest.logs import log_to_standard_error

@@ -134,6 +134,7 @@ COSTLY = (
     "onnxruntime",
     "pyarrow",
     "numpy",
+    "asyncio",
     "pydantic",
     "aiokafka",
     "faust",

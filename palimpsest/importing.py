@@ -23,10 +23,11 @@ from palimpsest.streams.write.inputs import Input
 
 LOOKED_AT = 100
 """First rows that the mapping is guessed from."""
-MANY_ROWS = 10_000
-"""With vectors: so many are decided on while a second process projects. To start it takes a second.
+MANY_ROWS = 30_000
+"""With vectors: so many are decided on while a second process projects.
 
-Without vectors the model takes the second core.
+To start it takes more than a second, and it decodes each event once more. Without vectors the model
+takes the second core.
 """
 
 

@@ -43,7 +43,7 @@ class LiveProjections:
     @property
     def begun(self) -> bool:
         """Whether no other process can have written since the last commit."""
-        return self._followed is not None
+        return self._followed is not None or self._follower is not None
 
     def begin(self) -> None:
         """Repair the projections and catch up with the log."""
@@ -60,7 +60,7 @@ class LiveProjections:
             if self._follower.running:
                 return
             _log.warning("the process that projected has died: this one continues")
-            self._finish()
+            self._take_back()
         if self._followed is None or done[0][0] != self._followed + 1:
             # An interrupt came between an earlier commit and its rows.
             self.begin()
@@ -78,16 +78,25 @@ class LiveProjections:
 
     @contextmanager
     def left_to(self, start: Callable[[], Follower]) -> Iterator[None]:
-        """While the block runs, have another process project what is committed inside it."""
+        """While the block runs, have another process project what is committed inside it.
+
+        It ends early if this process needs the projections, and this one continues.
+        """
         self.show()
-        self._followed, self._follower = None, start()
+        try:
+            self._follower = start()
+            self._followed = None
+        except OSError as error:
+            _log.warning("no second process projects: %s", error)
         try:
             yield
         finally:
-            self._finish()
-            self.begin()
+            self._take_back()
+            if self._followed is None:
+                self.begin()
 
-    def _finish(self) -> None:
+    def _take_back(self) -> None:
+        """Project in this process again; `begin` comes before the next commit is followed."""
         follower, self._follower = self._follower, None
         if follower is not None:
             follower.finish()
@@ -102,6 +111,9 @@ class LiveProjections:
 
         StoreError where the projections cannot be written, and not be repaired from the log either.
         """
+        if self._follower is not None:
+            self._take_back()
+            self.begin()
         self.keep_up()
         try:
             self.projector.flush()
@@ -121,6 +133,7 @@ class LiveProjections:
 
     def rebuild(self, which: Iterable[str], progress: Progress | None) -> dict[str, Any]:
         """Recreate projections from the log beside the live ones, then swap them in."""
+        self._take_back()
         return self.projector.rebuild(which, progress)
 
     def close(self) -> None:

@@ -142,6 +142,15 @@ def test_a_store_that_was_written_to_goes_on(source: Path, tmp_path: Path) -> No
     assert child.process.returncode == 0
 
 
+def test_if_the_second_process_cannot_be_started_the_first_projects_by_itself(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    assert imported(tmp_path / "store", source)["rows"] == ROWS
+    assert "no second process projects" in caplog.text
+    assert differences(tmp_path / "store") == 0
+
+
 def test_if_the_second_process_is_killed_the_first_projects_by_itself(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -173,6 +182,36 @@ def test_if_it_dies_at_the_end_the_first_projects_the_rest(
     imported(tmp_path / "store", source)
     assert children[0].process.returncode == -signal.SIGKILL
     assert reached(tmp_path / "store" / PROJECTIONS_FOLDER) == head(tmp_path / "store")
+    assert differences(tmp_path / "store") == 0
+
+
+def test_who_reads_during_the_import_sees_what_was_decided(source: Path, tmp_path: Path) -> None:
+    """The second process ends then: two must never write."""
+    seen = list[tuple[int, int]]()
+
+    def progress(text: str, _: float | None) -> None:
+        if " rows: " in text:
+            [row] = opened.sql("SELECT count(*) AS n FROM candidates")
+            seen.append((int(text.split(" of ", maxsplit=1)[0]), row["n"]))
+
+    with Palimpsest.open(tmp_path / "store") as opened:
+        opened.import_source(source, model_of_vectors=DEFAULT_MODEL, progress=progress)
+    assert len(seen) > 10
+    assert all(decided == visible for decided, visible in seen)
+    assert [child.process.returncode for child in children] == [0]
+    assert differences(tmp_path / "store") == 0
+
+
+def test_a_rebuild_during_the_import_is_whole(source: Path, tmp_path: Path) -> None:
+    rebuilt = list[Any]()
+
+    def progress(text: str, _: float | None) -> None:
+        if " rows: " in text and not rebuilt:
+            rebuilt.append(opened.rebuild())
+
+    with Palimpsest.open(tmp_path / "store") as opened:
+        opened.import_source(source, model_of_vectors=DEFAULT_MODEL, progress=progress)
+    assert [one["differences"] for one in rebuilt[0].values()] == [0, 0]
     assert differences(tmp_path / "store") == 0
 
 

@@ -193,6 +193,7 @@ def test_who_reads_during_the_import_sees_what_was_decided(source: Path, tmp_pat
         if " rows: " in text:
             [row] = opened.sql("SELECT count(*) AS n FROM candidates")
             seen.append((int(text.split(" of ", maxsplit=1)[0]), row["n"]))
+            assert not children[0].running
 
     with Palimpsest.open(tmp_path / "store") as opened:
         opened.import_source(source, model_of_vectors=DEFAULT_MODEL, progress=progress)
@@ -208,6 +209,7 @@ def test_a_rebuild_during_the_import_is_whole(source: Path, tmp_path: Path) -> N
     def progress(text: str, _: float | None) -> None:
         if " rows: " in text and not rebuilt:
             rebuilt.append(opened.rebuild())
+            assert not children[0].running
 
     with Palimpsest.open(tmp_path / "store") as opened:
         opened.import_source(source, model_of_vectors=DEFAULT_MODEL, progress=progress)

@@ -116,7 +116,7 @@ def in_session(distinct: Distinct, session: str | None) -> bool:
 
 
 def session_texts(ledger: Ledger, admit: Admit, last: int) -> list[Entry]:
-    """The session's last living candidates in the newcomer's scope, oldest first."""
+    """Who is living of the session's last candidates in the newcomer's scope, oldest first."""
     session = admit.candidate.session_id
     scope = ledger.scopes.get(admit.candidate.namespace)
     if session is None or scope is None:

@@ -208,6 +208,14 @@ def test_the_session_check_sees_its_last_texts_alone() -> None:
     history.then("d session_reject b")
 
 
+def test_what_the_session_took_back_is_one_of_its_last_all_the_same() -> None:
+    texts = [say(name, f"Text {name}", session_id="s") for name in "abc"]
+    history = given(*texts, retract("c"), policy=session_policy(2))
+    history.when(say("d", "Other", {"a": 0.99, "b": 0.9}, session_id="s"))
+    history.then("d session_reject b")
+    history.when(say("e", "More", {"a": 0.99}, session_id="s")).then("e stored")
+
+
 def test_what_the_session_took_back_is_none_of_its_texts() -> None:
     """Another session says it still."""
     session = policy(SessionCheck(check="session", threshold=0.85, last=20, guard=False))

@@ -8,6 +8,7 @@ from tests.core.spec import (
     ASK,
     KEEP,
     TAKE,
+    forget,
     given,
     judge,
     merge,
@@ -302,3 +303,10 @@ def test_a_former_text_of_the_other_memory_speaks_for_both() -> None:
 def test_it_is_refused_where_separated() -> None:
     history = given(*JOBS, say("ibm", "IBM"), separate("ibm", "meta", rank="judge"))
     history.when(update("google", "x", "IBM", merges=True)).then("refused separated")
+
+
+def test_a_composed_text_of_a_forgotten_source_lives_nowhere() -> None:
+    history = given(GOOGLE, say("inc", "Google Inc", {"google": ASK}), say("tea", "Tea"))
+    history.when(judge("inc", google="compose", text="Google (Inc)", sources="google inc"))
+    history.when(forget("google", again="allow"))
+    history.when(update("tea", "x", "Google (Inc)")).then("x superseded tea")

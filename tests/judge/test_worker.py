@@ -14,6 +14,7 @@ import pytest
 
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.events import Refused, Settled
+from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, Zone
 from palimpsest.contracts.policy import Judge as Rules
 from palimpsest.contracts.requests import (
@@ -23,6 +24,7 @@ from palimpsest.contracts.requests import (
     RetractRequest,
     Selection,
     SeparateRequest,
+    SettleRequest,
     UnmergeRequest,
 )
 from palimpsest.demo_judge import JudgeServer
@@ -41,6 +43,7 @@ from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.owners import fold_owner
 from tests.judge.stand_in import StandIn
+from tests.judge.test_verifier import about
 from tests.streams.write.runtime import inputs
 from tests.stub_engine import StubEngine
 
@@ -392,3 +395,15 @@ def test_what_the_judge_raises_ends_it() -> None:
 
     with pytest.raises(RefusedError):
         run(Scripted(taken(5)), Broken())
+
+
+def test_only_what_was_answered_is_known() -> None:
+    """Neither cost anything: one was cached, and the other nobody answered."""
+    tally = Tally()
+    for answer in ("same", "unavailable"):
+        verdict = Verdict(neighbour_id=str(uuid4()), answer=answer, calls=0.0)
+        request = SettleRequest(
+            request_id=str(uuid4()), candidate_id=str(uuid4()), verdicts=(verdict,)
+        )
+        tally.count(AnsweredQuestion(PendingQuestion(about("a", "b"), None), request))
+    assert (tally.questions, tally.known) == (2, 1)

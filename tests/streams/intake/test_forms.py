@@ -134,6 +134,11 @@ def test_a_table_is_rows(tmp_path: Path, name: str) -> None:
     assert second.metadata == {"mood": "calm"}
 
 
+def test_spaces_around_the_names_of_columns_do_not_count(tmp_path: Path) -> None:
+    path = written(tmp_path / "rows.csv", b" owner_id , text\nada,Ada paints\n")
+    assert [json.loads(raw) for raw in raws(path)] == [{"owner_id": "ada", "text": "Ada paints"}]
+
+
 def test_a_file_can_be_declared_a_table(tmp_path: Path) -> None:
     path = written(tmp_path / "export.txt", b"user,content,sure\nada,Ada paints,0.5\n")
     [row] = candidates(path, "csv", user="owner_id", content="text", sure="confidence")

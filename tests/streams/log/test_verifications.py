@@ -193,6 +193,16 @@ def test_they_stand_where_the_event_stands_that_made_them_wait(tmp_path: Path) -
         assert [type(events[one.position]) for one in waiting] == [Reversed]
 
 
+def test_what_waits_already_keeps_its_place(tmp_path: Path) -> None:
+    """Its question changes: it is about fewer, say."""
+    with Log.create(tmp_path / FILE) as log, log.transaction():
+        log.execute("INSERT INTO owners (owner_no, owner_id) VALUES (1, 'ada')")
+        for position, subject in ((3, "a"), (4, "b"), (5, "a")):
+            log.verifications.add("settle", subject, 1, position)
+        waiting = [(one.subject, one.position) for one in log.verifications.waiting(9)]
+    assert waiting == [("a", 3), ("b", 4)]
+
+
 def test_what_is_not_all_there_is_not_imported(tmp_path: Path) -> None:
     with log_of(ASKING, LOSING, tmp_path) as log:
         lines = [line for _, line in log.lines()]

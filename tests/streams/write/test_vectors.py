@@ -129,6 +129,18 @@ def test_a_model_that_is_down_is_left_alone_for_a_while(
         assert embed(one) == Done({"embedded": 3, "left": 0}), "a person need not wait"
 
 
+def test_each_outage_of_the_model_is_told_of_once(
+    tmp_path: Path, plug: Plug, caplog: pytest.LogCaptureFixture
+) -> None:
+    with runtime(tmp_path, plug) as one, caplog.at_level(logging.WARNING):
+        for plugged, texts in ((False, "ab"), (True, "c"), (False, "de")):
+            plug.plugged = plugged
+            for text in texts:
+                one.submit(*rows_of(f"text {text}"))
+    warnings = [r for r in caplog.records if "the embedder is down" in r.getMessage()]
+    assert len(warnings) == 2
+
+
 def test_so_many_follow_at_once(
     tmp_path: Path, plug: Plug, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -293,6 +293,14 @@ def test_a_person_sees_how_many_and_is_asked(
     assert "Do it?" not in stocked("restore", "--candidate", tea, "--yes").err
 
 
+def test_what_was_forgotten_at_once_is_restored_whole_or_not(stocked: CommandLine) -> None:
+    _, tea, _ = stocked.ids()
+    gone = stocked.json("forget", tea)["forgotten"]
+    both = stocked("restore", "--forgotten", gone, "--owner", "bob")
+    assert (both.status, "no other selection" in both.err) == (2, True)
+    assert stocked.json("restore", "--forgotten", gone)["restored"] == [tea]
+
+
 @pytest.mark.parametrize("command", ["reverse", "reinstate", "retract", "restore"])
 def test_a_bulk_command_must_say_which(stocked: CommandLine, command: str) -> None:
     assert stocked(command, "--yes").status == 2

@@ -313,6 +313,11 @@ def test_duplicate_check_result(line: CommandLine) -> None:
     assert check(TEXT) == [True, "ExactMatch", None, first, urn(first)]
 
 
+def test_who_has_no_text_is_named_by_number(line: CommandLine) -> None:
+    ran = run(line, memory(TEXT), {"namespace": "decisions"})
+    assert "candidate 2 has no text as its `content`" in ran.err
+
+
 def test_of_who_is_known_already_it_says_exact_match(line: CommandLine) -> None:
     """The same candidate again, by its id; it was stored, and not as a duplicate."""
     again = ("ada", TEXT, "--field", "namespace=decisions", "--field", "id=one", "--source", "s")

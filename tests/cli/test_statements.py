@@ -82,3 +82,12 @@ def test_what_is_no_plan_is_refused(palimpsest: CommandLine, plan: str) -> None:
     refused = palimpsest("forget", "--plan", palimpsest.file([plan], "plan.json"))
     assert (refused.status, "plan" in refused.err) == (2, True), refused.err
     assert len(palimpsest.json("list", "ada")["memories"]) == 1
+
+
+def test_of_a_plan_in_which_one_is_nobody_nothing_is_forgotten(palimpsest: CommandLine) -> None:
+    submit(palimpsest, BERLIN)
+    [memory_id] = palimpsest.ids()
+    hits = [{"memory_id": memory_id}, {"memory_id": 1}]
+    plan = palimpsest.file([json.dumps({"hits": hits, "token": "a"})], "plan.json")
+    refused = palimpsest("forget", "--plan", plan)
+    assert (refused.status, "a plan is what `find` returns" in refused.err) == (2, True)

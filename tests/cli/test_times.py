@@ -6,12 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
 from tests.cli.conftest import CommandLine
 
 MAIN = "from palimpsest.cli import main; main()"
+
+
+@pytest.mark.parametrize("hours", [-11, 0, 14])
+def test_since_may_be_written_in_any_zone(palimpsest: CommandLine, hours: int) -> None:
+    palimpsest.holds(*({"owner_id": "ada", "text": f"Ada has {n} cats."} for n in (2, 3, 4)))
+    decided = palimpsest("--json", "decisions").documents
+    moment = datetime.fromisoformat(decided[1]["decided_at"])
+    since = moment.astimezone(timezone(timedelta(hours=hours))).isoformat()
+    assert palimpsest("--json", "decisions", "--since", since).documents == decided[1:]
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/New_York"])

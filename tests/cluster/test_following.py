@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from palimpsest.contracts.errors import TransientError
+from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.wire import decode
 from palimpsest.following import Follower, ProjectedReplica
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
@@ -60,6 +60,29 @@ def take_over(folder: Path, history: list[bytes]) -> None:
     replica.starts(IDENTITY)
     replica.take(records(ONE, history, 0), offsets(ONE, len(history)), IDENTITY)
     replica.close()
+
+
+def test_what_could_not_be_written_is_taken_again_as_if_nothing_had_been(
+    tmp_path: Path, history: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = len(history) // 2
+    replica = ProjectedReplica(tmp_path, ONE)
+    replica.starts(IDENTITY)
+    replica.take(records(ONE, history[:half], 0), offsets(ONE, half), IDENTITY)
+    later = records(ONE, history[half:], half), offsets(ONE, len(history)), IDENTITY
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(replica.log, "follow", full)
+        with pytest.raises(StoreError, match="disk is full"):
+            replica.take(*later)
+    replica.take(*later)
+    replica.close()
+    with Log.open(tmp_path / LOG_FILE) as log:
+        assert log.head() == len(history)
+        assert verify(log, tmp_path / PROJECTIONS_FOLDER)["differences"] == 0
 
 
 # -- ending --------------------------------------------------------------------------------------

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from palimpsest import Palimpsest, UsageError
-from palimpsest.contracts.requests import Selection
+from palimpsest.calls import request_id
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import Selection, SettleRequest
+from tests.facade.test_evidence import COMPOSED, NEWER, OLDER, asking_about_all
 
 
 def submit(store: Palimpsest, *texts: str, owner: str = "ada", **fields: str) -> list[str]:
@@ -54,6 +57,18 @@ def test_every_wording_is_found_and_forgotten_whatever_newcomers_are_compared_wi
         )
         assert [one.decision for one in again] == ["pending", "pending"]
         assert store.list("ada")["memories"] == []
+
+
+def test_a_composed_text_is_found_in_its_namespace_alone(memories: Palimpsest) -> None:
+    memories.set_policy(asking_about_all("candidates"))
+    older, newer = submit(memories, OLDER, NEWER, namespace="cats")
+    verdict = Verdict(neighbour_id=older, answer="compose")
+    request = SettleRequest(
+        request_id=request_id(), candidate_id=newer, verdicts=(verdict,), composed=COMPOSED
+    )
+    memories.settle([request])
+    assert found(memories, "dog too", namespace="cats") == [("word", COMPOSED)]
+    assert found(memories, "dog too", namespace="dogs") == []
 
 
 def test_what_is_retracted_is_not_found_and_what_comes_later_is(memories: Palimpsest) -> None:

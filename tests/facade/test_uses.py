@@ -98,6 +98,7 @@ def test_the_least_confidence_is_asked_for_under_any_policy(memories: Palimpsest
     say(memories, "green tea", confidence=0.9)
     say(memories, "tea in the shed", confidence=0.5)
     assert faces(memories, min_confidence=0.6) == ["green tea"]
+    assert faces(memories, min_confidence=0.9) == ["green tea"], "it is just enough"
     assert "confidence" not in memories.recall("ann", "tea")[0]
 
 

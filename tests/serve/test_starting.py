@@ -59,6 +59,16 @@ def test_a_failed_start_has_its_reason(tmp_path: Path, log: str | None, told: st
     assert told in str(_not_started(tmp_path))
 
 
+def test_a_failed_start_has_not_the_reason_of_an_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "serve.log").write_text("INFO begun\nerror: an earlier reason\n")
+    fails = "import sys; sys.exit('INFO')"
+    monkeypatch.setattr(starting, "PROGRAM", (sys.executable, "-c", fails))
+    with pytest.raises(TransientError, match=r"serve.log says why"):
+        starting.find_or_start(tmp_path)
+
+
 def test_a_second_server_is_reported_before_it_loads_or_binds_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,20 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
     served(used)
 
 
+def test_with_a_key_a_memory_keeps_the_id_that_it_was_offered_with(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory = {"text": "Ada sings", "id": "mine"}
+        key = {"idempotency-key": "once"}
+        first = await server.ask("POST", MEMORIES, memory, headers=key)
+        again = await server.ask("POST", MEMORIES, memory)
+        assert (again.json()["result"], again.json()["candidate_id"]) == (
+            "known",
+            first.json()["candidate_id"],
+        )
+
+    served(used)
+
+
 @pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON;x=y"])
 def test_json_may_name_more_than_its_kind(served: Use[None], kind: str) -> None:
     async def used(server: Server) -> None:

@@ -853,6 +853,16 @@ def test_a_lease_is_over_when_its_time_is() -> None:
     assert leases.take(key, "lee")
 
 
+def test_nobody_lets_go_of_what_another_holds() -> None:
+    leases = Leases(lambda: 0.0)
+    key = pair(1).key
+    assert leases.take(key, "kim")
+    leases.release(key, "lee")
+    assert not leases.take(key, "lee")
+    leases.release(key, "kim")
+    assert leases.take(key, "lee")
+
+
 def test_the_audits_order_never_changes() -> None:
     pairs = [pair(number, decision="auto_reject") for number in range(40)]
     wanted = Wanted("audit")

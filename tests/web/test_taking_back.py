@@ -134,6 +134,7 @@ def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
         assert ways(store, first)["redecided"] == Step("reinstate", step.about)
         do(store, Step("reinstate", step.about))
         assert {one["candidate_id"] for one in store.show(first)["members"]} == {first, second}
+        assert ways(store, third)["redecided"] is None, "it went with what it followed from"
 
 
 def test_a_join_beside_others_is_cut_and_the_memory_stays(store: Palimpsest) -> None:

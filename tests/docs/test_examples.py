@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import mcp.client.stdio  # noqa: F401 - it keeps the stderr that it is imported under: not capsys's
 import pytest
 
 from tests.docs.pages import ROOT

@@ -8,11 +8,10 @@ from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Undo, Update
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined, Refused
+from palimpsest.contracts.events import AnyEvent, Content, Decided, Joined
 from palimpsest.contracts.identity import candidate_id, decision_id_of, event_id
 from palimpsest.contracts.requests import UndoRequest, UpdateRequest, command_head
 from palimpsest.contracts.wire import Recorded
-from palimpsest.streams.core.admit import FORGOTTEN
 from palimpsest.streams.core.faces import Face
 from palimpsest.streams.core.graph import last_update
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
@@ -41,15 +40,8 @@ def updated(executor: Executor, request: UpdateRequest) -> JsonObject:
     command_id = event_id(request.request_id, request.memory_id)
     first = _first(executor, decision_id_of(newcomer), event_id(command_id, "0"))
     if first is not None:
-        _require_not_forgotten(first)
         executor = as_found(executor, first)
     return _changed(executor, request, owner_id)
-
-
-def _require_not_forgotten(first: Recorded) -> None:
-    """Refused as then: what was near its text is not looked for again."""
-    if isinstance(first.event, Refused) and first.event.data.reason == FORGOTTEN:
-        raise RefusedError(FORGOTTEN, first.event.data.detail)
 
 
 def _first(executor: Executor, *events: str) -> Recorded | None:

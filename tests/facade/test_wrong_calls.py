@@ -224,9 +224,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Palimpsest]:
         Palimpsest.open(tmp_path_factory.mktemp("shared") / "store") as store,
     ):
         patch.chdir(tmp_path_factory.mktemp("here"))
-        Path("rows.jsonl").write_text('{"owner_id": "ada", "text": "She sails."}\n')
+        _write_rows()
         store.submit({"owner_id": "ada", "text": "She lives in Oslo."})
         yield store
+
+
+def _write_rows() -> None:
+    """The file that the calls name."""
+    Path("rows.jsonl").write_text('{"owner_id": "ada", "text": "She sails."}\n')
 
 
 def call(store: Palimpsest, name: str, arguments: Mapping[str, Any]) -> None:
@@ -310,7 +315,11 @@ def in_child(doing: Callable[[], object]) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")  # of forking beside threads: that is what happens to people
-def test_in_a_forked_child_every_call_says_so(memories: Palimpsest, tmp_path: Path) -> None:
+def test_in_a_forked_child_every_call_says_so(
+    memories: Palimpsest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _write_rows()
     memories.submit({"owner_id": "ada", "text": "She lives in Oslo."})
 
     def use() -> dict[str, str]:

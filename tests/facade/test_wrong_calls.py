@@ -288,6 +288,14 @@ def refusals(store: Palimpsest) -> dict[str, str]:
     return found
 
 
+@pytest.fixture(name="there")
+def there_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with the file that the calls name."""
+    monkeypatch.chdir(tmp_path)
+    _write_rows()
+
+
+@pytest.mark.usefixtures("there")
 def test_after_close_every_call_says_so(memories: Palimpsest) -> None:
     memories.submit({"owner_id": "ada", "text": "She lives in Oslo."})
     memories.close()
@@ -314,12 +322,9 @@ def in_child(doing: Callable[[], object]) -> Any:
     return json.loads(said)
 
 
+@pytest.mark.usefixtures("there")
 @pytest.mark.filterwarnings("ignore")  # of forking beside threads: that is what happens to people
-def test_in_a_forked_child_every_call_says_so(
-    memories: Palimpsest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _write_rows()
+def test_in_a_forked_child_every_call_says_so(memories: Palimpsest, tmp_path: Path) -> None:
     memories.submit({"owner_id": "ada", "text": "She lives in Oslo."})
 
     def use() -> dict[str, str]:

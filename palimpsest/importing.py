@@ -24,10 +24,10 @@ from palimpsest.streams.write.inputs import Input
 LOOKED_AT = 100
 """First rows that the mapping is guessed from."""
 MANY_ROWS = 30_000
-"""With vectors: so many are decided on while a second process projects.
+"""Rows from which a second process projects, if they come with vectors.
 
-To start it takes more than a second, and it decodes each event once more. Without vectors the model
-takes the second core.
+It takes more than a second to start, and decodes every event again. Without vectors, the model
+needs the second core.
 """
 
 
@@ -123,6 +123,7 @@ def bring_in(
         remember(gateway.folder, note.model_copy(update={"model": model}))
 
     def report(summary: Summary) -> None:
+        """Report how far the decisions are, and what they were."""
         kinds = summary.decisions
         stored, pending = kinds["stored"], kinds["pending"]
         joined = kinds.total() - stored - pending

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Keep the collector from running by itself.
+    """Keep the collector from running while the block runs.
 
-    What was made meanwhile counts as old afterwards. Else all of it would be young, and be walked
-    at once: a second after an import of 100,000 rows.
+    Afterwards the new objects count as old. As young ones they would all be walked at once, which
+    takes a second after an import of 100,000 rows.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -25,7 +25,8 @@ def collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():  # else that would thaw; Python 3.12 freezes some itself
+            # Unfreezing would also thaw what the program froze; Python 3.12 freezes some itself.
+            if not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

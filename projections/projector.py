@@ -34,7 +34,7 @@ LONGEST_SECONDS = 1.0
 IDLE_SECONDS = 0.05
 """Nothing came for so long: what waits is committed. Calls one after the other go together."""
 _NO_THREADS_AT_EXIT = sys.version_info[:2] == (3, 12)
-"""Python 3.12 starts no thread once the process exits; others do while exit functions run."""
+"""Python 3.12 starts no thread while the process exits; other versions do in exit functions."""
 
 
 @dataclass(slots=True)

@@ -82,6 +82,8 @@ def _import_into_topics(call: Invocation, file: Path) -> None:
     from palimpsest.streams.cluster.topics import read_topics
 
     async def imported(lines: IO[bytes]) -> int:
+        """Publish the lines; returns how many events there were."""
+
         def read() -> IO[bytes]:
             """The lines from the start: they are read twice."""
             lines.seek(0)

@@ -178,16 +178,20 @@ def test_a_run_is_recorded_once_however_often_it_is_asked_for() -> None:
     assert [event.type for event in history.log].count("palimpsest.ran.v1") == 1
 
 
-def test_an_erased_candidate_has_no_text_and_is_not_living() -> None:
-    history = given(say("a", "Tea"))
-    event = Erased(
+def erased(history: History, name: str) -> Erased:
+    """The event that destroys a candidate's content."""
+    return Erased(
         id=history.fresh(),
         subject="ada",
         time=BEGIN,
         partitionkey="ada",
-        data=ErasedData(candidate_ids=(history.id("a"),)),
+        data=ErasedData(candidate_ids=(history.id(name),)),
     )
-    evolve(history.ledger, event)
+
+
+def test_an_erased_candidate_has_no_text_and_is_not_living() -> None:
+    history = given(say("a", "Tea"))
+    evolve(history.ledger, erased(history, "a"))
     entry = history.ledger.entries[history.id("a")]
     assert (entry.text, entry.living, entry.distinct.vector) == ("", False, None)
 
@@ -200,14 +204,7 @@ def test_an_erased_text_waits_for_no_vector() -> None:
     alone = admit.content.model_copy(update={"vector": None})
     history.when(lambda _: replace(admit, content=alone, down=("embedder",)))
     assert history.id("a") in history.ledger.unembedded
-    event = Erased(
-        id=history.fresh(),
-        subject="ada",
-        time=BEGIN,
-        partitionkey="ada",
-        data=ErasedData(candidate_ids=(history.id("a"),)),
-    )
-    assert evolve(history.ledger, event).unembedded == {history.id("a"): False}
+    assert evolve(history.ledger, erased(history, "a")).unembedded == {history.id("a"): False}
     assert history.ledger.unembedded == {}
 
 

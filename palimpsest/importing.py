@@ -13,11 +13,11 @@ from palimpsest.import_notes import Note, remember
 from palimpsest.ingesting import NAMED, Summary, summarised
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projecting import is_worth_while
-from palimpsest.projections.garbage import collector_at_rest
 from palimpsest.sources import FieldMapping, Place, Source, guessed, open_source
 from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
 from palimpsest.sources.spool import Spool
 from palimpsest.streams.embedder import Progress
+from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.intake import Prepared
 from palimpsest.streams.write.inputs import Input
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from palimpsest.projections.changes import Changes
-from palimpsest.projections.garbage import collector_at_rest
 from palimpsest.projections.rows import Rows
 from palimpsest.projections.source import NOBODY, EventSource, Progress, no_progress
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.garbage import collector_at_rest
 
 ROWS_AT_ONCE = 10_000
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
@@ -54,6 +54,7 @@ from palimpsest.streams.core.record import policy_event
 from palimpsest.streams.core.text import NORMALISER, text_hash
 from palimpsest.streams.core.touched import Touched
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.intake import (
     Notice,
     Prepared,
@@ -88,6 +89,8 @@ Committed = Callable[[Sequence[tuple[int, AnyEvent, Touched]]], None]
 Append = Callable[[Commit], list[int]]
 """Makes a commit durable and returns its events' positions; if it raises, nothing happened."""
 Effect = Callable[[str], None]
+MANY = 64
+"""Inputs of a window from which on the collector rests, so that it does not walk all ledgers."""
 LATE = 64
 """Late texts that are embedded after a newcomer, once the model is back: about half a second."""
 
@@ -165,12 +168,14 @@ class Writer:
 
     def decide(self, window: Window) -> list[Outcome]:
         """Decide on a window's inputs in order; `commit` makes that durable."""
-        try:
+        many = len(window.inputs) >= MANY
+        with ExitStack() as during:
+            during.callback(self.forget_window, window)
             vectors = self._vectors.of(window, self.policy)
+            if many:
+                during.enter_context(collector_at_rest())
             self._prefetch(window.inputs, vectors)
             return [self._decide_input(one, vectors) for one in window.inputs]
-        finally:
-            self.forget_window(window)
 
     def forget_window(self, window: Window) -> None:
         """Drop its texts from the pending ones: it was decided on, or never will be."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,7 @@ from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input, Outcome
 from palimpsest.streams.write.owners import Owners
+from palimpsest.streams.write.writer import MANY, Writer
 from tests.reliability.rows import BROKEN, lines, rows
 from tests.streams.write.runtime import Row, Runtime, inputs, memories
 from tests.stub_engine import StubEngine
@@ -41,6 +44,43 @@ def decisions(runtime: Runtime) -> list[str]:
 @pytest.fixture
 def log_path(tmp_path: Path) -> Path:
     return tmp_path / "log.sqlite"
+
+
+# -- Python's collector ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "rests"), [(MANY - 1, False), (MANY, True)])
+def test_the_collector_rests_while_many_are_decided_on(
+    log_path: Path, count: int, rests: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    decide = Writer._decide_input
+
+    def watched(writer: Writer, *one: Any) -> Outcome:
+        seen.append(gc.isenabled())
+        return decide(writer, *one)
+
+    monkeypatch.setattr(Writer, "_decide_input", watched)
+    with Runtime(log_path) as runtime:
+        runtime.submit(*(row(f"Ada owns book {n}", n) for n in range(count)))
+    assert seen == [not rests] * count
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_deciding_leaves_the_collector_nothing_to_find(log_path: Path, again: bool) -> None:
+    """So it may rest, however long a stream is."""
+    with Runtime(log_path) as runtime:
+        runtime.submit(*(row(f"Ada owns book {n}", n) for n in range(MANY)))
+        runtime.submit(*BROKEN)
+        gc.collect()
+        gc.disable()
+        try:
+            names = (f"Ada owns book {n if again else n + MANY}" for n in range(MANY))
+            runtime.submit(*(row(name, f"again {n}") for n, name in enumerate(names)), *BROKEN)
+            assert gc.collect() == 0
+        finally:
+            gc.enable()
 
 
 # -- embedding -----------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """One query and few rows, in the open segment or picked: a small scope, or the latest arrivals.
 
-The same answers as a scan's, in a dozen calls of numpy instead of sixty.
+The same answers as a scan's, in a dozen calls of numpy instead of sixty. `vecdot`, because `@`
+shares a product of a matrix and a vector between all cores, and waits for the busiest: beside other
+work that took 12 ms for a thousand rows, not .03.
 """
 
 from typing import Final
@@ -49,7 +51,7 @@ def _near(
 ) -> NDArray[np.intp]:
     """The places of vectors, given with their squared norms, that may reach the floor."""
     bar = floor - HALF_STEP - (len(query) + 8) * _ROUNDING
-    dots = vectors @ query.astype(np.float32)
+    dots = np.vecdot(vectors, query.astype(np.float32))
     return np.flatnonzero(dots >= bar * np.sqrt(norms * squared))
 
 
@@ -67,6 +69,6 @@ def scored(
     query: NDArray[np.float16], squared: float, rows: Rows, picked: NDArray[np.intp]
 ) -> list[float]:
     """The rounded cosines of a query, whose squared norm is given, and some rows; exact."""
-    dots = rows.picked(picked).astype(np.float64) @ query.astype(np.float64)
+    dots = np.vecdot(rows.picked(picked).astype(np.float64), query.astype(np.float64))
     exact = cosines(dots, rows.squared[picked] * squared)
     return [round(score, DECIMALS) for score in exact.tolist()]

@@ -266,12 +266,13 @@ class ScopeIndex:
     def prefetch(self, newcomers: Mapping[str, Vector]) -> None:
         """Search for all of a window's newcomers at once; others are searched for in their turn.
 
-        Each decision may change faces, so with `search: memories` nothing is prefetched.
+        A single one is, too: that costs half. Each decision may change faces, so with
+        `search: memories` nothing is prefetched.
         """
         self._prefetched = None
         self.follow()
         top, floor = self._reach.near_top, self._reach.near
-        if self._faces or not top:
+        if self._faces or not top or len(newcomers) == 1:
             return
         vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
         found = self._rows.near(vectors, floor, top)

@@ -100,7 +100,7 @@ def test_what_tasks_submit_meanwhile_is_one_commit_and_each_gets_its_own(tmp_pat
             windows.go.set()
             found = await asyncio.gather(*asked)
         assert sum(windows.sizes) == 9
-        assert windows.sizes[-1] >= 8
+        assert len(windows.sizes) <= 2  # the first took what it found, the second all the others
         for n, [outcome] in enumerate(found):
             shown = await twin.show_candidate(str(outcome.candidate_id))
             assert (shown["text"], shown["source"]) == (note(n)["text"], f"s{n}")

@@ -151,14 +151,18 @@ def test_a_kind_that_no_decision_is_of_is_wrong_usage(stocked: CommandLine) -> N
         ("", "is empty"),
     ],
 )
+@pytest.mark.parametrize("made", [False, True])
 def test_what_is_no_log_leaves_no_store(
-    palimpsest: CommandLine, tmp_path: Path, content: str, told: str
+    palimpsest: CommandLine, tmp_path: Path, content: str, told: str, made: bool
 ) -> None:
+    if made:
+        palimpsest.store.mkdir(parents=True)
     (tmp_path / "log").write_text(content)
     ran = palimpsest("log", "import", str(tmp_path / "log"))
     assert ran.status == 4
     assert told in " ".join(ran.err.split())
     assert not (palimpsest.store / "log.sqlite").exists()
+    assert palimpsest.store.exists() is made
 
 
 def test_decisions_for_people_name_the_ids(stocked: CommandLine) -> None:
@@ -181,6 +185,16 @@ def test_merge_then_unmerge_then_reinstate(stocked: CommandLine) -> None:
     assert stocked.json("status")["memories"] == 2
     stocked.json("reinstate", decision)
     assert stocked.json("status")["memories"] == 1
+
+
+def test_a_join_is_reinstated_by_its_id_or_by_options_not_both(stocked: CommandLine) -> None:
+    first, tea, _ = stocked.ids()
+    decision = stocked.json("merge", first, tea)["decision_id"]
+    stocked.json("unmerge", "--decision", decision)
+    both = stocked("reinstate", decision, "--owner", "ben")
+    assert both.status == 2
+    assert "not both" in both.err
+    assert stocked.json("status")["memories"] == 2
 
 
 def test_unmerge_by_candidate_and_by_memory(stocked: CommandLine) -> None:

@@ -10,6 +10,7 @@ from palimpsest.contracts.policy import (
     Policy,
     RecentCheck,
     SessionCheck,
+    Similar,
     TokenCheck,
     Zone,
 )
@@ -293,6 +294,14 @@ def test_every_decision_names_its_policy_and_what_was_looked_at() -> None:
     assert [history.name(seen.candidate_id) for seen in evidence.neighbours] == ["a", "b"]
     assert event.data.join is not None
     assert event.data.join.similarity == KEEP
+
+
+def test_similar_facts_are_living_ones() -> None:
+    telling = policy().model_copy(update={"similar": Similar(at_least=0.4, most=3)})
+    history = given(say("a", "Tea"), say("b", "Chai"), retract("a"), policy=telling)
+    (event,) = history.when(say("c", "Mate", {"a": 0.6, "b": 0.5})).new
+    assert isinstance(event, Decided)
+    assert event.data.evidence.similar == (history.id("b"),)
 
 
 def test_event_ids_are_the_same_in_every_store() -> None:

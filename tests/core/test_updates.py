@@ -226,6 +226,15 @@ def test_of_a_former_wording_the_current_one_is_asked() -> None:
     history.when(judge("ibm", google="update")).shows({"IBM": "google meta apple ibm"})
 
 
+def test_of_an_update_that_another_displaced_the_current_one_is_asked() -> None:
+    history = given(*JOBS, say("ibm", "IBM", {"meta": ASK}))
+    question = settle_question(history.ledger, history.id("ibm"), history.policy)
+    assert question is not None
+    [asked] = question.asked
+    assert (asked.side.candidate_id, asked.side.text) == (history.id("meta"), "Apple")
+    assert asked.speaker == history.id("apple")
+
+
 def test_what_was_said_of_an_update_is_asked_again_once_it_is_undone() -> None:
     history = given(*JOBS, say("ibm", "IBM", {"google": ASK}), judge("ibm", google="different"))
     history.when(undo("apple"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from palimpsest.contracts.commands import Settle
@@ -176,6 +178,14 @@ def test_different_and_same_of_one_memory_contradict_and_wait() -> None:
     history.shows({"Tea": "a", "Milk": "b c"})
 
 
+def test_what_is_said_twice_does_not_hide_what_is_said_after_it() -> None:
+    history = given(say("a", "Tea"), say("b", "Milk"), say("d", "Mate"))
+    history.do(say("c", "Chai", {"a": ASK, "b": 0.75, "d": 0.72}))
+    history.when(judge("c", b="different")).then("refused pending")
+    history.when(judge("c", b="different", d="same")).then("refused pending")
+    history.when(judge("c", a="different")).then("c llm_reject d")
+
+
 def test_a_verdict_about_a_pair_that_nobody_asked_about_is_refused() -> None:
     history = given(*GRAY, say("c", "Milk"))
     history.when(judge("b", c="same")).then("refused not_asked")
@@ -228,6 +238,21 @@ def test_a_verdict_blocked_by_a_merge_is_resumed_by_the_unmerge() -> None:
     history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
     history.shows({"Tea": "a c", "Mate": "x"})
     history.again().then()
+
+
+def test_a_resumed_verdict_settles_no_earlier_than_what_freed_it() -> None:
+    """Whatever the clock says meanwhile: within an owner the recorded time never goes back."""
+    history = given(
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        separate("x", "c"),
+        judge("c", a="same"),
+    )
+    history.now -= timedelta(hours=1)
+    history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
+    times = [event.time for event in history.log]
+    assert times == sorted(times)
 
 
 def test_a_resumed_verdict_settles_as_what_it_was_and_by_whom() -> None:

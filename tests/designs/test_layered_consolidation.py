@@ -178,6 +178,13 @@ def test_3_group_by_category(owner: Owner) -> None:
     }
 
 
+def test_3_a_category_is_one_group_however_its_memories_came(owner: Owner) -> None:
+    submit_in_session(owner, ONE, category="observation")
+    submit_in_session(owner, like("shaft", "rotor"), category="tradeoff")
+    submit_in_session(owner, TWO, category="observation")
+    assert (end(owner)["merged_groups"], len(joins(owner))) == (1, 1)
+
+
 def test_4_over_50_is_a_candidate_pair_and_50_is_not(owner: Owner) -> None:
     half = [like("arm"), "grip force cup table pump crane"]
     assert alike(*half) == 0.5

@@ -291,6 +291,13 @@ def test_other_vectors_are_not_taken(
     assert len(set(engine.embedded)) == 20
 
 
+def test_it_says_why_vectors_were_not_used(
+    palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
+) -> None:
+    told = palimpsest("import", lance_of(tmp_path, NOTES[:2]), "--yes")
+    assert "its vectors were not used" in " ".join((told.out + told.err).split())
+
+
 def test_vectors_of_another_length_are_not_taken(
     palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ SEEN_AT_START: dict[str, Damage] = {
     "a segment missing": lambda f: shutil.rmtree(segment(f).path),
     "the last segment missing": lambda f: shutil.rmtree(segment(f, 3).path),
     "a manifest missing": lambda f: (segment(f).path / MANIFEST).unlink(),
+    "a manifest no JSON": lambda f: (segment(f).path / MANIFEST).write_bytes(b"{"),
     "a folder that is no segment": lambda f: shutil.copytree(
         segment(f).path, f / "segments" / "copy"
     ),
@@ -146,6 +147,10 @@ SEEN_BY_VERIFY: dict[str, tuple[list[Damage], set[str]]] = {
     "Parquet rows missing": (
         [lambda f: rewrite(f, lambda rows: rows.filter(pc.invert(rows["living"])))],
         {"duckdb memories differs", "duckdb memories missing"},
+    ),
+    "LanceDB rows missing, all of them": (
+        [lambda f: in_lance(f, lambda t: t.delete("true"))],
+        {"lancedb memories missing"},
     ),
     "LanceDB rows and vectors changed": (
         [
@@ -187,6 +192,15 @@ def test_verify_finds_it_and_a_rebuild_repairs_it(store: Store, name: str) -> No
     done = Projector(store.folder, store.log).rebuild()
     assert sum(one["differences"] for one in done.values()) == found["differences"]
     assert verify(store.log, store.folder)["differences"] == 0
+
+
+def test_verify_reports_segments_that_end_before_the_log(store: Store) -> None:
+    last = segment(store.folder, 3)
+    shutil.rmtree(last.path)
+    wrong = [d for d in verify(store.log, store.folder)["details"] if d["table"] == "segments"]
+    assert [(one["projection"], one["key"], one["what"]) for one in wrong] == [
+        ("duckdb", str(segment(store.folder).end), f"not at position {store.log.head()}")
+    ]
 
 
 def test_any_changed_byte_of_a_segment_is_damage(store: Store) -> None:

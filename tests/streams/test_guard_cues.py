@@ -81,6 +81,7 @@ NOT_FOUND = [
     (Cue.NUMBER, "Weighs 0.0005 thousand tons.", "Weighs 0.5 tons."),
     (Cue.DATE, "Born on March 10th, 1987.", "Born on 10 March 1987."),
     (Cue.DATE, "Born on 1987-03-10.", "Born on 10 March 1987."),
+    (Cue.DATE, "Born on the 10th of March 1987.", "Born on 10 March 1987."),
     (Cue.DATE, "Runs at 3 p.m.", "Runs at 15:00."),
     (Cue.DATE, "The gate shuts at 12:30 am.", "The gate shuts at 0:30."),
     (Cue.DATE, "The gate shuts at 12 a.m.", "The gate shuts at 0:00."),

@@ -23,6 +23,7 @@ SAME = [
     ("A monk standing at a gate", "A monk stands at a gate"),
     ("A lot of geese on ice", "Many geese are on the ice."),
     ("On Monday she swam in the lake.", "She swam in the lake on Monday."),
+    ("On Monday she walks reading a map.", "She walks on Monday reading a map."),
     ("A monk reading a map is sitting on a wall.", "A monk sitting on a wall, reading a map."),
     ("It is not impossible.", "It is possible."),
     ("The gateway is not stable.", "The gateway is unstable."),

@@ -17,6 +17,7 @@ UNKNOWN = {"🍕", "🍣"}
 PAIRS = [
     ("Ada has 2 cats.", "Ada has three cats.", {"number": (["2"], ["three"])}),
     ("5 km, 2 dogs", "2 km, 5 dogs", {"number": (["5 km", "2"], ["2 km", "5"])}),
+    ("issue # 2 is open", "issue 3 is open", {"number": (["2"], ["3"])}),
     ("the third stone", "the fourth stone", {"number": (["third"], ["fourth"])}),
     ("She runs 5 km", "She runs 5 miles", {"unit": (["5 km"], ["5 miles"])}),
     ("born March 10th, 1867 there", "born there", {"date": (["March 10th, 1867"], [])}),

@@ -778,6 +778,7 @@ def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_shown(served: U
         await browser.enter()
         steps = waterfall((await browser.get("/review")).text)
         assert steps["Jaccard"] == ["less than 0.85", "0.85 and more: token reject", "below"]
+        assert "session" not in steps["Cosine"][1], "neither names one"
         assert steps["Verdict"][0] == "none yet"
         [asked] = await server.twin.sql("FROM review_queue")
         verdict = Verdict(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import acos, cos, degrees, radians, sin
 from typing import Any
 
@@ -49,6 +50,19 @@ def at(
             digest=admit.digest,
             neighbours=admit.neighbours,
         )
+
+    return step
+
+
+def unread(candidate: Step, *words: str) -> Step:
+    """The same candidate; the model cannot read these words of it."""
+
+    def step(history: History) -> Admit:
+        admit = candidate(history)
+        assert isinstance(admit, Admit)
+        assert admit.content.vector is not None
+        vector = admit.content.vector.model_copy(update={"unknown": words})
+        return replace(admit, content=admit.content.model_copy(update={"vector": vector}))
 
     return step
 
@@ -122,8 +136,16 @@ def test_certain_pairs_need_no_judge() -> None:
     assert len(judge.asked) == 1
 
 
-def test_a_pair_that_the_model_cannot_tell_apart_is_never_certain() -> None:
-    history = given(at("a", "борщ soup", 0), at("b", "щи soup", 0), policy=STILL)
+@pytest.mark.parametrize(
+    "pair",
+    [
+        (at("a", "борщ soup", 0), at("b", "щи soup", 0)),
+        (unread(at("a", "likes 🍕", 0), "🍕"), unread(at("b", "likes 🍣", 0), "🍣")),
+    ],
+    ids=["another script", "no token"],
+)
+def test_a_pair_that_the_model_cannot_tell_apart_is_never_certain(pair: tuple[Step, Step]) -> None:
+    history = given(*pair, policy=STILL)
     plain = STORE_TIME.checks[0].model_copy(
         update={"zones": (Zone(at_least=0.9, action="auto_reject"),)}
     )

@@ -53,6 +53,15 @@ def test_an_answer_is_taken_once(log: Log, inbox: Inbox) -> None:
     assert inbox.take_answer(item) is None
 
 
+def test_what_is_not_answered_yet_stays_when_other_answers_are_taken(
+    log: Log, inbox: Inbox
+) -> None:
+    first, second, third = inbox.put_each("request", "cli", (b"1", b"2", b"3"))
+    answer(log, second, b"!")
+    assert inbox.take_answers((first, second, third)) == {second: b"!"}
+    assert [item.id for item in inbox.waiting(10)] == [first, third]
+
+
 def test_an_empty_answer_is_one(log: Log, inbox: Inbox) -> None:
     item = inbox.put("request", "cli", b"?")
     answer(log, item, b"")

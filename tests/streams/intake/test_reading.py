@@ -235,6 +235,16 @@ def test_parquet_rows_are_json(tmp_path: Path) -> None:
     assert ready.candidate.occurred_at == at.replace(tzinfo=UTC)
 
 
+def test_times_in_the_depths_of_a_parquet_row_are_text_too(tmp_path: Path) -> None:
+    at = datetime(2025, 3, 4, 5, 6, 7, tzinfo=UTC)
+    deep = [{"seen": {"first": at, "others": [{"at": at, "on": at.date()}]}}]
+    path = parquet_of(tmp_path / "rows.parquet", {"metadata": deep})
+    (row,) = RowReader([path])
+    text = "2025-03-04 05:06:07.000000Z"
+    others = [{"at": text, "on": "2025-03-04"}]
+    assert orjson.loads(row.raw) == {"metadata": {"seen": {"first": text, "others": others}}}
+
+
 def test_parquet_rows_come_in_order_with_progress(tmp_path: Path) -> None:
     path = parquet_of(tmp_path / "rows.parquet", {"n": list(range(2500))})
     reader = RowReader([path])

@@ -138,6 +138,18 @@ VISIBLE: dict[str, tuple[Callable[[Log], object], int, str]] = {
         N["text"],
         "another text",
     ),
+    "a composed text has a source of another owner": (
+        lambda log: edit(
+            log,
+            N["text"],
+            "data",
+            "composition",
+            "sources",
+            value=[EVENTS[N[name] - 1].subject for name in ("bob", "b")],
+        ),
+        N["text"],
+        "names the candidate",
+    ),
     "a hash is by rules that nobody knows": (
         lambda log: edit(log, N["c"], "data", "content", "normaliser", value="rot13/1"),
         N["c"],

@@ -29,7 +29,7 @@ from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.log.importing import import_lines
 from palimpsest.streams.log.log import Log
-from palimpsest.streams.log.verifications import Waiting
+from palimpsest.streams.log.verifications import Kind, Waiting
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.requests import execute
 from palimpsest.streams.write.writer import Writer
@@ -257,6 +257,19 @@ def test_a_follower_killed_beside_its_commit_is_followed_by_another(
     with Replica.open(tmp_path / "other" / FILE) as log:
         assert log.verifications.waiting(9) == kept
         assert [one.kind for one in kept] == ["compose"]
+
+
+def test_what_waits_for_its_vector_is_counted_by_itself(tmp_path: Path) -> None:
+    with Log.create(tmp_path / FILE) as log, log.transaction():
+        log.execute("INSERT INTO owners (owner_no, owner_id) VALUES (1, 'ada'), (2, 'bob')")
+        kinds: tuple[Kind, ...] = ("settle", "embed", "compose", "embed")
+        for position, kind in enumerate(kinds, 1):
+            log.verifications.add(kind, f"c{position}", 1, position)
+        log.verifications.add("settle", "c5", 2, 5)
+        assert log.verifications.owners_unembedded() == {"ada": 2}
+        owners = (None, "ada", "bob")
+        assert [log.verifications.unembedded(owner) for owner in owners] == [2, 2, 0]
+        assert log.verifications.count() == 3
 
 
 def test_it_is_read_in_parts(tmp_path: Path) -> None:

@@ -173,6 +173,7 @@ def test_what_joined_the_face_that_is_out_joins_whom_it_would_have(runtime: Runt
     done = unmerge(runtime, newer.decision_id, with_consequences=True)
     assert done["memories"] == shown["memories"]
     assert faces(runtime) == [text("sierra"), NEWER]
+    assert [one["face"] for one in done["memories"]] == [text("sierra"), NEWER]
     assert done["refused"] == []
 
 
@@ -284,6 +285,14 @@ def test_a_request_delivered_again_adds_nothing_and_is_answered_the_same(runtime
     assert sum(isinstance(decode(line), Redecided) for line in runtime.lines()) == 1
     assert first == again
     assert len(first["consequences"]) == len(first["carried_out"]) == 1
+
+
+def test_of_several_joins_too_it_is_answered_as_when_none_was_out(runtime: Runtime) -> None:
+    first, newer, third, beside = say(runtime, FIRST, NEWER, text(end="zulu"), BESIDE)
+    once, again = asked_twice(runtime, memory_id=first.candidate_id)
+    assert once["reversed"] == [third.decision_id, newer.decision_id]
+    assert [one["candidate_id"] for one in once["consequences"]] == [beside.candidate_id]
+    assert once == again
 
 
 def test_what_it_joined_itself_is_not_taken_out_when_it_is_delivered_again(

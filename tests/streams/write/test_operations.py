@@ -33,6 +33,7 @@ from palimpsest.contracts.requests import (
     SettleRequest,
     UnmergeRequest,
 )
+from palimpsest.contracts.wire import decode
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import requests
 from palimpsest.streams.write.executor import DryRun
@@ -184,6 +185,22 @@ def test_confirm_access_sessions_and_settling_are_answered(runtime: Runtime) -> 
     with pytest.raises(RefusedError, match="needs no composing"):
         ask(runtime, compose)
     assert runtime.ledger_matches_log()
+
+
+def test_a_settlement_is_named_by_its_own_decision_whatever_it_frees(runtime: Runtime) -> None:
+    """An answer about a text that joins only now is heard with it."""
+    first, second, third = ids(
+        *submit(runtime, *(f"Ada paints {n} wooden boats in the harbour" for n in "456"))
+    )
+    early = Verdict(neighbour_id=first, answer="same", speaker=second)
+    with pytest.raises(RefusedError, match="waits for answers"):
+        ask(runtime, SettleRequest(request_id=fresh(), candidate_id=third, verdicts=(early,)))
+    verdict = Verdict(neighbour_id=first, answer="same")
+    settle = SettleRequest(request_id=fresh(), candidate_id=second, verdicts=(verdict,))
+    settled = ask(runtime, settle)
+    events = [decode(line) for line in runtime.lines()[-2:]]
+    assert [event.subject for event in events] == [second, third]
+    assert settled["decision_id"] == events[0].id
 
 
 def sources_of(runtime: Runtime, settled: Mapping[str, Any]) -> tuple[str, ...]:

@@ -40,7 +40,9 @@ SELECT n, place, candidate,
     min(place) OVER (PARTITION BY owner) AS owner_first,
     first_value(n) OVER best AS kept
 FROM (
-    SELECT *, row_number() OVER (ORDER BY {moment} n) AS place FROM rows WHERE scope IS NOT NULL
+    SELECT n, owner, scope, hash, candidate, confidence, moment,
+        row_number() OVER (ORDER BY {moment} n) AS place
+    FROM rows WHERE scope IS NOT NULL
 )
 WINDOW best AS (
     PARTITION BY scope, hash
@@ -54,13 +56,21 @@ FROM ranked JOIN rows old USING (n) JOIN rows kept ON kept.n = ranked.kept
 WHERE rank > 1 AND old.candidate <> kept.candidate
 ORDER BY place
 """
-_IN_ORDER = """
-SELECT raw, repeat, rows.candidate, hash, fingerprint, vector FROM (
+_ORDERED = """
+CREATE TABLE ordered AS
+SELECT n FROM (
     SELECT n, owner_first, CASE rank WHEN 1 THEN first ELSE place END AS at, rank FROM ranked
     UNION ALL SELECT n, 9e18, n, 0 FROM rows WHERE scope IS NULL
-) JOIN rows USING (n) ORDER BY owner_first, at, rank
+) ORDER BY owner_first, at, rank
 """
-"""Owner by owner: a window's newcomers of one scope are searched for at once."""
+"""Owner by owner: a window's newcomers of one scope are searched for at once.
+
+Numbers are sorted, not rows: those have their vectors.
+"""
+_IN_ORDER = """
+SELECT raw, repeat, candidate, hash, fingerprint, vector
+FROM ordered CROSS JOIN rows USING (n) ORDER BY ordered.rowid
+"""
 
 
 class Repeat(NamedTuple):
@@ -128,6 +138,7 @@ class Spool:
         timed = "SELECT count(*) = count(moment) FROM rows WHERE scope IS NOT NULL"
         [all_timed] = self._rows.execute(timed).fetchone()
         self._rows.execute(_RANKED.format(moment="moment," if all_timed else ""), (absent,))
+        self._rows.execute(_ORDERED)
 
     def _values(self, item: Item, mapping: FieldMapping) -> tuple[object, ...]:
         raw, vector = mapping.row(item, self._source)

@@ -18,7 +18,7 @@ from palimpsest.sources.mapping import with_value
 from palimpsest.streams.intake import RowReader
 from palimpsest.streams.intake.arrays import begins_array
 from palimpsest.streams.intake.parquet import BATCH
-from palimpsest.streams.intake.tables import delimiter_of, is_table
+from palimpsest.streams.intake.tables import csv_reader, delimiter_of, is_table
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -76,7 +76,7 @@ def _table(path: Path, to: Path, removed: Collection[int], values: NewValues) ->
         first = read.readline()
         delimiter = delimiter_of(first)
         end = "\r\n" if first.endswith("\r\n") else "\n"
-        rows = csv.reader(chain([first], read), delimiter=delimiter)
+        rows = csv_reader(chain([first], read), delimiter)
         writer = csv.writer(write, delimiter=delimiter, lineterminator=end)
         names = next(rows)
         writer.writerow(names)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.streams.intake.rows import MAX_KEPT_BYTES
 
 DELIMITERS = ",;\t|"
 NUMBERS = ("confidence", "importance", "intensity")
@@ -30,21 +32,62 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
     """Each line as JSON; empty cells are left out. UsageError where the file is no CSV.
 
     A line with more cells than there are fields is a JSON array: its reader finds no object,
-    and nothing of a text with a comma in it is lost unseen.
+    and nothing of a text with a comma in it is lost unseen. For the same reason a table with two
+    columns of one name, or an end inside quotes, is refused.
     """
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         first = text.readline()
-        reader = csv.reader(chain([first], text), delimiter=delimiter_of(first))
-        names = [name.strip() for name in next(reader, [])]
+        lines = _Lines(chain([first], text))
+        reader = csv_reader(lines, delimiter_of(first))
+        names = _names(next(reader, []), path)
+        begins = reader.line_num + 1
         for cells in reader:
+            lines.check(begins)
             if cells:
                 row: Any = cells if len(cells) > len(names) else _row(names, cells, renames)
                 yield json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogateescape")
+            begins = reader.line_num + 1
     except csv.Error as error:
         raise UsageError(f"{path} cannot be read as CSV: {error}") from error
     finally:
         text.detach()
+
+
+def csv_reader(lines: Iterable[str], delimiter: str) -> Any:
+    """The cells of each line: a cell may be as long as a row, which is judged later."""
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_KEPT_BYTES))  # of the whole process
+    return csv.reader(lines, delimiter=delimiter)
+
+
+class _Lines:
+    """Lines that know whether they have ended: a row that comes after that was not over."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = iter(lines)
+        self._ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        for line in self._lines:
+            return line
+        self._ended = True
+        raise StopIteration
+
+    def check(self, begins: int) -> None:
+        """Raise csv.Error if the row that begins in this line has no end."""
+        if self._ended:
+            raise csv.Error(f"a quote of the row in line {begins} is not closed")
+
+
+def _names(cells: list[str], path: str) -> list[str]:
+    names = [name.strip() for name in cells]
+    for name, count in Counter(names).items():
+        if name and count > 1:
+            raise UsageError(f"{path} has {count} columns `{name}`: give each a name of its own")
+    return names
 
 
 def _row(names: list[str], cells: list[str], renames: Mapping[str, str]) -> dict[str, Any]:

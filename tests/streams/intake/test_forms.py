@@ -167,6 +167,36 @@ def test_what_no_table_can_be_is_reported(tmp_path: Path) -> None:
         raws(path)
 
 
+def test_a_long_cell_makes_its_row_invalid_and_no_other(tmp_path: Path) -> None:
+    lines = [b"owner_id,text", b"ada," + b"x" * 200_000, b"ben,Ben paints"]
+    error, row = candidates(written(tmp_path / "rows.csv", b"\n".join(lines)))
+    assert (error.reason, row.text) == ("field", "Ben paints")
+
+
+def test_a_table_that_ends_inside_quotes_is_reported_after_its_rows(tmp_path: Path) -> None:
+    """Its last cell would have all lines behind the quote that is not closed."""
+    lines = [b"owner_id,text", b'ada,"Ada ""paints"""', b'ben,"Ben', b"cy,Cy paints", b""]
+    rows = iter(RowReader([written(tmp_path / "rows.csv", b"\n".join(lines))]))
+    assert json.loads(next(rows).raw)["text"] == 'Ada "paints"'
+    with pytest.raises(UsageError, match=r"rows\.csv .* a quote of the row in line 3 is not"):
+        next(rows)
+
+
+@pytest.mark.parametrize("cell", [b'5" tall', b'"Ben\npaints"', b'"a"b', b'say "x"'])
+def test_quotes_that_are_closed_or_in_a_cell_are_read(tmp_path: Path, cell: bytes) -> None:
+    [row] = candidates(written(tmp_path / "rows.csv", b"owner_id,text\nada," + cell))
+    assert row.owner_id == "ada"
+
+
+def test_two_columns_of_one_name_are_reported(tmp_path: Path) -> None:
+    """One of them would be lost unseen; columns without a name or a cell are no matter."""
+    path = written(tmp_path / "rows.csv", b"owner_id,text,text\nada,Ada paints,Ada sings\n")
+    with pytest.raises(UsageError, match=r"rows\.csv has 2 columns `text`"):
+        raws(path)
+    path = written(tmp_path / "more.csv", b"owner_id,text,,\nada,Ada paints,,\n")
+    assert len(candidates(path)) == 1
+
+
 def test_reading_a_table_or_an_array_twice_gives_the_same_candidates(tmp_path: Path) -> None:
     table = written(tmp_path / "rows.csv", b"owner_id,text\nada,Ada paints\nada,Ada paints\n")
     array = written(tmp_path / "rows.json", json.dumps(ROWS).encode())

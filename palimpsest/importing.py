@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
-from palimpsest.contracts.errors import UsageError
+from palimpsest.contracts.errors import InvalidInputError, UsageError
 from palimpsest.import_notes import Note, remember
 from palimpsest.ingesting import NAMED, Summary, summarised
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projecting import is_worth_while
-from palimpsest.sources import FieldMapping, Place, Source, guessed, open_source
+from palimpsest.sources import FieldMapping, Item, Place, Source, guessed, open_source
 from palimpsest.sources.known_vectors import AGREE, TRIED, KnownVectors, Reading, lowest_agreement
 from palimpsest.sources.spool import Spool
 from palimpsest.streams.embedder import Progress
 from palimpsest.streams.garbage import collector_at_rest
-from palimpsest.streams.intake import Prepared
+from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.write.inputs import Input
+from palimpsest.wrong_files import advice
 
 LOOKED_AT = 100
 """First rows that the mapping is guessed from."""
@@ -75,8 +78,31 @@ def look_at(
     first = [*islice(opened.rows(), LOOKED_AT)]
     mapping, known = guessed(first, vectors, owner)
     if any(isinstance(row, dict) for row in first):
+        _refuse_a_wrapping(opened, first, mapping)
         mapping.require(known)
+    else:
+        _refuse_what_cannot_be_read(opened, first)
     return Brought(place, opened, source or opened.name, mapping, vectors, known)
+
+
+def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:
+    """UsageError for one object that has the rows in a field, as services answer with them."""
+    if len(first) > 1 or mapping.fields.get("text") or not isinstance(first[0], dict):
+        return
+    for name, value in first[0].items():
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+            raise UsageError(
+                f"{source.name} is one object, with its rows inside `{name}`: write these to a file"
+                f" of their own, as `jq .{name}` does"
+            )
+
+
+def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
+    """UsageError where none of the first rows says anything: there is nothing to confirm."""
+    rows = [RawRow(row, source.name) for row in first if isinstance(row, bytes)]
+    if rows and all(isinstance(understand(row), InvalidInputError) for row in rows):
+        told = advice(rows, {}, table="give it a name that ends in .csv")
+        raise UsageError(f"no row of {source.name} can be read: {told}")
 
 
 @contextmanager
@@ -91,12 +117,14 @@ def spooled(brought: Brought, absent: float | None, progress: Progress) -> Itera
 def foreseen(brought: Brought, spool: Spool) -> dict[str, Any]:
     """What an import would bring, and which rows say exactly what another one does."""
     counts, repeats = spool.counts(), [*spool.repeats()]
+    conflicts = spool.conflicts(NAMED)
+    wrong = sorted([*spool.invalid(NAMED), *conflicts.rows], key=itemgetter("row"))[:NAMED]
     return {
         **brought.shown(),
         "rows": counts.rows,
         "owners": counts.owners,
-        "invalid": counts.invalid,
-        "invalid_rows": spool.invalid(NAMED),
+        "invalid": counts.invalid + conflicts.count,
+        "invalid_rows": wrong,
         "with_vectors": counts.vectors,
         "repeats": [one._asdict() for one in repeats],
         "remarks": [*brought.source.remarks],
@@ -137,13 +165,18 @@ def bring_in(
             during.enter_context(gateway.embedding_by(known))
             if total >= MANY_ROWS and is_worth_while():
                 during.enter_context(gateway.projecting_beside())
-        summary = summarised(gateway.stream(_inputs(spool, known), {}), report)
+        numbers: deque[int] = deque()
+        rows = gateway.stream(_inputs(spool, known, numbers), {})
+        summary = summarised(rows, report, iter(numbers.popleft, None))
+    summary.invalid_rows.sort(key=itemgetter("row"))
     summary.remarks = [*brought.source.remarks]
     return summary.document() | {"vectors": vectors}
 
 
-def _inputs(spool: Spool, known: KnownVectors | None) -> Iterator[Input]:
-    for row, meaning, vector in spool.in_order():
+def _inputs(spool: Spool, known: KnownVectors | None, numbers: deque[int]) -> Iterator[Input]:
+    """The rows as they are decided on; `numbers` gets those that they have in the source."""
+    for number, row, meaning, vector in spool.in_order():
+        numbers.append(number)
         if known is not None and vector is not None and isinstance(meaning, Prepared):
             known.expect(meaning.candidate.text, vector)
         yield Input(row, meaning)

@@ -72,10 +72,11 @@ class Summary:
     interrupted: bool = False
     seconds: float = 0.0
 
-    def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Count what became of some rows, in order."""
+    def add(self, outcomes: Iterable[Outcome], numbers: Iterator[int] | None = None) -> None:
+        """Count what became of some rows; `numbers` are theirs, if they do not come in order."""
         for outcome in outcomes:
             self.rows += 1
+            number = self.rows if numbers is None else next(numbers)
             match outcome.result:
                 case "known":
                     self.known += 1
@@ -87,18 +88,18 @@ class Summary:
                     self.decisions[outcome.decision or ""] += 1
                 case "invalid":
                     self.invalid += 1
-                    self._name(outcome)
+                    self._name(outcome, number)
 
     def document(self) -> dict[str, Any]:
         """The summary as JSON has it."""
         # asdict copies a Counter wrongly: as one that counts its own items.
         return asdict(self) | {"decisions": dict(self.decisions)}
 
-    def _name(self, outcome: Outcome) -> None:
+    def _name(self, outcome: Outcome, number: int) -> None:
         if len(self.invalid_rows) < NAMED:
             self.invalid_rows.append(
                 {
-                    "row": self.rows,
+                    "row": number,
                     "reason": outcome.reason,
                     "detail": outcome.detail,
                     "dead_letter": outcome.decision_id,
@@ -245,15 +246,20 @@ def _goes_on(keep_going: KeepGoing, remark: str) -> bool:
 
 
 def summarised(
-    outcomes: Generator[Sequence[Outcome], None, None], report: Callable[[Summary], None]
+    outcomes: Generator[Sequence[Outcome], None, None],
+    report: Callable[[Summary], None],
+    numbers: Iterator[int] | None = None,
 ) -> Summary:
-    """Count what becomes of rows, and report the sum after each window; an interrupt ends it."""
+    """Count what becomes of rows, and report the sum after each window; an interrupt ends it.
+
+    `numbers` are those of the rows where they were read, if that is another order.
+    """
     begun = time.monotonic()
     summary = Summary()
     try:
         with closing(outcomes):
             for window in outcomes:
-                summary.add(window)
+                summary.add(window, numbers)
                 report(summary)
     except KeyboardInterrupt:
         summary.interrupted = True

@@ -19,8 +19,16 @@ MOST_NAMED = 8
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def advice(rows: Sequence[RawRow], renames: Mapping[str, str]) -> str:
-    """What is wrong with all of some rows, and what to try; never what they say."""
+def advice(
+    rows: Sequence[RawRow],
+    renames: Mapping[str, str],
+    *,
+    table: str = "--format csv reads it as that",
+) -> str:
+    """What is wrong with all of some rows, and what to try; never what they say.
+
+    `table` is how the command reads CSV whose name does not say so.
+    """
     objects = [row for row in map(_object, rows) if row is not None]
     if len(objects) == len(rows):
         return _lacking(objects, renames) or _first_error(rows[0], renames)
@@ -29,7 +37,7 @@ def advice(rows: Sequence[RawRow], renames: Mapping[str, str]) -> str:
     if len(objects) + sum(map(_other_encoding, rows)) == len(rows):
         return "the texts are not in UTF-8: write the file in that"
     if _looks_like_csv(rows):
-        return "this looks like CSV: --format csv reads it as that"
+        return f"this looks like CSV: {table}"
     if _looks_spread(rows):
         return "this looks like JSON over many lines: write an object a line, or one array of them"
     if objects:

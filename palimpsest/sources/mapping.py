@@ -161,6 +161,8 @@ def _fits(ours: str, name: str, objects: Sequence[Fields]) -> bool:
             return _is_vector(name, objects)
         case "confidence" | "importance":
             return bool(values) and all(_is_share(value) for value in values)
+        case "occurred_at":  # one that cannot be read makes its row invalid, if others can be
+            return any(map(_is_moment, values))
         case "metadata":
             return bool(values) and all(isinstance(_unpacked(value), dict) for value in values)
         case "topics":
@@ -172,6 +174,14 @@ def _fits(ours: str, name: str, objects: Sequence[Fields]) -> bool:
 def _is_share(value: Any) -> bool:
     number = _number(value)
     return isinstance(number, float | int) and 0 <= number <= 1
+
+
+def _is_moment(value: Any) -> bool:
+    moment = _moment(value)
+    try:
+        return isinstance(moment, date) or bool(datetime.fromisoformat(moment))
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_vector(name: str, objects: Sequence[Fields]) -> bool:
@@ -277,6 +287,9 @@ def _number(value: Any) -> Any:
 
 
 def _word(value: Any) -> Any:
+    """A whole number as a word, also one of a column that has floats for want of a few values."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -20,6 +20,7 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.sources.contract import Item
 from palimpsest.sources.mapping import Array, FieldMapping
 from palimpsest.streams.intake import Meaning, Prepared, RawRow, RowCounter, parse, understand
+from palimpsest.streams.write.inputs import CONFLICT
 
 PREVIEW = 80
 """Characters of a text that a listing shows."""
@@ -68,9 +69,19 @@ SELECT n FROM (
 Numbers are sorted, not rows: those have their vectors.
 """
 _IN_ORDER = """
-SELECT raw, repeat, candidate, hash, fingerprint, vector
+SELECT n, raw, repeat, candidate, hash, fingerprint, vector
 FROM ordered CROSS JOIN rows USING (n) ORDER BY ordered.rowid
 """
+
+
+_CONFLICTS = """
+SELECT n FROM (
+    SELECT n, fingerprint, first_value(fingerprint) OVER same_id AS known
+    FROM ordered JOIN rows USING (n) WHERE candidate IS NOT NULL
+    WINDOW same_id AS (PARTITION BY candidate ORDER BY ordered.rowid)
+) WHERE fingerprint <> known ORDER BY n
+"""
+"""An id is that of the row that comes in first."""
 
 
 class Repeat(NamedTuple):
@@ -82,9 +93,21 @@ class Repeat(NamedTuple):
     assertion_preview: str
 
 
-class Spooled(NamedTuple):
-    """A row on its way to the writer, and what it means; `vector` where it came with one."""
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """How many rows have the id of another one, and the first of them."""
 
+    count: int
+    rows: list[dict[str, object]]
+
+
+class Spooled(NamedTuple):
+    """A row on its way to the writer, and what it means; `vector` where it came with one.
+
+    `number` counts the rows of the source, from 1.
+    """
+
+    number: int
     row: RawRow
     meaning: Meaning
     vector: Array | None
@@ -168,6 +191,12 @@ class Spool:
         names = ("row", "reason", "detail")
         return [dict(zip(names, found, strict=True)) for found in self._rows.execute(text, [most])]
 
+    def conflicts(self, most: int) -> Conflicts:
+        """The rows that come with the id of another one and say something else; the first ones."""
+        found = [n for (n,) in self._rows.execute(_CONFLICTS)]
+        told = {"reason": CONFLICT.reason, "detail": CONFLICT.detail}
+        return Conflicts(len(found), [{"row": n, **told} for n in found[:most]])
+
     def repeats(self) -> Iterator[Repeat]:
         """Each row that will join one that says the same, in the order of the source."""
         for owner, old, kept, text in self._rows.execute(_REPEATS):
@@ -189,15 +218,15 @@ class Spool:
 
         Of equal ones the kept one is first. Those that cannot be read come last.
         """
-        for raw, repeat, candidate_id, text_hash, fingerprint, vector in self._rows.execute(
+        for n, raw, repeat, candidate_id, text_hash, fingerprint, vector in self._rows.execute(
             _IN_ORDER
         ):
             row = RawRow(raw, self._source, repeat)
             if candidate_id is None:
-                yield Spooled(row, understand(row), None)
+                yield Spooled(n, row, understand(row), None)
                 continue
             candidate = parse(raw, source=self._source, repeat=repeat)
             assert isinstance(candidate, Candidate), "it was one when it was set down"
             meaning = Prepared(candidate, candidate_id, text_hash, fingerprint)
             found = np.frombuffer(vector, np.float32) if vector is not None else None
-            yield Spooled(row, meaning, found)
+            yield Spooled(n, row, meaning, found)

@@ -119,6 +119,42 @@ def test_only_rows_of_one_owner_and_namespace_are_equal(palimpsest: CommandLine)
     assert palimpsest.json("import", path, "--yes")["decisions"] == {"stored": 3}
 
 
+def test_an_invalid_row_is_named_by_its_place_in_the_source(palimpsest: CommandLine) -> None:
+    """Also by the import, which decides on such rows after all others."""
+    path = palimpsest.file(
+        [mem0_row("Ada sings.", "1"), "no JSON", mem0_row("Ada paints.", "2"), {}, mem0_row("", "")]
+    )
+    foreseen = palimpsest.json("import", path, "--dry-run")["invalid_rows"]
+    found = palimpsest.json("import", path, "--yes", status=1)["invalid_rows"]
+    assert [one["row"] for one in foreseen] == [2, 4, 5]
+    assert [one["row"] for one in found] == [2, 4, 5]
+
+
+def test_an_id_that_several_rows_have_is_foreseen(palimpsest: CommandLine) -> None:
+    """The row that comes in first has it; the same row twice is no matter."""
+    at = {"1": "2026-02-02", "2": "2026-02-01", "3": "2026-02-03"}
+    rows = [
+        mem0_row("Ada sings in a choir.", "1", created_at=at["1"]),
+        mem0_row("Ada is from Turin.", "1", created_at=at["2"]),
+        mem0_row("Ada has three cats.", "2", created_at=at["3"]),
+        mem0_row("Ada has three cats.", "2", created_at=at["3"]),
+        mem0_row("Bob sings.", "1", created_at=at["3"]) | {"user_id": "bob"},
+        "no JSON",
+    ]
+    path = palimpsest.file(rows)
+    foreseen = palimpsest.json("import", path, "--dry-run")
+    assert foreseen["invalid"] == 2
+    assert [(one["row"], one["reason"]) for one in foreseen["invalid_rows"]] == [
+        (1, "id_conflict"),
+        (6, "not_json"),
+    ]
+    done = palimpsest.json("import", path, "--yes", status=1)
+    assert (done["invalid"], done["known"]) == (2, 1)
+    assert [(one["row"], one["reason"], one["detail"]) for one in done["invalid_rows"]] == [
+        (one["row"], one["reason"], one["detail"]) for one in foreseen["invalid_rows"]
+    ]
+
+
 def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> None:
     rows = [mem0_row(f"Number {n} of all.", str(n), created_at=f"2026-01-0{n}") for n in (3, 1, 2)]
     palimpsest.json("import", palimpsest.file(rows), "--yes")

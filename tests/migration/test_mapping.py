@@ -63,6 +63,21 @@ def test_a_field_is_not_what_its_values_cannot_be() -> None:
     assert fields(odd) == {"text": ("memory",)}
 
 
+def test_a_column_in_which_no_time_can_be_read_stays_metadata() -> None:
+    """Else each row would be invalid, and nothing could be done about it."""
+    row = {"text": "Ada sings.", "user": "ada", "date": "March 1, 2026"}
+    assert "occurred_at" not in fields(row)
+    assert applied(row)["metadata"] == {"date": "March 1, 2026"}
+    mapping, _ = guessed([row, row | {"date": "2026-03-01"}], {})
+    assert mapping.fields["occurred_at"] == ("date",)
+
+
+def test_a_whole_number_is_a_word_however_it_is_kept() -> None:
+    """A table of numbers with a gap in it has floats."""
+    assert applied({"text": "Ada sings.", "user_id": 17.0, "id": 3})["owner_id"] == "17"
+    assert applied({"text": "Ada sings.", "user_id": 17.5})["owner_id"] == 17.5
+
+
 def test_a_row_keeps_all_its_fields() -> None:
     assert applied(ROW, ts="occurred_at") == {
         "source": "s",
@@ -149,6 +164,27 @@ def test_what_is_missing_is_asked_for(row: Any, told: str, palimpsest: CommandLi
     ran = palimpsest("import", palimpsest.file([row]), "--yes")
     assert ran.status == 2
     assert told in ran.err
+
+
+@pytest.mark.parametrize("form", ["one line", "many lines"])
+def test_rows_inside_an_object_are_pointed_at(form: str, palimpsest: CommandLine) -> None:
+    """As services answer with them."""
+    answer = {"results": [{"id": "1", "memory": "Ada sings.", "user_id": "ada"}], "relations": []}
+    path = palimpsest.file([json.dumps(answer, indent=2 if form == "many lines" else None)])
+    ran = palimpsest("import", path, "--yes")
+    assert ran.status == 2
+    told = "inside `results`" if form == "one line" else "JSON over many lines"
+    assert told in " ".join(ran.err.split())
+    assert not palimpsest.store.exists()
+
+
+def test_a_file_of_nothing_that_can_be_read_makes_no_store(palimpsest: CommandLine) -> None:
+    path = palimpsest.file(["Dear diary,", "it rains."], "diary.txt")
+    for words in (("--yes",), ("--dry-run",)):
+        ran = palimpsest("import", path, *words)
+        assert ran.status == 2
+        assert "none of them is a JSON object" in " ".join(ran.err.split())
+    assert not palimpsest.store.exists()
 
 
 def test_a_blank_name_is_refused(palimpsest: CommandLine) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import (
     AfterValidator,
     Field,
+    GetPydanticSchema,
     JsonValue,
     StringConstraints,
     TypeAdapter,
@@ -17,7 +18,8 @@ from pydantic import (
 )
 
 from palimpsest.contracts.identity import session_of
-from palimpsest.contracts.model import Model, Timestamp, WireTime, deeper_than, unchecked
+from palimpsest.contracts.light import Light
+from palimpsest.contracts.model import Model, Timestamp, WireTime, deeper_than
 
 MAX_TEXT_BYTES = 32 * 1024
 MAX_METADATA_DEPTH = 32
@@ -66,11 +68,13 @@ def _shallow(value: dict[str, Any]) -> dict[str, Any]:
 Text = Annotated[str, StringConstraints(strict=True), AfterValidator(_fits)]
 Name = Annotated[str, StringConstraints(strict=True, max_length=512), AfterValidator(_not_blank)]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
+Json = GetPydanticSchema(lambda _, handler: handler.generate_schema(JsonValue))
+"""For pydantic, `Any` means any JSON value; msgspec decodes nothing else anyway."""
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(_shallow)]
 Kind = Literal["fact", "perception"]
 
 
-class CandidateFields(Model):
+class CandidateFields(Light):
     """A candidate without its text, as the log records it: what stays readable when that is sealed.
 
     Plain types: `Candidate` checked the values when the producer offered them.
@@ -88,7 +92,7 @@ class CandidateFields(Model):
     importance: float | None = None
     intensity: float | None = None
     topics: tuple[str, ...] = ()
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, Annotated[Any, Json]] = {}
 
 
 _MOMENT: TypeAdapter[datetime] = TypeAdapter(Timestamp)
@@ -101,10 +105,10 @@ def _moment(value: Any) -> datetime:
         raise ValueError("session_began_at is not an ISO 8601 time") from None
 
 
-_FIELDS = frozenset(CandidateFields.model_fields) | {"text"}
+_FIELDS = frozenset(CandidateFields.__struct_fields__) | {"text"}
 
 
-class Candidate(CandidateFields):
+class Candidate(Model):
     """One text that a producer offers as a memory; immutable.
 
     `created_at` is accepted for `occurred_at`; `session_began_at`, the time of the session's first
@@ -114,16 +118,17 @@ class Candidate(CandidateFields):
     owner_id: Name
     source: Name
     id: Name
-    text: Text
     namespace: Name = DEFAULT_NAMESPACE
     session_id: Name | None = None
     occurred_at: Timestamp | None = None
     category: Name | None = None
+    kind: Kind = "fact"
     confidence: Share | None = None
     importance: Share | None = None
     intensity: Share | None = None
     topics: tuple[Name, ...] = ()
     metadata: Metadata = {}
+    text: Text
 
     @model_validator(mode="before")
     @classmethod
@@ -149,4 +154,4 @@ class Candidate(CandidateFields):
 
     def fields(self) -> CandidateFields:
         """Everything but the text; nothing is validated twice."""
-        return unchecked(CandidateFields, **{n: v for n, v in self.__dict__.items() if n != "text"})
+        return CandidateFields(**{n: v for n, v in self.__dict__.items() if n != "text"})

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from msgspec import Meta
 from pydantic import Field
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.errors import InvalidReason
 from palimpsest.contracts.evidence import Evidence, Verdict
-from palimpsest.contracts.model import Model, Timestamp, WireTime
+from palimpsest.contracts.light import Light
+from palimpsest.contracts.model import Timestamp, WireTime
 
 FirstDecision = Literal[
     "stored",
@@ -58,7 +60,7 @@ Figures = dict[str, int | float]
 RANKS: dict[Rank, int] = {"rule": 0, "judge": 1, "agent": 2, "review": 3, "person": 4}
 
 
-class Vector(Model):
+class Vector(Light):
     """A text's embedding: `data` is base64 of little-endian float16, unit length.
 
     `truncated`: the model saw only the beginning; `unknown`: words it has no token for.
@@ -72,7 +74,7 @@ class Vector(Model):
     unknown: tuple[str, ...] = ()
 
 
-class Content(Model):
+class Content(Light):
     """All that must vanish on erasure, in one object, so that it can be sealed under a key."""
 
     text: str
@@ -82,7 +84,7 @@ class Content(Model):
     vector: Vector | None = None
 
 
-class Join(Model):
+class Join(Light):
     """The edge to the older candidate, who wins the face, and the score of the pair.
 
     `former`: a person chose the face, so what it displaced is a former wording, which no automatic
@@ -102,14 +104,14 @@ class Join(Model):
     forward: bool | None = None
 
 
-class Composition(Model):
+class Composition(Light):
     """A composed text and the candidates that it was made from, oldest first."""
 
     content: Content
     sources: tuple[str, ...]
 
 
-class DecidedData(Model):
+class DecidedData(Light):
     """A candidate's first decision.
 
     `moment` is when what it says happened, as its producer said: no later than the recording. Where
@@ -132,7 +134,7 @@ class DecidedData(Model):
     withheld: str | None = None
 
 
-class SettledData(Model):
+class SettledData(Light):
     """What became of a pending candidate.
 
     `cause` is the event that freed an answer which had been held back.
@@ -149,7 +151,7 @@ class SettledData(Model):
     cause: str | None = None
 
 
-class JoinedData(Model):
+class JoinedData(Light):
     """A join between candidates that were there already, by a person or a batch rule.
 
     `cause` is the run that made it, where it has an id: the same as of its `ran`.
@@ -166,7 +168,7 @@ class JoinedData(Model):
     cause: str | None = None
 
 
-class RedecidedData(Model):
+class RedecidedData(Light):
     """A candidate's decision without joins that were taken out (docs/design.md, Un-merge).
 
     `join` is the one that it would have made, with the place of its arrival; the one that it made,
@@ -186,7 +188,7 @@ class RedecidedData(Model):
     cause: str | None = None
 
 
-class InvalidData(Model):
+class InvalidData(Light):
     """An input that broke a rule; its bytes are in the dead letters under `digest`."""
 
     reason: InvalidReason
@@ -195,7 +197,7 @@ class InvalidData(Model):
     origin: str
 
 
-class ReversedData(Model):
+class ReversedData(Light):
     """A join taken out. `separates` is false where the pair stays one memory by other joins.
 
     `verdicts` are a model's, where a review says so. A `consequence_of` another reversal separates
@@ -218,7 +220,7 @@ class ReversedData(Model):
     withdraws: bool | None = None
 
 
-class OnDecisionData(Model):
+class OnDecisionData(Light):
     """A word about one decision; `verdicts` are a model's, where a review says so.
 
     `cause` is the request that a reinstatement belongs to.
@@ -232,7 +234,7 @@ class OnDecisionData(Model):
     cause: str | None = None
 
 
-class SeparatedData(Model):
+class SeparatedData(Light):
     """A recorded *not the same* between two candidates; the judge's with its `verdicts`.
 
     `similarity` is the score of the pair, where it was looked at.
@@ -247,7 +249,7 @@ class SeparatedData(Model):
     similarity: float | None = None
 
 
-class ComposedData(Model):
+class ComposedData(Light):
     """A recomposed text for the join whose first one no longer stands."""
 
     decision_id: str
@@ -255,7 +257,7 @@ class ComposedData(Model):
     evidence: Evidence
 
 
-class OnCandidateData(Model):
+class OnCandidateData(Light):
     """A word about one candidate. `cause` is the request that it belongs to.
 
     One that is forgotten says what becomes of its text when it comes `again`; with `earlier`, what
@@ -270,14 +272,14 @@ class OnCandidateData(Model):
     earlier: Literal["refuse"] | None = None
 
 
-class Use(Model):
+class Use(Light):
     """How often a memory was used since that was last recorded, and when it was last.
 
     `candidate_id` is any of its members.
     """
 
     candidate_id: str
-    count: Annotated[int, Field(ge=1)] = 1
+    count: Annotated[int, Field(ge=1), Meta(ge=1)] = 1
     at: Timestamp
 
 
@@ -292,20 +294,20 @@ class AccessedData(OnCandidateData):
     others: tuple[str, ...] | None = None
 
 
-class OnSessionData(Model):
+class OnSessionData(Light):
     """A word about one session of the owner."""
 
     session_id: str
 
 
-class EmbeddedData(Model):
+class EmbeddedData(Light):
     """The vector of a candidate's text under another model."""
 
     candidate_id: str
     vector: Vector
 
 
-class PolicySetData(Model):
+class PolicySetData(Light):
     """The policy in force from here on, whole."""
 
     hash: str
@@ -313,7 +315,7 @@ class PolicySetData(Model):
     actor: str | None = None
 
 
-class RanData(Model):
+class RanData(Light):
     """A batch run over an owner's memories: its step, when it was due, and its figures.
 
     `policy` is the hash of the rules that it went by, `session_id` the session that it was about,
@@ -329,7 +331,7 @@ class RanData(Model):
     because: str | None = None
 
 
-class RefusedData(Model):
+class RefusedData(Light):
     """A command that could not be, with the reason; verdicts that came with it are kept.
 
     When they settle later, they do so as what they were: of this rank, by this actor. `rank` is
@@ -351,7 +353,7 @@ class RefusedData(Model):
     b: str | None = None
 
 
-class ErasedData(Model):
+class ErasedData(Light):
     """Candidates whose content was destroyed."""
 
     candidate_ids: tuple[str, ...]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from palimpsest.contracts.event_data import (
     RANKS,
@@ -42,7 +42,8 @@ from palimpsest.contracts.event_data import (
     Use,
     Vector,
 )
-from palimpsest.contracts.model import Model, WireTime
+from palimpsest.contracts.light import Light, Tagged
+from palimpsest.contracts.model import WireTime
 
 __all__ = [
     "EVENT",
@@ -108,7 +109,7 @@ __all__ = [
 SOURCE = "palimpsest"
 
 
-class Event(Model):
+class Event(Light):
     """A CloudEvent: `subject` is the id of a candidate or decision, `partitionkey` the owner."""
 
     specversion: Literal["1.0"] = "1.0"
@@ -118,6 +119,7 @@ class Event(Model):
     time: WireTime
     partitionkey: str
     datacontenttype: Literal["application/json"] = "application/json"
+    type: ClassVar[str]
 
     @property
     def owner_id(self) -> str:
@@ -125,143 +127,123 @@ class Event(Model):
         return self.partitionkey
 
 
-class Decided(Event):
+class Decided(Event, tag="palimpsest.decided.v1"):
     """`subject` is the candidate."""
 
-    type: Literal["palimpsest.decided.v1"] = "palimpsest.decided.v1"
     data: DecidedData
 
 
-class Settled(Event):
+class Settled(Event, tag="palimpsest.settled.v1"):
     """`subject` is the candidate."""
 
-    type: Literal["palimpsest.settled.v1"] = "palimpsest.settled.v1"
     data: SettledData
 
 
-class Joined(Event):
+class Joined(Event, tag="palimpsest.joined.v1"):
     """`subject` is the newer candidate."""
 
-    type: Literal["palimpsest.joined.v1"] = "palimpsest.joined.v1"
     data: JoinedData
 
 
-class Redecided(Event):
+class Redecided(Event, tag="palimpsest.redecided.v1"):
     """`subject` is the candidate."""
 
-    type: Literal["palimpsest.redecided.v1"] = "palimpsest.redecided.v1"
     data: RedecidedData
 
 
-class Invalid(Event):
+class Invalid(Event, tag="palimpsest.invalid.v1"):
     """`subject` is the digest of the bytes."""
 
-    type: Literal["palimpsest.invalid.v1"] = "palimpsest.invalid.v1"
     data: InvalidData
 
 
-class Reversed(Event):
+class Reversed(Event, tag="palimpsest.reversed.v1"):
     """`subject` is the decision taken out."""
 
-    type: Literal["palimpsest.reversed.v1"] = "palimpsest.reversed.v1"
     data: ReversedData
 
 
-class Reinstated(Event):
+class Reinstated(Event, tag="palimpsest.reinstated.v1"):
     """`subject` is the decision put back."""
 
-    type: Literal["palimpsest.reinstated.v1"] = "palimpsest.reinstated.v1"
     data: OnDecisionData
 
 
-class Separated(Event):
+class Separated(Event, tag="palimpsest.separated.v1"):
     """`subject` is one of the two candidates."""
 
-    type: Literal["palimpsest.separated.v1"] = "palimpsest.separated.v1"
     data: SeparatedData
 
 
-class Confirmed(Event):
+class Confirmed(Event, tag="palimpsest.confirmed.v1"):
     """`subject` is the decision agreed to."""
 
-    type: Literal["palimpsest.confirmed.v1"] = "palimpsest.confirmed.v1"
     data: OnDecisionData
 
 
-class Composed(Event):
+class Composed(Event, tag="palimpsest.composed.v1"):
     """`subject` is the decision whose text was recomposed."""
 
-    type: Literal["palimpsest.composed.v1"] = "palimpsest.composed.v1"
     data: ComposedData
 
 
-class Retracted(Event):
+class Retracted(Event, tag="palimpsest.retracted.v1"):
     """`subject` is the candidate that is not living any more."""
 
-    type: Literal["palimpsest.retracted.v1"] = "palimpsest.retracted.v1"
     data: OnCandidateData
 
 
-class Restored(Event):
+class Restored(Event, tag="palimpsest.restored.v1"):
     """`subject` is the candidate that is living again."""
 
-    type: Literal["palimpsest.restored.v1"] = "palimpsest.restored.v1"
     data: OnCandidateData
 
 
-class Accessed(Event):
+class Accessed(Event, tag="palimpsest.accessed.v1"):
     """`subject` is the candidate whose memory was used, or the first of several."""
 
-    type: Literal["palimpsest.accessed.v1"] = "palimpsest.accessed.v1"
     data: AccessedData
 
 
-class SessionEnded(Event):
+class SessionEnded(Event, tag="palimpsest.session_ended.v1"):
     """`subject` is the session."""
 
-    type: Literal["palimpsest.session_ended.v1"] = "palimpsest.session_ended.v1"
     data: OnSessionData
 
 
-class Compacted(Event):
+class Compacted(Event, tag="palimpsest.compacted.v1"):
     """`subject` is the session whose conversation was compacted."""
 
-    type: Literal["palimpsest.compacted.v1"] = "palimpsest.compacted.v1"
     data: OnSessionData
 
 
-class Ran(Event):
+class Ran(Event, tag="palimpsest.ran.v1"):
     """`subject` is the step of the batch run."""
 
-    type: Literal["palimpsest.ran.v1"] = "palimpsest.ran.v1"
     data: RanData
 
 
-class Embedded(Event):
+class Embedded(Event, tag="palimpsest.embedded.v1"):
     """`subject` is the candidate."""
 
-    type: Literal["palimpsest.embedded.v1"] = "palimpsest.embedded.v1"
     data: EmbeddedData
 
 
-class PolicySet(Event):
+class PolicySet(Event, tag="palimpsest.policy_set.v1"):
     """`subject` is the policy's hash; `partitionkey` is empty: it is the store's."""
 
-    type: Literal["palimpsest.policy_set.v1"] = "palimpsest.policy_set.v1"
     data: PolicySetData
 
 
-class Refused(Event):
+class Refused(Event, tag="palimpsest.refused.v1"):
     """`subject` is the command's id."""
 
-    type: Literal["palimpsest.refused.v1"] = "palimpsest.refused.v1"
     data: RefusedData
 
 
-class Erased(Event):
+class Erased(Event, tag="palimpsest.erased.v1"):
     """`subject` is the owner."""
 
-    type: Literal["palimpsest.erased.v1"] = "palimpsest.erased.v1"
     data: ErasedData
 
 
@@ -288,4 +270,7 @@ AnyEvent = (
     | Erased
 )
 
-EVENT: TypeAdapter[AnyEvent] = TypeAdapter(Annotated[AnyEvent, Field(discriminator="type")])
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(
+    Annotated[AnyEvent, Tagged], config=ConfigDict(allow_inf_nan=False, defer_build=True)
+)
+"""Reads events from anywhere, and reports what is wrong; built at first use."""

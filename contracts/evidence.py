@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from palimpsest.contracts.model import Model
+from palimpsest.contracts.light import Light
 
 
 class Cue(StrEnum):
@@ -30,7 +30,7 @@ BLIND = frozenset({Cue.UNKNOWN_TOKEN, Cue.TRUNCATED})
 """Cues that the model cannot tell: no policy joins such a pair by its cosine (docs/design.md)."""
 
 
-class Neighbour(Model):
+class Neighbour(Light):
     """A candidate that was looked at, with its scores (four decimals) and what the guard saw.
 
     `near_identical` is None where the guard was not asked; `cues` is then empty.
@@ -47,7 +47,7 @@ Answer = Literal["different", "same", "update", "compose", "unavailable", "unusa
 """What the judge said of a pair; `unavailable`: nobody answered, `unusable`: no valid answer."""
 
 
-class Verdict(Model):
+class Verdict(Light):
     """The judge's answer about a candidate and one neighbour, with what it cost.
 
     `calls` are those to the service, in parts where pairs shared one; 0: it was known already.
@@ -68,7 +68,7 @@ class Verdict(Model):
     speaker: str | None = None
 
 
-class Evidence(Model):
+class Evidence(Light):
     """Why a decision was made: enough to explain it and to make it again without a model.
 
     `asked` are the neighbours handed to the judge, best first; `down` what could not be done, such

@@ -62,7 +62,7 @@ def written(schema: Schema) -> bytes:
 
 def event_file(kind: type[Event]) -> str:
     """The file of an event's schema: `palimpsest.decided.v1` is in `event.decided.v1.json`."""
-    return f"event.{kind.model_fields['type'].default.removeprefix('palimpsest.')}.json"
+    return f"event.{kind.type.removeprefix('palimpsest.')}.json"
 
 
 def candidate_row() -> Schema:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from palimpsest.contracts.evidence import Evidence
+from palimpsest.contracts.light import to_json
 from palimpsest.contracts.policy import Check, CosineCheck, Policy, RecentCheck
 from palimpsest.streams.core.ledger import Entry
 
@@ -16,7 +17,7 @@ def explained(evidence: Evidence, entry: Entry, policies: Mapping[str, Policy]) 
     They are those that the policy had in the candidate's namespace: `check`, `at_least` and what
     follows from it, highest first.
     """
-    document: dict[str, Any] = evidence.model_dump(mode="json", exclude_none=True)
+    document = to_json(evidence, exclude_none=True)
     policy = policies.get(evidence.policy)
     checks = policy.checks if policy else ()
     document["thresholds"] = [one for check in checks for one in _thresholds(check, entry)]

@@ -11,6 +11,7 @@ import orjson
 
 from palimpsest.contracts.errors import PalimpsestError
 from palimpsest.contracts.events import Accessed, Use
+from palimpsest.contracts.light import to_json
 from palimpsest.local_gateway import LocalGateway
 
 _log = logging.getLogger(__name__)
@@ -82,11 +83,11 @@ def uses_event(owner_id: str, uses: Sequence[Use]) -> bytes:
     data = {
         "owner_id": owner_id,
         "candidate_id": uses[0].candidate_id,
-        "uses": [use.model_dump(mode="json") for use in uses],
+        "uses": [to_json(use) for use in uses],
     }
     event = {
         "specversion": "1.0",
-        "type": Accessed.model_fields["type"].default,
+        "type": Accessed.type,
         "id": str(uuid4()),
         "source": SOURCE,
         "data": data,

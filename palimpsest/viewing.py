@@ -11,6 +11,7 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Evidence
 from palimpsest.contracts.identity import decision_id_of
+from palimpsest.contracts.light import to_json
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.shown import DecisionRow, ShownCandidate, ShownMember, ShownMemory
 from palimpsest.contracts.urn import Urn
@@ -304,7 +305,7 @@ def show_candidate(
     ledger, timeline = _timeline_of(gateway, candidate_id, as_of)
     entry = ledger.entries[candidate_id]
     shown: Any = {
-        **entry.fields.model_dump(mode="json"),
+        **to_json(entry.fields),
         "candidate_id": entry.id,
         "urn": str(Urn(entry.fields.owner_id, entry.fields.namespace, entry.id)),
         "hash_tag": hash_tag(entry.distinct.hash),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import (
@@ -23,17 +23,16 @@ from palimpsest.contracts.events import (
     Settled,
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
-from palimpsest.contracts.model import Model, unchecked
+from palimpsest.contracts.light import Light
 from palimpsest.projections.rows import NOBODY_ELSE, Fact
 from palimpsest.streams.core.compared import Spoke
 
-SomeModel = TypeVar("SomeModel", bound=Model)
+SomeLight = TypeVar("SomeLight", bound=Light)
 
 
-def _nothing(kind: type[SomeModel], **but: object) -> SomeModel:
-    """A model of which every field is None but these."""
-    values: dict[str, Any] = dict.fromkeys(kind.model_fields) | but
-    return cast(SomeModel, kind.model_construct(**values))
+def _nothing(kind: type[SomeLight], **but: object) -> SomeLight:
+    """A value of which every field is None but these."""
+    return kind(**dict.fromkeys(kind.__struct_fields__) | but)
 
 
 NO_FIELDS = _nothing(CandidateFields)
@@ -159,7 +158,7 @@ def _nearest(evidence: Evidence | None, join: Join | None) -> Neighbour:
     if wanted is None:
         return evidence.neighbours[0] if evidence.neighbours else NO_NEIGHBOUR
     found = (n for n in evidence.neighbours if n.candidate_id == wanted)
-    return next(found, None) or unchecked(Neighbour, candidate_id=wanted)
+    return next(found, None) or Neighbour(candidate_id=wanted)
 
 
 def _verdict(evidence: Evidence | None, join: Join | None) -> Verdict:

@@ -19,7 +19,6 @@ from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Vector
 from palimpsest.contracts.evidence import Neighbour
-from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck
 from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
@@ -235,7 +234,7 @@ class _Gone:
         cosines = self._rows.cosines(query, [hit.row for hit in words])
         scored |= {hit.row: (c, hit.score) for hit, c in zip(words, cosines, strict=True)}
         return tuple(
-            unchecked(Neighbour, candidate_id=gone.id, cosine=cosine, jaccard=jaccard)
+            Neighbour(candidate_id=gone.id, cosine=cosine, jaccard=jaccard)
             for row, (cosine, jaccard) in scored.items()
             if (gone := self._texts[row].asking) is not None
         )
@@ -298,7 +297,7 @@ class ScopeIndex:
         scored.update(self._by_tokens(admit.content.text, query))
         entries = self._rows.entries
         return tuple(
-            unchecked(Neighbour, candidate_id=entry.id, cosine=cosine, jaccard=jaccard)
+            Neighbour(candidate_id=entry.id, cosine=cosine, jaccard=jaccard)
             for row, (cosine, jaccard) in scored.items()
             if (entry := entries[row]) is not None
         )

@@ -39,8 +39,8 @@ MAY_NOT_IMPORT = {
 
 PURE_MODULES = frozenset(
     "__future__ abc annotated_types base64 binascii bisect collections contracts copy dataclasses"
-    " datetime decimal enum fractions functools hashlib heapq itertools json math numbers numpy"
-    " operator orjson pydantic pydantic_core rapidfuzz re string struct types typing"
+    " datetime decimal enum fractions functools hashlib heapq itertools json math msgspec numbers"
+    " numpy operator orjson pydantic pydantic_core rapidfuzz re string struct types typing"
     " typing_extensions unicodedata uuid".split()
 )
 """All that the core may import from elsewhere. What is not here is impure, or unproven."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Redecided, Settled
 from palimpsest.contracts.evidence import Cue, Evidence
@@ -112,7 +114,7 @@ def _evidence(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any] | N
     if found is None:
         return None
     if not found.neighbours and arrival is not None:
-        found = found.model_copy(update={"neighbours": arrival.neighbours})
+        found = structs.replace(found, neighbours=arrival.neighbours)
     return explained(found, sides.newer, store.gateway.log.policies())
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import structs
+
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.events import (
     Again,
@@ -20,7 +22,6 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.identity import decision_id_of, forgotten_id, invalid_id
-from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.checks import Outcome, exact_decision, in_reach, run_checks
 from palimpsest.streams.core.ledger import Entry, Ledger
@@ -91,8 +92,8 @@ def _withheld(command: Admit, gone: Entry, evidence: Evidence, now: datetime) ->
     """`pending`, and not living: a person says whether the text may come back."""
     assert gone.forgotten is not None, "it stands in the way"
     event = _decided(command, "pending", command.content, None, evidence, now)
-    data = event.data.model_copy(update={"withheld": gone.forgotten.cause})
-    return event.model_copy(update={"data": data})
+    data = structs.replace(event.data, withheld=gone.forgotten.cause)
+    return structs.replace(event, data=data)
 
 
 def _known_again(command: Admit, known: Entry, ledger: Ledger, now: datetime) -> list[AnyEvent]:
@@ -122,15 +123,15 @@ def _exact(command: Admit, target: Entry, ledger: Ledger, policy: Policy, now: d
     decision = exact_decision(policy, ledger, target, now)
     content = command.content
     if content.vector is not None:
-        content = content.model_copy(update={"vector": None})
-    join = unchecked(Join, to=target.id, face="repeat", similarity=1.0)
-    evidence = unchecked(Evidence, policy=policy.hash, check="exact")
+        content = structs.replace(content, vector=None)
+    join = Join(to=target.id, face="repeat", similarity=1.0)
+    evidence = Evidence(policy=policy.hash, check="exact")
     return _decided(command, decision, content, join, evidence, now)
 
 
 def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> Decided:
     if not (command.neighbours or command.forgotten):
-        evidence = unchecked(Evidence, policy=policy.hash, down=command.down)
+        evidence = Evidence(policy=policy.hash, down=command.down)
         return _decided(command, "stored", command.content, None, evidence, now)
     lookup = NeighbourLookup(ledger, command, policy)
     outcome = run_checks(ledger, command, policy, lookup)
@@ -141,8 +142,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         evidence = _evidence_of(reworded, command, policy, lookup, outcome)
         return _withheld(command, gone, evidence, now)
     asked = () if choice else lookup.gray(outcome.gray, policy.judge.neighbours)
-    evidence = unchecked(
-        Evidence,
+    evidence = Evidence(
         policy=policy.hash,
         check=choice.check if choice else None,
         neighbours=lookup.evidence(),
@@ -154,7 +154,7 @@ def _compared(command: Admit, ledger: Ledger, policy: Policy, now: datetime) -> 
         decision: FirstDecision = "pending" if asked else "stored"
         return _decided(command, decision, command.content, None, evidence, now)
     to = choice.neighbour.candidate_id
-    join = unchecked(Join, to=to, face=choice.face, similarity=choice.similarity)
+    join = Join(to=to, face=choice.face, similarity=choice.similarity)
     return _decided(command, choice.decision, command.content, join, evidence, now)
 
 
@@ -202,8 +202,7 @@ def _decided(
     evidence: Evidence,
     now: datetime,
 ) -> Decided:
-    data = unchecked(
-        DecidedData,
+    data = DecidedData(
         decision=decision,
         candidate=command.candidate.fields(),
         content=content,
@@ -211,8 +210,7 @@ def _decided(
         evidence=evidence,
         moment=happened(command.candidate.occurred_at, now),
     )
-    return unchecked(
-        Decided,
+    return Decided(
         id=decision_id_of(command.candidate_id),
         subject=command.candidate_id,
         time=now,

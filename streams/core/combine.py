@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import structs
+
 from palimpsest.contracts.commands import Combine
 from palimpsest.contracts.events import Join, Joined, JoinedData
 from palimpsest.contracts.evidence import Evidence
@@ -76,7 +78,7 @@ def _asking(asking: Memory, about: Memory) -> Entry | None:
 def _evidence(command: Combine, ledger: Ledger) -> Evidence:
     """What was recorded of the pair; a batch run compares the faces of memories."""
     verdicts = with_speakers(command.evidence.verdicts, ledger, "memories")
-    return command.evidence.model_copy(update={"verdicts": verdicts})
+    return structs.replace(command.evidence, verdicts=verdicts)
 
 
 def _similarity(command: Combine) -> float | None:

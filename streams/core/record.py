@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import structs
+
 from palimpsest.contracts.commands import (
     Access,
     Compact,
@@ -182,7 +184,7 @@ def access(command: Access, ledger: Ledger, now: datetime) -> Result:
     uses = command.uses
     if uses is not None:
         known = [use for use in uses if use.candidate_id in ledger.entries]
-        uses = tuple(use.model_copy(update={"at": min(use.at, now)}) for use in known)
+        uses = tuple(structs.replace(use, at=min(use.at, now)) for use in known)
     candidate_id = uses[0].candidate_id if uses else command.candidate_id
     if candidate_id not in ledger.entries:
         return unknown_candidate(candidate_id)

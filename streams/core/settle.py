@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import structs
+
 from palimpsest.contracts.commands import Settle
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -100,7 +102,7 @@ def with_speakers(
     return tuple(
         verdict
         if verdict.speaker is not None
-        else verdict.model_copy(update={"speaker": _speaker(verdict.neighbour_id, ledger, search)})
+        else structs.replace(verdict, speaker=_speaker(verdict.neighbour_id, ledger, search))
         for verdict in verdicts
     )
 
@@ -200,8 +202,8 @@ def settle_due(freed: Freed, ledger: Ledger, policy: Policy, now: datetime) -> S
         if face is None
         else _joined(command, ledger, policy, entry, freed.answer, now)
     )
-    data = event.data.model_copy(update={"cause": freed.cause})
-    return event.model_copy(update={"data": data})
+    data = structs.replace(event.data, cause=freed.cause)
+    return structs.replace(event, data=data)
 
 
 def _meaning(answer: Answer, policy: Policy, entry: Entry) -> tuple[Settlement, FaceRule | None]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from msgspec import structs
+
 from palimpsest.contracts.commands import Retract, Undo, Update
 from palimpsest.contracts.events import (
     RANKS,
@@ -139,7 +141,7 @@ def _admitted(
     """The text as a newcomer that joins the memory, and takes the face."""
     distinct = ledger.distinct(memory.namespace, command.content.hash)
     known = distinct is not None and bool(distinct.members)
-    content = command.content.model_copy(update={"vector": None}) if known else command.content
+    content = structs.replace(command.content, vector=None) if known else command.content
     data = DecidedData(
         decision="superseded",
         candidate=command.candidate.fields(),

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
+from msgspec import structs
 
 from palimpsest.contracts.events import BatchJoin, Composition, Content
 from palimpsest.contracts.evidence import BLIND, Verdict
@@ -201,6 +202,6 @@ def _join(
     face: Literal["keep", "take"],
     verdict: Verdict | None,
 ) -> CombineRequest:
-    about = verdict and verdict.model_copy(update={"neighbour_id": near.older.id})
+    about = verdict and structs.replace(verdict, neighbour_id=near.older.id)
     rank: Literal["rule", "judge"] = "rule" if decision == "superseded" else "judge"
     return joined(request_id, near, decision, policy.hash, about, face, rank)

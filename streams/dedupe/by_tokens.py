@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Literal
 
+from msgspec import structs
+
 from palimpsest.contracts.events import BatchJoin
 from palimpsest.contracts.evidence import BLIND, Answer, Verdict
 from palimpsest.contracts.policy import Policy, TokenDedupe, Zone
@@ -75,7 +77,7 @@ def _settled(
 ) -> Iterator[Proposal]:
     """The proposals that follow from the answers; none for a memory that was merged meanwhile."""
     for near, answered in zip(asked, verdicts, strict=True):
-        verdict = answered.model_copy(update={"neighbour_id": near.older.id})
+        verdict = structs.replace(answered, neighbour_id=near.older.id)
         run.asked[verdict.answer] += 1
         decision = JOINS.get(verdict.answer)
         if verdict.answer == "different":

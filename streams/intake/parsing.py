@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid5
 
 import orjson
+from msgspec import structs
 from pydantic import ValidationError
 
 from palimpsest.contracts.candidate import Candidate
@@ -219,9 +220,10 @@ def _access(event: Row, data: Row) -> Access:
     access = _checked(Access, fields | {"uses": data.get("uses")})
     if access.uses is None:
         return access
-    uses = ({"candidate_id": _candidate_id(use.model_dump())} for use in access.uses)
-    each = zip(access.uses, uses, strict=True)
-    return access.model_copy(update={"uses": tuple(use.model_copy(update=u) for use, u in each)})
+    uses = tuple(
+        structs.replace(use, candidate_id=_candidate_id(structs.asdict(use))) for use in access.uses
+    )
+    return access.model_copy(update={"uses": uses})
 
 
 def _candidate_id(data: Row) -> str:

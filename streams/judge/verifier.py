@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from msgspec import structs
+
 from palimpsest.contracts import policy
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.identity import event_id
@@ -124,7 +126,7 @@ class Verifier:
         found = await self._verdict(
             question, Pair(*_oldest_first([neighbour.side, question.candidate]))
         )
-        return found.model_copy(update={"neighbour_id": about, "speaker": neighbour.speaker})
+        return structs.replace(found, neighbour_id=about, speaker=neighbour.speaker)
 
     async def _verdict(self, question: SettleQuestion, pair: Pair) -> Verdict:
         judge = self._judge_of(question.rules)
@@ -157,8 +159,8 @@ class Verifier:
             return await ask()
         if not shared:
             return found
-        oldest = {"neighbour_id": texts[0].candidate_id}
-        return replace(found, verdict=_at_no_cost(found.verdict).model_copy(update=oldest))
+        verdict = structs.replace(_at_no_cost(found.verdict), neighbour_id=texts[0].candidate_id)
+        return replace(found, verdict=verdict)
 
 
 def request_id(question: AnyQuestion) -> str:
@@ -189,7 +191,7 @@ def _oldest_first(asked: Sequence[AskedText]) -> list[Side]:
 def _at_no_cost(verdict: Verdict) -> Verdict:
     """The verdict on equal texts, whose cost another verdict carries."""
     free = {name: 0 for name in COSTS if getattr(verdict, name) is not None}
-    return verdict.model_copy(update=free)
+    return structs.replace(verdict, **free)
 
 
 def _with_composition(verdict: Verdict, result: Composed) -> Verdict:
@@ -202,7 +204,7 @@ def _with_composition(verdict: Verdict, result: Composed) -> Verdict:
         "model": verdict.model or other.model,
         "prompt": verdict.prompt or other.prompt,
     }
-    return verdict.model_copy(update=costs | words)
+    return structs.replace(verdict, **costs | words)
 
 
 def _sum(a: float | None, b: float | None) -> float | None:

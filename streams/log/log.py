@@ -28,7 +28,7 @@ CHUNK = 500
 OWNERS_KEPT = 100_000
 """Owners' numbers in memory, at most."""
 UUID_BYTES = 16
-POLICY_SET = PolicySet.model_fields["type"].default
+POLICY_SET = PolicySet.type
 
 _LINES = "SELECT position, checksum, line FROM events"
 

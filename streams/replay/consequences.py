@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from palimpsest.contracts.answers import ConsequenceTold
 from palimpsest.contracts.commands import Combine, Redecide, Unmerge
 from palimpsest.contracts.events import (
@@ -66,11 +68,11 @@ class Consequence:
         recorded, asked = self.made.data.evidence, self.then.asked
         if self.would_join is None and not asked:
             return Evidence(policy=recorded.policy)
-        update = {"asked": tuple(_asked(self.then))}
         known = {neighbour.candidate_id for neighbour in recorded.neighbours}
-        if not known.issuperset(update["asked"]):
-            return recorded.model_copy(update=update | {"neighbours": asked})
-        return recorded.model_copy(update=update)
+        found = structs.replace(recorded, asked=tuple(_asked(self.then)))
+        if not known.issuperset(found.asked):
+            return structs.replace(found, neighbours=asked)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from msgspec import structs
+
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import (
     Admit,
@@ -40,7 +42,6 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Neighbour, Verdict
 from palimpsest.contracts.identity import event_id
-from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Consolidate, PairsDedupe, Policy
 from palimpsest.streams.core.combine import hindrance_of
 from palimpsest.streams.core.decide import decide, execute
@@ -210,8 +211,8 @@ class Without:
         if content.vector is None and not down:
             twin = self.real.distinct(fields.namespace, content.hash)
             vector = twin.vector if twin else None
-            content = content.model_copy(update={"vector": vector})
-        candidate = unchecked(Candidate, **fields.__dict__, text=content.text)
+            content = structs.replace(content, vector=vector)
+        candidate = Candidate.model_construct(**structs.asdict(fields), text=content.text)
         return Admit(event.subject, candidate, content, digest="", down=down)
 
     def _is_the_same(
@@ -266,7 +267,7 @@ class Without:
             self._evolve(event)
             return
         for outcome in decide(settle, self.other, self._in_force, event.time):
-            self._evolve(outcome.model_copy(update={"id": event.id}))
+            self._evolve(structs.replace(outcome, id=event.id))
 
     def _there(self, event: Settled | Refused) -> dict[str, str]:
         """The events by which the other history has the composed texts that were compared."""
@@ -429,7 +430,7 @@ class Without:
         newer = self.other.entries[event.data.candidate_id]
         older = self.other.entries[event.data.joined_to]
         if newer.memory is not older.memory:
-            outcome = event.model_copy(update={"subject": newer.id})
+            outcome = structs.replace(event, subject=newer.id)
             self._separate(outcome, older.id)
 
 
@@ -453,19 +454,19 @@ def _spoken_by(event: Answered, voices: Mapping[str, str]) -> Answered:
     if voices.keys().isdisjoint(one.speaker for one in _verdicts(event)):
         return event
     named = tuple(
-        one.model_copy(update={"speaker": voices.get(one.speaker or "", one.speaker)})
+        structs.replace(one, speaker=voices.get(one.speaker or "", one.speaker))
         for one in _verdicts(event)
     )
-    settled: dict[str, object] = {"verdicts": named}
     if isinstance(event, Settled):
-        settled = {"evidence": event.data.evidence.model_copy(update=settled)}
-    return event.model_copy(update={"data": event.data.model_copy(update=settled)})
+        evidence = structs.replace(event.data.evidence, verdicts=named)
+        return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
+    return structs.replace(event, data=structs.replace(event.data, verdicts=named))
 
 
 def _on_its_own(event: Decided) -> Decided:
     """The event without its join."""
-    alone = {"decision": "stored", "join": None, "composition": None}
-    return event.model_copy(update={"data": event.data.model_copy(update=alone)})
+    alone = structs.replace(event.data, decision="stored", join=None, composition=None)
+    return structs.replace(event, data=alone)
 
 
 def _verdicts_only(event: Settled) -> Refused:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import structs
+
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.commands import Admit, Combine, Redecide, Reinstate, Unmerge
 from palimpsest.contracts.errors import RefusedError
@@ -192,7 +194,7 @@ def _embedded(
     text = command.composition if isinstance(command, Combine) else None
     if text is None or text.content.vector is not None:
         return command
-    made = text.model_copy(update={"content": executor.content(text.content.text)})
+    made = structs.replace(text, content=executor.content(text.content.text))
     return command.model_copy(update={"composition": made})
 
 

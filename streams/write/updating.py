@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import Undo, Update
@@ -96,7 +98,7 @@ def _command(executor: Executor, ledger: Ledger, request: UpdateRequest, entry: 
         memory=request.memory_id,
         candidate_id=prepared.candidate_id,
         candidate=prepared.candidate,
-        content=content.model_copy(update={"fingerprint": prepared.fingerprint}),
+        content=structs.replace(content, fingerprint=prepared.fingerprint),
         down=("embedder",) if content.vector is None else None,
         expect=request.expect,
         merge=request.merge or request.dry_run,

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import structs
+
 from palimpsest.contracts.commands import Access
 from palimpsest.contracts.events import Use
 from palimpsest.contracts.identity import event_id
@@ -52,8 +54,9 @@ def summed(notices: Iterable[Access]) -> tuple[Use, ...]:
     for use in (use for notice in notices for use in notice.uses or ()):
         before = uses.get(use.candidate_id)
         if before is not None:
-            more = {"count": before.count + use.count, "at": max(before.at, use.at)}
-            uses[use.candidate_id] = before.model_copy(update=more)
+            uses[use.candidate_id] = structs.replace(
+                before, count=before.count + use.count, at=max(before.at, use.at)
+            )
         else:
             uses[use.candidate_id] = use
     return tuple(uses.values())

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Vector
-from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.write.windows import Window
@@ -82,8 +81,7 @@ class Vectors:
                 f"the policy {policy.name} has thresholds for {policy.model},"
                 f" not for {engine.model}: set a policy for that model in a new store"
             )
-        return unchecked(
-            Vector,
+        return Vector(
             model=engine.model,
             engine=embedding.origin or engine.name,
             dimension=engine.dimension,

@@ -44,7 +44,6 @@ from palimpsest.contracts.events import (
     Vector,
 )
 from palimpsest.contracts.identity import digest, event_id, invalid_id, policy_id
-from palimpsest.contracts.model import unchecked
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import CheckRequest, PolicyRequest
 from palimpsest.streams.core.decide import decide, execute, refused
@@ -308,8 +307,7 @@ class Writer:
         admit = Admit(
             candidate_id=prepared.candidate_id,
             candidate=candidate,
-            content=unchecked(
-                Content,
+            content=Content(
                 text=candidate.text,
                 hash=prepared.hash,
                 normaliser=NORMALISER,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.light import to_json
 from palimpsest.contracts.requests import AnyRequest
 from palimpsest.streams.judge.batching import Batcher, BatchSettings
 from palimpsest.streams.judge.judge import PairJudge
@@ -62,4 +63,4 @@ async def verified(questions: Questions, judge: PairJudge) -> Tally:
 
 def decided(events: Sequence[AnyEvent]) -> list[dict[str, Any]]:
     """Events as they must be in every runtime: all but the times."""
-    return [event.model_dump(exclude={"time"}) for event in events]
+    return [to_json(event) | {"time": None} for event in events]

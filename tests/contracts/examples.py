@@ -5,12 +5,13 @@ from __future__ import annotations
 import types
 from datetime import UTC
 from enum import Enum
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 from pydantic import BaseModel, JsonValue
 
 from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.light import Light
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
@@ -39,9 +40,16 @@ def events() -> st.SearchStrategy[AnyEvent]:
 
 def models(kind: type[Any]) -> st.SearchStrategy[Any]:
     """Any value of a model, with or without each of its optional fields."""
-    fields = {name: values(field.annotation) for name, field in kind.model_fields.items()}
+    fields = {name: values(annotation) for name, annotation in _annotations(kind).items()}
     fields |= {name: drawn for name, drawn in _NAMED.items() if name in fields}
     return st.fixed_dictionaries(fields).map(lambda given: kind(**given))
+
+
+def _annotations(kind: type[Any]) -> dict[str, Any]:
+    if issubclass(kind, Light):
+        hints = get_type_hints(kind, include_extras=True)
+        return {name: hints[name] for name in kind.__struct_fields__}
+    return {name: field.annotation for name, field in kind.model_fields.items()}
 
 
 def values(annotation: Any) -> st.SearchStrategy[Any]:
@@ -67,7 +75,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
 def _of_class(kind: type[Any]) -> st.SearchStrategy[Any]:
     if kind is type(None):
         return st.none()
-    if issubclass(kind, BaseModel):
+    if issubclass(kind, BaseModel | Light):
         return models(kind)
     if issubclass(kind, Enum):
         return st.sampled_from(kind)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import get_args
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.commands import Admit, RecordRun
 from palimpsest.contracts.events import (
@@ -201,7 +202,7 @@ def test_an_erased_text_waits_for_no_vector() -> None:
     history = History()
     admit = say("a", "Tea")(history)
     assert isinstance(admit, Admit)
-    alone = admit.content.model_copy(update={"vector": None})
+    alone = structs.replace(admit.content, vector=None)
     history.when(lambda _: replace(admit, content=alone, down=("embedder",)))
     assert history.id("a") in history.ledger.unembedded
     assert evolve(history.ledger, erased(history, "a")).unembedded == {history.id("a"): False}

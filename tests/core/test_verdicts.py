@@ -278,7 +278,7 @@ def test_a_resumed_verdict_settles_as_what_it_was_and_by_whom() -> None:
     history.when(unmerge("x")).then("reversed x a", "c llm_reject a")
     settled = history.new[-1]
     assert isinstance(settled, Settled)
-    assert settled.data.model_dump(include=set(said)) == said
+    assert {name: getattr(settled.data, name) for name in said} == said
 
 
 def test_resumed_verdicts_settle_in_the_order_in_which_they_came() -> None:

@@ -14,7 +14,7 @@ from tests.docs.pages import text_of
 
 GLOSSARY = text_of("docs/glossary.md")
 SECTIONS = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", GLOSSARY, flags=re.MULTILINE))
-EVENTS = [event.model_fields["type"].default.split(".")[1] for event in get_args(AnyEvent)]
+EVENTS = [event.type.split(".")[1] for event in get_args(AnyEvent)]
 
 
 def values(alias: object) -> set[str]:

@@ -54,17 +54,15 @@ class StandIn:
         share = 1 / len(pairs)
         answers = ["unavailable" if self.away else self.rule(pair) for pair in pairs]
         return [
-            Verdict.model_validate(
-                {
-                    "neighbour_id": pair.older.candidate_id,
-                    "answer": answer,
-                    "reasoning": self.why,
-                    "model": "stand-in",
-                    "prompt": "1",
-                    "calls": share,
-                    "input_tokens": 10,
-                    "cost_usd": 0.25,
-                }
+            Verdict(
+                neighbour_id=pair.older.candidate_id,
+                answer=answer,
+                reasoning=self.why,
+                model="stand-in",
+                prompt="1",
+                calls=share,
+                input_tokens=10,
+                cost_usd=0.25,
             )
             for pair, answer in zip(pairs, answers, strict=True)
         ]

@@ -13,6 +13,7 @@ from unittest.mock import patch
 from uuid import uuid5
 
 from hypothesis import assume
+from msgspec import structs
 
 from palimpsest.contracts.commands import (
     Admit,
@@ -155,10 +156,8 @@ def _without_its_join(world: World, event: AnyEvent) -> None:
     assert join is not None
     match event:
         case Decided():
-            update = {"decision": "stored", "join": None, "composition": None}
-            alone: AnyEvent | None = event.model_copy(
-                update={"data": event.data.model_copy(update=update)}
-            )
+            data = structs.replace(event.data, decision="stored", join=None, composition=None)
+            alone: AnyEvent | None = structs.replace(event, data=data)
         case Settled():
             alone = _verdicts_only(event)
         case _:

@@ -12,6 +12,7 @@ from operator import ne
 from uuid import uuid5
 
 from hypothesis import assume
+from msgspec import structs
 
 from palimpsest.contracts.commands import (
     Admit,
@@ -217,7 +218,7 @@ def _with_its_vector(command: Command) -> Command:
     if not isinstance(command, Combine) or command.composition is None:
         return command
     content = content_of(command.composition.content.text)
-    text = command.composition.model_copy(update={"content": content})
+    text = structs.replace(command.composition, content=content)
     return command.model_copy(update={"composition": text})
 
 
@@ -329,7 +330,7 @@ def _of_the_same_text(real: World, other: World, verdict: Verdict) -> Verdict:
     ]
     standing = [text_id for text_id in same if text_stands(other.ledger, text_id)]
     found = [*same[:1], *standing[:1]]
-    return verdict.model_copy(update={"speaker": found[-1]}) if found else verdict
+    return structs.replace(verdict, speaker=found[-1]) if found else verdict
 
 
 def _pair(world: World, command: Unmerge | Reinstate) -> tuple[str, str] | None:

@@ -11,11 +11,13 @@ from uuid import uuid5
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from palimpsest.contracts.commands import Admit, Unmerge
 from palimpsest.contracts.events import AnyEvent, Decided, Reinstated, Reversed
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.identity import NAMESPACE
+from palimpsest.contracts.light import serializer
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import decode
 from palimpsest.streams.core import (
@@ -100,8 +102,8 @@ def joins_name_the_first_member(monkeypatch: pytest.MonkeyPatch) -> None:
         join = event.data.join
         if join is None:
             return event
-        first = join.model_copy(update={"to": ledger.entries[join.to].memory.id})
-        return event.model_copy(update={"data": event.data.model_copy(update={"join": first})})
+        first = structs.replace(join, to=ledger.entries[join.to].memory.id)
+        return structs.replace(event, data=structs.replace(event.data, join=first))
 
     monkeypatch.setattr(admit, "_compared", broken)
 
@@ -178,8 +180,11 @@ def the_wire_forgets_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(line: bytes) -> AnyEvent:
         return decode(line.replace(b'"pending"', b'"stored"'))
 
+    def with_nulls(event: AnyEvent) -> bytes:
+        return serializer(type(event)).to_json(event)
+
     monkeypatch.setattr(checks, "decode", broken)
-    monkeypatch.setattr(checks, "encode", lambda event: event.model_dump_json().encode())
+    monkeypatch.setattr(checks, "encode", with_nulls)
 
 
 def what_is_put_back_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:

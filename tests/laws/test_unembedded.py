@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from palimpsest.contracts.commands import Admit, Embed
 from palimpsest.contracts.events import Decided, Embedded
@@ -40,7 +41,7 @@ def often_down() -> Iterator[None]:
         found = ready(self, command)
         if not isinstance(found, Admit) or not _is_down(found, self):
             return found
-        content = found.content.model_copy(update={"vector": None})
+        content = structs.replace(found.content, vector=None)
         down = replace(found, content=content, down=("embedder",))
         return replace(down, neighbours=by_brute_force(self.policy)(self.ledger, down))
 

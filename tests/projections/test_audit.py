@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.commands import (
     Combine,
@@ -425,7 +426,7 @@ def test_an_answer_of_nobody_was_not_known_before(tmp_path: Path, ada: OneOwner)
     """It cost no call either."""
     a = ada.say("The orchard is sold.")
     b = ada.say("Somebody sold the orchard.", (a, 0.8))
-    nobody = verdict(a, "unavailable").model_copy(update={"calls": 0.0})
+    nobody = structs.replace(verdict(a, "unavailable"), calls=0.0)
     ada.run(Settle(command_id=ada.fresh(), owner_id=OWNER, candidate_id=b, verdicts=(nobody,)))
     show(tmp_path, ada)
     assert rows(tmp_path, "SELECT known, unavailable FROM judge_cost") == [(0, 1)]

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from palimpsest.contracts.commands import Merge, Retract
 from palimpsest.contracts.errors import StoreError
@@ -112,7 +113,7 @@ def dimension(folder: Path) -> int:
 def test_a_log_that_begins_with_foreign_vectors_is_recalled_from(tmp_path: Path) -> None:
     """As an imported one may, in which another model had the same name."""
     history = History()
-    foreign = of("The harbour freezes.", "other").model_copy(update={"model": "test"})
+    foreign = structs.replace(of("The harbour freezes.", "other"), model="test")
     history.admit("ada", "The harbour freezes.", vector=foreign)
     project(tmp_path, history.log)
     history.admit("ada", "A ferry crosses it.")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.events import Joined, Redecided, Settled
 from palimpsest.projections import audit, changes, facts, lance, lance_tables, tables, totals, views
@@ -43,7 +44,7 @@ def later_joins_have_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def broken(fact: Fact, event: Settled | Joined | Redecided) -> facts.DecisionRow:
         row = told(fact, event)
-        return row._replace(join=row.join.model_copy(update={"similarity": None}))
+        return row._replace(join=structs.replace(row.join, similarity=None))
 
     told = facts._later
     monkeypatch.setattr(facts, "_later", broken)

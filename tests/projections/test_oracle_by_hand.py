@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.commands import (
     Access,
@@ -277,7 +278,7 @@ def _distinct(one: str, text: str, memory: str, session: str | None) -> Row:
         "text": text,
         "memory_id": memory,
         "session_id": session,
-        "vector": numbers(vector_of(text).model_dump()),
+        "vector": numbers(structs.asdict(vector_of(text))),
     }
 
 
@@ -326,11 +327,11 @@ def _memories(a: str, b: str, c: str) -> list[Row]:
         | {"memory_id": a, "face": COMPOSED, "face_of": b, "composed": True, "members": 2}
         | {"topics": ["ferry", "noon"], "last_accessed": at(16), "created_at": at(10)}
         | {"occurred_at": BEFORE, "intensity": 0.7, "metadata": {"page": 4}}
-        | {"vector": numbers(vector_of(COMPOSED).model_dump())},
+        | {"vector": numbers(structs.asdict(vector_of(COMPOSED)))},
         plain
         | {"memory_id": c, "face": LATE, "face_of": c, "composed": False, "members": 1}
         | {"topics": [], "last_accessed": at(17), "created_at": at(14), "occurred_at": None}
-        | {"intensity": None, "metadata": None, "vector": numbers(vector_of(LATE).model_dump())},
+        | {"intensity": None, "metadata": None, "vector": numbers(structs.asdict(vector_of(LATE)))},
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Settle, Unmerge
 from palimpsest.contracts.errors import StoreError
@@ -130,7 +131,7 @@ def test_the_retracted_are_not_recalled(tmp_path: Path) -> None:
 
 def test_vectors_of_another_length_are_not_compared(tmp_path: Path) -> None:
     """An imported log may have them; the rest is found, now and as of then."""
-    short = vector_of("x").model_copy(update={"dimension": 2, "data": "AAAAAA=="})
+    short = structs.replace(vector_of("x"), dimension=2, data="AAAAAA==")
     history = History()
     history.admit("ada", "The harbour freezes.")
     project(tmp_path, history)

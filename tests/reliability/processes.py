@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.events import Decided, Invalid, Redecided
+from palimpsest.contracts.light import to_json
 from palimpsest.streams.log.dead_letters import DeadLetters
 from palimpsest.streams.log.log import Log
 from tests.streams.write.runtime import memories
@@ -134,8 +135,8 @@ def outcome(store: Path) -> dict[str, Any]:
         redecided = [event.data for event in events if isinstance(event, Redecided)]
         assert len({event.id for event in events}) == len(events)
         return {
-            "decided": [event.model_dump(exclude={"time"}) for event in decided],
-            "redecided": [data.model_dump(exclude={"cause"}) for data in redecided],
+            "decided": [to_json(event) | {"time": None} for event in decided],
+            "redecided": [to_json(data) | {"cause": None} for data in redecided],
             "memories": memories(log),
             "letters": [(letter.id, letter.reason) for letter in DeadLetters(log).all()],
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.commands import Admit, Operation
 from palimpsest.contracts.evidence import Cue
@@ -95,8 +96,8 @@ def comes(pair: Pair, *, cosine: float, jaccard: float | None = None, session: b
         admit = said(history)
         assert isinstance(admit, Admit)
         assert admit.content.vector is not None
-        vector = admit.content.vector.model_copy(update={"truncated": pair.truncated})
-        return replace(admit, content=admit.content.model_copy(update={"vector": vector}))
+        vector = structs.replace(admit.content.vector, truncated=pair.truncated)
+        return replace(admit, content=structs.replace(admit.content, vector=vector))
 
     return step
 

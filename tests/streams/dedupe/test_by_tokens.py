@@ -9,6 +9,7 @@ from math import acos, cos, degrees, radians, sin
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.evidence import Answer, Verdict
@@ -61,8 +62,8 @@ def unread(candidate: Step, *words: str) -> Step:
         admit = candidate(history)
         assert isinstance(admit, Admit)
         assert admit.content.vector is not None
-        vector = admit.content.vector.model_copy(update={"unknown": words})
-        return replace(admit, content=admit.content.model_copy(update={"vector": vector}))
+        vector = structs.replace(admit.content.vector, unknown=words)
+        return replace(admit, content=structs.replace(admit.content, vector=vector))
 
     return step
 

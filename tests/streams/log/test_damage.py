@@ -9,10 +9,11 @@ from pathlib import Path
 import orjson
 import pytest
 from hypothesis import given
+from msgspec import structs
 
 from palimpsest.contracts.commands import Merge, Reinstate, Unmerge
 from palimpsest.contracts.errors import StoreError
-from palimpsest.contracts.events import AnyEvent
+from palimpsest.contracts.events import AnyEvent, Reversed
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import Recorded, decode, encode
 from palimpsest.streams.core.evolve import evolve
@@ -276,7 +277,7 @@ def test_whatever_is_taken_out_or_swapped_nothing_else_is_raised() -> None:
     for seed in range(6):
         history = History(seed).steps(60, owners=1)
         events = [e.event for e in history.log.events if e.event.owner_id]
-        own = [e.model_copy(update={"partitionkey": "ada"}) for e in events]
+        own = [structs.replace(e, partitionkey="ada") for e in events]
         assert folds_or_is_damaged(own)
         for at in range(len(own)):
             found[0] |= not folds_or_is_damaged([*own[:at], *own[at + 1 :]])
@@ -294,7 +295,7 @@ def test_an_owner_is_not_folded_from_a_damaged_log(log: Log) -> None:
 
 def test_a_candidate_is_not_folded_twice(log: Log) -> None:
     """Under another id, so that the index of ids does not refuse it."""
-    again = EVENTS[N["c"] - 1].model_copy(update={"id": EVENTS[0].id[:-4] + "beef"})
+    again = structs.replace(EVENTS[N["c"] - 1], id=EVENTS[0].id[:-4] + "beef")
     with log.transaction():
         log.append([again])
     with pytest.raises(StoreError, match=f"position {len(EVENTS) + 1} admits .* once more"):
@@ -304,11 +305,11 @@ def test_a_candidate_is_not_folded_twice(log: Log) -> None:
 def test_what_another_process_damaged_meanwhile_is_reported(log: Log) -> None:
     owners = Owners(log)
     owners.get("ada")
-    word = EVENTS[N["out"] - 1].model_dump()
-    word["id"] = EVENTS[0].id[:-4] + "beef"
-    word["data"]["decision_id"] = EVENTS[0].id
+    word = EVENTS[N["out"] - 1]
+    assert isinstance(word, Reversed)
+    data = structs.replace(word.data, decision_id=EVENTS[0].id)
     with log.transaction():
-        log.append([type(EVENTS[N["out"] - 1]).model_validate(word)])
+        log.append([structs.replace(word, id=EVENTS[0].id[:-4] + "beef", data=data)])
     with pytest.raises(StoreError, match=f"position {len(EVENTS) + 1} names the join"):
         owners.catch_up()
 

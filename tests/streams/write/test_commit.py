@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from palimpsest.contracts.events import PolicySet
 from palimpsest.contracts.identity import policy_id
 from palimpsest.streams.core.record import policy_event
@@ -15,7 +17,7 @@ def event(owner_id: str) -> PolicySet:
     """Any event, of an owner."""
     rules = load_policy("standard")
     made = policy_event(rules, policy_id(rules.hash), None, AT)
-    return made.model_copy(update={"partitionkey": owner_id})
+    return structs.replace(made, partitionkey=owner_id)
 
 
 def test_questions_are_those_that_are_open_at_its_end() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.events import Joined, Refused, Reversed, Settled
+from palimpsest.contracts.events import Decided, Joined, Refused, Reversed, Settled
 from palimpsest.contracts.evidence import Evidence, Verdict
 from palimpsest.contracts.requests import (
     AccessRequest,
@@ -475,5 +475,5 @@ def joined_at(runtime: Runtime, decision: str) -> int:
     recorded = runtime.log.find(decision)
     assert recorded is not None
     event = recorded.event
-    assert event.type == "palimpsest.decided.v1"
+    assert isinstance(event, Decided)
     return int(event.data.candidate.id)

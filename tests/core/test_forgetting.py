@@ -198,6 +198,13 @@ def test_a_twin_that_came_meanwhile_joins_in_the_same_command() -> None:
     history.shows({"Meta": "google meta again"})
 
 
+def test_who_said_a_composed_text_meanwhile_joins_when_it_would_speak_again() -> None:
+    composed = judge("mate", tea="compose", text="Tea and mate", sources="tea mate")
+    history = given(say("tea", "Tea"), say("mate", "Mate", {"tea": ASK}), composed, forget("tea"))
+    history.when(say("again", "Tea and mate"), restore("mate"), restore("tea"))
+    history.then("again manual_join tea", "restored tea").shows({"Tea and mate": "tea mate again"})
+
+
 def test_what_waited_because_of_it_joins_too() -> None:
     history = given(*JOB, forget("google", again="ask"), say("again", "Google"))
     history.when(restore("google"), restore("meta"), restore("again"))

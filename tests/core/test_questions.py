@@ -75,7 +75,9 @@ def test_it_names_the_candidate_and_its_gray_neighbours_best_first() -> None:
     ],
 )
 def test_there_is_nothing_to_ask(since: tuple[Step, ...]) -> None:
-    assert asked(given(*TWO_ASKED, *since), "c") == []
+    history = given(*TWO_ASKED, *since)
+    assert asked(history, "c") == []
+    assert history.ledger.entries[history.id("c")].open == ()
 
 
 def test_who_was_never_pending_or_never_came_is_not_asked_about() -> None:

@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.replay.consequences import Plan, plan
-from tests.core.spec import ASK, History, compose, given, judge, policy, retract, say, unmerge
+from tests.core.spec import (
+    ASK,
+    TAKE,
+    History,
+    compose,
+    given,
+    judge,
+    merge,
+    policy,
+    retract,
+    say,
+    separate,
+    unmerge,
+    withdraw,
+)
 
 
-def without(history: History, newer: str) -> Plan:
-    """The plan for taking the latest join of this newer candidate out; nobody is near anybody."""
+def without(history: History, newer: str, **near: Mapping[str, float]) -> Plan:
+    """The plan for taking the latest join of this newer candidate out.
 
-    def search(_ledger: Ledger, _admit: Admit, _policy: Policy) -> tuple[Neighbour, ...]:
-        return ()
+    `near` is whom candidates are near to in the history without it; the others are to nobody.
+    """
+    names = {history.id(name): seen for name, seen in near.items()}
+
+    def search(_ledger: Ledger, admit: Admit, _policy: Policy) -> tuple[Neighbour, ...]:
+        seen = names.get(admit.candidate_id, {}).items()
+        return tuple(Neighbour(candidate_id=history.id(one), cosine=score) for one, score in seen)
 
     events = [*history.log]
     join = history.join(newer).id
@@ -37,3 +58,29 @@ def test_a_text_that_was_composed_anew_is_nobodys_word() -> None:
     found = without(history, "b")
     assert [one.candidate.id for one in found.consequences] == [history.id("c")]
     assert found.overtaken == ()
+
+
+def test_what_is_answered_there_too_is_no_consequence_though_its_score_was_another() -> None:
+    """Only d spoke when the judge was asked; when c came, b did, and there a would have."""
+    history = given(
+        say("a", "Likes tea"),
+        say("b", "Likes green tea", {"a": TAKE}),
+        say("c", "Likes mate", {"a": ASK}),
+        say("d", "Likes all tea", {"a": TAKE}),
+        judge("c", a="different"),
+        policy=policy(search="memories"),
+    )
+    assert without(history, "b", c={"a": ASK - 0.05}, d={"a": TAKE}).consequences == ()
+
+
+def test_who_withdraws_a_statement_takes_it_back_in_the_history_without_a_join_too() -> None:
+    history = given(
+        say("a", "Likes tea"),
+        say("b", "Likes green tea", {"a": TAKE}),
+        say("c", "Likes mate"),
+        separate("c", "a"),
+        withdraw("c", "a"),
+        merge("c", "a"),
+        policy=policy(search="memories"),
+    )
+    assert without(history, "b").overtaken == ()

@@ -31,6 +31,7 @@ SAME = [
     ("There is an inn named Stella on the quay.", "Stella is an inn on the quay."),
     ("Stella is an inn. It is near the mill.", "Stella is near the mill. It is an inn."),
     ("Bo, born in Bonn, plays chess with Ana.", "Bo, born in Bonn, with Ana plays chess."),
+    ("Likes tea as well as mate.", "Likes tea and mate."),
     ("お茶が好きです。", "お茶が好きです"),
     ("ist schön", "Ist schön!"),
 ]
@@ -42,6 +43,7 @@ OTHER = [
     ("Likes tea.", "Loves tea."),
     ("The user interface is slow.", "Interface is slow."),
     ("I asked about tea.", "The user asked about tea."),
+    ("Bo's user is locked.", "Bo's is locked."),
     ("Is tea good?", "Tea is good."),
     ("Tea or coffee", "Tea and coffee"),
     ("Learns C++.", "Learns C."),

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.evidence import Answer, Verdict
-from palimpsest.contracts.policy import CosineCheck, Policy, Zone
+from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck, Zone
 from palimpsest.contracts.requests import CombineRequest, SeparateRequest
 from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.dedupe.near import cosine_of
@@ -267,6 +267,11 @@ def test_an_open_question_is_not_asked_a_second_time() -> None:
     history = given(BOATS[0], seen, policy=asking)
     assert history.ledger.entries[history.id("b")].pending
     assert run_of(history)[1] == []
+
+
+def test_the_zones_are_those_of_the_cosine_whatever_is_checked_before_it() -> None:
+    cosine = CosineCheck(check="cosine", zones=(Zone(at_least=0.7, action="pending"),))
+    assert cosine_of(policy(TokenCheck(check="tokens", threshold=0.7), cosine)) == cosine
 
 
 LONG_AGO = "2021-05-01T00:00:00Z"

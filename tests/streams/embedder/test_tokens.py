@@ -38,6 +38,11 @@ def test_many_words_are_bounded_and_still_distinguish_texts(reader: Reader) -> N
     assert one != other
 
 
+def test_sixteen_words_are_all_kept(reader: Reader) -> None:
+    crowd = [chr(0x1F400 + n) for n in range(16)]
+    assert unknown(reader, " ".join(crowd)) == tuple(crowd)
+
+
 def test_a_long_word_is_bounded_and_still_distinguishes_texts(reader: Reader) -> None:
     one, other = (unknown(reader, "🦀" * 90 + last) for last in "🍕🍣")
     assert one != other

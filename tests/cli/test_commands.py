@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -433,6 +434,15 @@ def test_policies(stocked: CommandLine) -> None:
     assert stocked.json("policy", "show")["hash"] == checked["hash"]
 
 
+def test_a_checked_policy_is_told_in_one_order(palimpsest: CommandLine) -> None:
+    own = palimpsest.folder / "mine.toml"
+    rules = palimpsest("policy", "show", "standard").out
+    own.write_text(re.sub(r"(?m)^description = .*", 'description = "For one tenant"', rules))
+    lines = palimpsest("policy", "check", str(own)).out.splitlines()
+    assert [line.split()[0] for line in lines] == "name hash search model description".split()
+    assert "For one tenant" in lines[-1]
+
+
 def test_a_wrong_policy_is_reported_with_its_key(stocked: CommandLine) -> None:
     own = stocked.folder / "mine.toml"
     text = stocked("policy", "show", "standard").out
@@ -495,6 +505,8 @@ def test_schemas_are_written(palimpsest: CommandLine) -> None:
     document = palimpsest.json("schemas", str(folder))
     assert sorted(document["files"]) == sorted(path.name for path in folder.iterdir())
     assert "asyncapi.json" in document["files"]
+    count = len(document["files"])
+    assert palimpsest("schemas", str(folder)).out.startswith(f"{count} files in {folder}\n")
 
 
 def test_doctor_finds_the_store_well(stocked: CommandLine) -> None:

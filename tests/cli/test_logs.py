@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from palimpsest.commands.cluster import _muted
 from palimpsest.contracts.errors import StoreError
 from palimpsest.logs import AGAIN_SECONDS, FORM, Once, PrivateFormatter, log_to_standard_error
 
@@ -34,6 +35,13 @@ def test_an_error_is_logged_with_its_type_and_place() -> None:
     assert "crashed: 'ValueError'" in told
     assert "test_logs.py" in told
     assert told.endswith("ValueError")
+
+
+def test_a_library_that_was_silenced_is_heard_again_though_something_failed() -> None:
+    library = logging.getLogger("a library")
+    with pytest.raises(StoreError), _muted(library.name):
+        fail(StoreError("the log is damaged"))
+    assert library.isEnabledFor(logging.ERROR)
 
 
 def test_our_own_sentences_are_logged() -> None:

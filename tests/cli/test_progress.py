@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 from threading import Event
+from unittest.mock import Mock
 
 import pytest
 from rich.console import Console
@@ -60,6 +61,20 @@ def test_one_bar_serves_all_and_ends_with_the_answer(
         tell("more", 0.9)
     assert "half of it" in screen.getvalue()
     assert screen.getvalue()[after:] == ""
+
+
+def test_a_bar_whose_time_comes_after_the_answer_stays_away(
+    screen: StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its timer may have begun when the answer is given: then it can be cancelled no more."""
+    timer = Mock()
+    monkeypatch.setattr(output, "Timer", timer)
+    out = Output(as_json=False)
+    with out.progress():
+        out.answer({}, lambda: Text("the answer"))
+        _, appear = timer.call_args.args
+        appear()
+    assert screen.getvalue() == "the answer\n"
 
 
 def test_quick_work_shows_nothing(screen: StringIO) -> None:

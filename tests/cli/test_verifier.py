@@ -5,13 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from palimpsest import logs
 from palimpsest.commands import judge
 from palimpsest.commands.judge import NICENESS, lower_priority
+from palimpsest.contracts import policy
+from palimpsest.streams.judge.judge import Judge
+from palimpsest.streams.judge.settings import JudgeSettings
 from tests.cli.conftest import CommandLine, Row
+
+Clock = Callable[[], datetime]
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no niceness there")
 
@@ -53,3 +61,21 @@ def test_once_it_shows_progress_instead_of_a_line_per_decision(
     palimpsest.ingest(row("nothing to ask about"))
     palimpsest.json("verifier", "--once")
     assert levels == [logging.WARNING]
+
+
+def test_it_asks_as_the_settings_say(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[JudgeSettings] = []
+    beside = Judge.beside
+
+    def noted(folder: Path, rules: policy.Judge, settings: JudgeSettings, clock: Clock) -> Judge:
+        given.append(settings)
+        return beside(folder, rules, settings, clock)
+
+    monkeypatch.setattr(Judge, "beside", noted)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_RETRIES", "0")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", "--once")
+    assert given == [JudgeSettings(retries=0)]

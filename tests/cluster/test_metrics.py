@@ -53,6 +53,13 @@ def test_the_queue_of_the_embedder_is_empty_when_it_is_done() -> None:
     assert 'palimpsest_stage_seconds_count{stage="embed"} 1.0' in told
 
 
+def test_lag_that_is_forgotten_is_not_told_until_it_is_set_again() -> None:
+    metrics = Metrics()
+    metrics.set("palimpsest_lag", 7, "memory.candidates", "0")
+    metrics.forget_lag()
+    assert "palimpsest_lag{" not in metrics.text().decode()
+
+
 def test_verdicts_are_counted_with_what_they_cost() -> None:
     """Also those that were refused: they were paid for."""
     history = given(say("a", "Tea"), say("b", "Milk"), say("c", "Chai", {"a": ASK, "b": ASK}))

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from palimpsest.output import Output
+from palimpsest.sources.contract import Place
+from palimpsest.sources.qdrant import located
 from tests.cli.conftest import CommandLine
 
 
@@ -48,6 +50,13 @@ def test_a_pickle_runs_nothing(palimpsest: CommandLine, tmp_path: Path) -> None:
     assert not made.exists()
     pickle.loads(point)
     assert made.exists(), "it would have"
+
+
+def test_what_mem0_keeps_beside_the_memories_is_read_where_it_is_named(tmp_path: Path) -> None:
+    folder = collection(tmp_path, b"")
+    (folder / "meta.json").write_text('{"collections": {"notes": {}, "mem0migrations": {}}}')
+    meant = {table: located(Place(folder, table)).parent.name for table in (None, "mem0migrations")}
+    assert meant == {None: "notes", "mem0migrations": "mem0migrations"}
 
 
 @pytest.mark.parametrize("point", [b"", b"\x80\x04N.", b"no pickle", pickle.dumps({"id": 1})])

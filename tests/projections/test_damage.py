@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import lancedb
 import orjson
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from palimpsest.projections.files import CHUNK, checksum
 from palimpsest.projections.lance import LanceStore
 from palimpsest.projections.lance_files import STATE
 from palimpsest.projections.projector import Projector
@@ -216,6 +218,12 @@ def test_any_changed_byte_of_a_segment_is_damage(store: Store) -> None:
             one.damage()
         path.write_bytes(content)
     assert one.damage(thorough=True) is None
+
+
+def test_a_checksum_is_of_the_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "large"
+    path.write_bytes(content := bytes(CHUNK) + b"the end")
+    assert checksum(path) == crc32(content)
 
 
 def test_bytes_that_are_not_those_written_are_not_read_as_rows(store: Store) -> None:

@@ -7,6 +7,9 @@ import json
 import signal
 from collections import Counter
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -236,3 +239,10 @@ def test_a_question_that_is_too_large_asks_about_fewer() -> None:
         update={"candidate": large.candidate.model_copy(update={"text": long * 3})}
     )
     assert question_record("topic", alone) is None
+
+
+def test_no_more_questions_are_taken_than_there_is_room_for() -> None:
+    consumer = Mock(getmany=AsyncMock(return_value={}))
+    member: Any = SimpleNamespace(_consumer=consumer)
+    assert asyncio.run(TopicQuestions.take(member, 3)) == []
+    assert consumer.getmany.await_args.kwargs["max_records"] == 3

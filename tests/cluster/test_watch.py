@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from aiokafka.errors import GroupAuthorizationFailedError
@@ -12,9 +14,17 @@ from faust.types import TP
 
 from palimpsest.contracts.errors import PalimpsestError, StoreError, TransientError
 from palimpsest.streams.cluster import watch as watch_module
+from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.consuming import Member
 from palimpsest.streams.cluster.metrics import Flood, Metrics
-from palimpsest.streams.cluster.watch import LOOK_SECONDS, STUCK_SECONDS, Waiting, Watch
+from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.cluster.watch import (
+    LOOK_SECONDS,
+    STUCK_SECONDS,
+    Waiting,
+    Watch,
+    ask_waiting,
+)
 
 AT = TP("memory.candidates", 0)
 LOOKS = int(STUCK_SECONDS / LOOK_SECONDS)
@@ -215,3 +225,17 @@ def test_a_flood_is_more_than_so_many_within_a_minute() -> None:
     assert flood.is_on()
     now[0] = 61.0
     assert not flood.is_on()
+
+
+def test_of_a_topic_that_is_gone_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    topics = Topics("", 2)
+    offsets = AsyncMock(side_effect=lambda asked: dict.fromkeys(asked, 3))
+    brokers = SimpleNamespace(end_offsets=offsets, beginning_offsets=offsets)
+    there = SimpleNamespace(topics={"memory.candidates": SimpleNamespace(topic_id="first")})
+    monkeypatch.setattr(watch_module, "read_metadata", AsyncMock(return_value=there))
+    monkeypatch.setattr(watch_module, "answering", lambda _: nullcontext())
+    monkeypatch.setattr(watch_module, "reader", lambda _: nullcontext(brokers))
+    monkeypatch.setattr(watch_module, "acknowledged", AsyncMock(return_value={}))
+    waiting = asyncio.run(ask_waiting(Connection(bootstrap="nobody:1"), topics))
+    assert {*waiting.ends} == {topics.at("candidates", partition) for partition in (0, 1)}
+    assert waiting.identities == {"memory.candidates": "first"}

@@ -12,9 +12,11 @@ from palimpsest.contracts.events import Vector
 from palimpsest.projections.changes import MANY_MEMBERS, Changes
 from palimpsest.projections.folding import folded, owner_rows
 from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
+from palimpsest.projections.totals import Total
 from palimpsest.projections.vectors import Decoded
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from tests.core.spec import given, say
 from tests.projections.histories import History
 
 
@@ -163,3 +165,9 @@ def test_vectors_become_a_column() -> None:
     assert two.column(vectors).to_pylist() == [None, None, None, [1, 2]]
     assert Decoded([], 3).column([]).to_pylist() == []
     assert Decoded([], 3).column([None]).to_pylist() == [None]
+
+
+def test_an_intensity_of_nought_is_one() -> None:
+    history = given(say("a", "Tea", intensity=0.0), say("b", "Chai"))
+    told = [Total.of(history.memory(name)).intensity for name in ("a", "b")]
+    assert told == [0.0, None]

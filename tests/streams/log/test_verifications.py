@@ -185,6 +185,17 @@ def test_it_is_what_the_ledger_says_however_the_events_came(
                 assert log.verifications.count() == len(kept)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_log_of_an_earlier_version_has_the_indexes_of_a_new_one(
+    tmp_path: Path, version: int
+) -> None:
+    query = "SELECT type, sql FROM sqlite_master WHERE tbl_name = 'verifications' ORDER BY name"
+    for folder in (old := tmp_path / "old", new := tmp_path / "new"):
+        folder.mkdir()
+    with of_version(version)(old, ()) as earlier, Log.create(new / FILE) as made:
+        assert list(earlier.rows(query)) == list(made.rows(query))
+
+
 def test_they_stand_where_the_event_stands_that_made_them_wait(tmp_path: Path) -> None:
     """The first one that did: what waits already keeps its place."""
     with log_of(ASKING, [*LOSING, OnCandidate("retract", 1)], tmp_path) as log:

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 from palimpsest import Palimpsest
+from palimpsest.local_gateway import LocalGateway
+from palimpsest.streams.embedded.inbox import Inbox
 
 THREADS = 60
 
@@ -28,3 +30,14 @@ def test_sixty_threads_submit_recall_and_show_at_once(memories: Palimpsest) -> N
     assert all(text in faces for text, faces, _ in done)
     assert memories.status()["candidates"] == THREADS
     assert memories.verify()["differences"] == 0
+
+
+def test_what_came_to_the_inbox_during_a_call_is_answered_before_it_ends(
+    memories: Palimpsest,
+) -> None:
+    gateway = memories.gateway
+    assert isinstance(gateway, LocalGateway)
+    inbox = Inbox(gateway.log)
+    with gateway.writing():
+        item = inbox.put("request", "cli", b"no request")
+    assert inbox.take_answer(item) is not None

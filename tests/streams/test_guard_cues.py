@@ -72,6 +72,7 @@ FOUND = [
 ]
 
 NOT_FOUND = [
+    (Cue.NAME, "Met Frau Voß at the mill.", "Frau VOSS came to the mill."),
     (Cue.NUMBER, "Has three hens.", "Has 3 hens."),
     (Cue.NUMBER, "Owes two hundred and fifty five euros.", "Owes 255 euros."),
     (Cue.NUMBER, "The town has 3 million people.", "The town has 3,000,000 people."),

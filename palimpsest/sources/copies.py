@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -162,7 +163,7 @@ def _lancedb(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMappin
 
     of_table = place.path.name.endswith(lance.SUFFIX)  # else the path is the database's
     whole = to.with_name(f"{to.name}{lance.SUFFIX}") if of_table else to
-    shutil.copytree(place.path, whole)
+    _copy_folder(place.path, whole)
     try:
         folder, name = lance.located(replace(place, path=whole))
         table = lancedb.connect(folder).open_table(name)
@@ -237,10 +238,17 @@ def _queued(edit: Edit, mapping: FieldMapping) -> tuple[Any, ...]:
 def _copied_vectors(place: Place, to: Path, edits: Sequence[Edit]) -> Iterator[Place]:
     """A copied folder, with its vectors; mem0's history in it records the deletions."""
     vectors = inside(place)
-    shutil.copytree(place.path, to, ignore=shutil.ignore_patterns(".lock"))
+    _copy_folder(place.path, to, ".lock")
     yield replace(vectors, path=to / vectors.path.relative_to(place.path))
     if vectors.history is not None and vectors.history.is_relative_to(place.path):
         _record_deletions(to / vectors.history.relative_to(place.path), edits)
+
+
+def _copy_folder(path: Path, to: Path, *left_out: str) -> None:
+    """Copy a folder; its owner may write to the copy, also if nobody may to the original."""
+    shutil.copytree(path, to, ignore=shutil.ignore_patterns(*left_out))
+    for one in (to, *to.rglob("*")):
+        one.chmod(one.stat().st_mode | stat.S_IWUSR)
 
 
 def _ids(edits: Sequence[Edit]) -> set[str]:

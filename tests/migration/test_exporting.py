@@ -412,6 +412,21 @@ def test_a_copy_that_fails_leaves_nothing(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_copy_of_what_nobody_may_write_can_be_written(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    """Else its owner could neither clean the copy nor use it."""
+    path = lance(tmp_path, memories(20))
+    modes = {one: one.stat().st_mode & ~0o222 for one in (path, *path.rglob("*"))}
+    for one, mode in modes.items():
+        one.chmod(mode)
+    palimpsest.json("import", str(path), "--yes")
+    copy = tmp_path / "cleaned.lance"
+    assert palimpsest.json("export", str(path), "--to", str(copy))["changed"] == 2
+    assert all(one.stat().st_mode & 0o200 for one in (copy, *copy.rglob("*")))
+    assert {one: one.stat().st_mode for one in modes} == modes
+
+
 def test_a_copy_is_not_inside_its_source(palimpsest: CommandLine, tmp_path: Path) -> None:
     path = lance(tmp_path, memories(10))
     palimpsest.json("import", str(path), "--yes")

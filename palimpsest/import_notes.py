@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.model import Model
 from palimpsest.sources import FieldMapping
 
@@ -72,6 +72,16 @@ def notes_of(folder: Path) -> list[Note]:
         return _NOTES.validate_json(file.read_bytes())
     except ValidationError as error:
         raise StoreError(f"{file} cannot be read: it is not as an import leaves it") from error
+
+
+def refuse_another(folder: Path, note: Note) -> None:
+    """UsageError if the name of a source is that of another place: ids would be taken for known."""
+    for one in notes_of(folder):
+        if one.source == note.source and one.path != note.path:
+            raise UsageError(
+                f"{note.source} is the name of {one.path}, imported before: give --source with"
+                " another name, or with this one if it is the same store in another place"
+            )
 
 
 def remember(folder: Path, note: Note) -> None:

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Any
 
 from palimpsest.contracts.errors import InvalidInputError, UsageError
-from palimpsest.import_notes import Note, remember
+from palimpsest.import_notes import Note, refuse_another, remember
 from palimpsest.ingesting import NAMED, Summary, summarised
 from palimpsest.local_gateway import LocalGateway
 from palimpsest.projecting import is_worth_while
@@ -36,7 +36,10 @@ needs the second core.
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A source and how it is understood: `name` is the `source` of its candidates."""
+    """A source and how it is understood: `name` is the `source` of its candidates.
+
+    `is_named`: the name was given, and not taken from the place.
+    """
 
     place: Place
     source: Source
@@ -44,6 +47,7 @@ class Brought:
     mapping: FieldMapping
     renames: dict[str, str]
     known: list[str]
+    is_named: bool
 
     def shown(self) -> dict[str, Any]:
         """What a person confirms: their fields by ours, and what becomes of all others."""
@@ -82,7 +86,7 @@ def look_at(
         mapping.require(known)
     else:
         _refuse_what_cannot_be_read(opened, first)
-    return Brought(place, opened, source or opened.name, mapping, vectors, known)
+    return Brought(place, opened, source or opened.name, mapping, vectors, known, bool(source))
 
 
 def _refuse_a_wrapping(source: Source, first: Sequence[Item], mapping: FieldMapping) -> None:
@@ -142,9 +146,13 @@ def bring_in(
     """Decide on all rows of a source; the summary, as of an ingest, with its `vectors`.
 
     A row that is known already changes nothing, so an import that was cut short is run again.
+    UsageError if the source is not named, and its name is that of another one.
     `model` is the one that made the vectors of the source, if that is known.
     """
-    remember(gateway.folder, note := Note.of(brought))
+    note = Note.of(brought)
+    if not brought.is_named:
+        refuse_another(gateway.folder, note)
+    remember(gateway.folder, note)
     total = spool.counts().rows
     known, vectors = _known_vectors(gateway, spool, model)
     if known is not None:

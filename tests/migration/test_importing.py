@@ -155,6 +155,31 @@ def test_an_id_that_several_rows_have_is_foreseen(palimpsest: CommandLine) -> No
     ]
 
 
+def test_another_store_of_the_same_name_gets_a_name_of_its_own(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    """Else its ids would be those of the first one, which could not be exported any more."""
+    first = palimpsest.file([mem0_row("Ada sings.", "1")], "notes.jsonl")
+    (tmp_path / "other").mkdir()
+    other = palimpsest.file([mem0_row("Ada lives in Turin.", "1")], "other/notes.jsonl")
+    palimpsest.json("import", first, "--yes")
+    ran = palimpsest("import", other, "--yes")
+    assert ran.status == 2
+    assert f"notes.jsonl is the name of {first}" in " ".join(ran.err.split())
+    assert palimpsest.json("import", other, "--yes", "--source", "b")["decisions"] == {"stored": 1}
+    for path in (first, other):
+        copy = str(tmp_path / f"cleaned-{Path(path).parent.name}")
+        assert palimpsest.json("export", path, "--to", copy)["unknown"] == 0
+
+
+def test_a_store_that_was_moved_is_known_by_its_name(palimpsest: CommandLine) -> None:
+    first = Path(palimpsest.file([mem0_row("Ada sings.", "1")], "notes.jsonl"))
+    palimpsest.json("import", str(first), "--yes")
+    moved = first.rename(first.with_name("moved.jsonl"))
+    known = palimpsest.json("import", str(moved), "--yes", "--source", "notes.jsonl")
+    assert (known["known"], known["decisions"]) == (1, {})
+
+
 def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> None:
     rows = [mem0_row(f"Number {n} of all.", str(n), created_at=f"2026-01-0{n}") for n in (3, 1, 2)]
     palimpsest.json("import", palimpsest.file(rows), "--yes")

@@ -8,24 +8,6 @@ from typing import Annotated
 import typer
 
 from palimpsest.collector import rest_collector
-from palimpsest.commands import (
-    cluster,
-    dead_letters,
-    hook,
-    ingestion,
-    intent,
-    judge,
-    logs,
-    maintenance,
-    memories,
-    migration,
-    policies,
-    queries,
-    schedule,
-    serving,
-    statements,
-    undo,
-)
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
 from palimpsest.imports import leave_out_catalogues
@@ -41,31 +23,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Example: palimpsest ingest notes.jsonl",
 )
-# In the order of `--help`.
-app.add_typer(ingestion.app)
-app.add_typer(migration.app)
-app.add_typer(queries.app)
-app.add_typer(memories.app)
-app.add_typer(intent.app)
-app.add_typer(statements.app)
-app.add_typer(undo.app)
-app.add_typer(maintenance.app)
-app.add_typer(judge.dedupe_app)
-app.add_typer(judge.review_app, name="review")
-app.add_typer(schedule.app)
-app.add_typer(ingestion.session_app, name="session")
-app.add_typer(hook.app, name="hook")
-app.add_typer(logs.app, name="log")
-app.add_typer(policies.app, name="policy")
-app.add_typer(dead_letters.app, name="dead-letters")
-app.add_typer(cluster.topics_app, name="topics")
-app.add_typer(cluster.app)
-app.add_typer(serving.app)
-app.add_typer(judge.app)
-app.add_typer(ingestion.extract_app)
-app.add_typer(ingestion.prompt_app, name="prompt")
-app.add_typer(judge.demo_app)
-app.add_typer(maintenance.doctor_app)
 
 
 def _version(wanted: bool) -> None:

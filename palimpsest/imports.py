@@ -3,6 +3,8 @@
 LanceDB imports a client of remote catalogues, hundreds of generated models: 1.4 of the 2.4 s that
 `import lancedb` takes. Nothing here speaks to a catalogue. It is the process that decides this, not
 the library: programs that embed Palimpsest may use them.
+
+Typer's help imports what renders Markdown and tracebacks, half of its import; the help has neither.
 """
 
 from __future__ import annotations
@@ -15,23 +17,41 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 CATALOGUES = "lance_namespace_urllib3_client"
+NOT_IN_HELP = ("rich.markdown", "rich.traceback")
 
 
 def leave_out_catalogues() -> None:
     """Have what LanceDB imports of the client be names without a meaning, if it is not imported."""
     if CATALOGUES not in sys.modules:
-        sys.meta_path.insert(0, _LeftOut())
+        sys.meta_path.insert(0, _LeftOut(CATALOGUES))
+
+
+def import_help() -> None:
+    """Import what prints the help; later imports of what is left out of it find the real thing."""
+    if "typer.rich_utils" in sys.modules:
+        return
+    left_out = [_LeftOut(name) for name in NOT_IN_HELP if name not in sys.modules]
+    sys.meta_path[:0] = left_out
+    try:
+        import typer.rich_utils  # noqa: F401 - from now on it is found
+    finally:
+        for one in left_out:
+            sys.meta_path.remove(one)
+            one.forget()
 
 
 class _LeftOut(MetaPathFinder, Loader):
-    """Finds the package, and every module in it, as something empty."""
+    """Finds a module, and every module in it, as something empty."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """A spec for every name in the package, whether it exists there or not."""
         del path, target
-        if fullname.partition(".")[0] != CATALOGUES:
+        if not f"{fullname}.".startswith(f"{self.name}."):
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -40,6 +60,12 @@ class _LeftOut(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is in it."""
+
+    def forget(self) -> None:
+        """Forget the empty module: the next import finds the real one."""
+        package, _, name = self.name.rpartition(".")
+        sys.modules.pop(self.name, None)
+        vars(sys.modules[package]).pop(name, None)
 
 
 class _Empty(ModuleType):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from copy import copy
 from dataclasses import asdict, dataclass
 from itertools import islice, pairwise
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from palimpsest.commands.index import LISTED, Commands
 from palimpsest.contracts.errors import (
     InvalidInputError,
     ModelError,
@@ -21,6 +23,7 @@ from palimpsest.contracts.errors import (
     UsageError,
     WrongFileError,
 )
+from palimpsest.imports import import_help
 from palimpsest.interrupts import INTERRUPTED
 from palimpsest.output import Output
 
@@ -32,6 +35,7 @@ OUR_FAULT = 70
 """A bug, distinct from a difference that `verify` finds: EX_SOFTWARE of sysexits.h."""
 WITH_VALUE = ("--store", "--bootstrap", "--prefix")
 """Common options that are often typed after the command, as `--json` is."""
+HELP = frozenset({"--help", "-h"})
 NEAR = {
     "add": "ingest",
     "init": "ingest",
@@ -67,11 +71,23 @@ class Problem:
 class Shell(TyperGroup):
     """All commands: accepts common options anywhere, and reports every error in one way."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = Commands()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help from the index: no command is imported for it."""
+        outlined = copy(self)
+        outlined.commands = {name: listed.outline(name) for name, listed in LISTED.items()}
+        super(Shell, outlined).format_help(ctx, formatter)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse common options, also after the command; without a command print the help."""
         first, rest = _common_first(args)
         if "--store=" in first or ("--store", "") in pairwise(first):  # a variable without a value
             ctx.fail("--store is blank: `.` is this folder")
+        if not rest or HELP.intersection(rest):
+            import_help()
         return super().parse_args(ctx, [*first, *rest] if rest or ctx.resilient_parsing else rest)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

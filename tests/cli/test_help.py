@@ -14,6 +14,8 @@ import pytest
 import typer
 
 from palimpsest.cli import app
+from palimpsest.commands.index import LISTED
+from palimpsest.commands.shell import Shell
 from tests.cli.conftest import CommandLine
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -135,16 +137,69 @@ COSTLY = (
     "pyarrow",
     "numpy",
     "asyncio",
+    "huggingface_hub",
+    "markdown_it",
     "pydantic",
+    "pygments",
+    "tokenizers",
     "aiokafka",
     "faust",
     "anthropic",
 )
 
 
-def test_help_imports_nothing_costly() -> None:
-    code = "import sys, palimpsest.cli; print(*sorted(sys.modules))"
-    ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+IMPORTED = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from palimpsest.start import main
+main()
+"""
+
+
+def imported_by(*words: str) -> set[str]:
+    """The modules that a process of the command line imports."""
+    command = [sys.executable, "-c", IMPORTED, *words]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return set(ran.stderr.splitlines()[-1].split())
+
+
+def commands_in(modules: set[str]) -> set[str]:
+    """The modules with commands among these."""
+    return modules & {f"palimpsest.commands.{listed.module}" for listed in LISTED.values()}
+
+
+def test_help_imports_nothing_costly_and_no_command() -> None:
+    modules = imported_by("--help")
+    assert "typer.rich_utils" in modules
+    assert set(COSTLY) & modules == set()
+    assert commands_in(modules) == set()
+
+
+def test_a_command_imports_no_other_command() -> None:
+    assert commands_in(imported_by("merge", "--help")) == {"palimpsest.commands.statements"}
+
+
+def test_the_help_is_what_the_commands_would_make_of_it(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = palimpsest("--help").out
+    monkeypatch.delattr(Shell, "format_help")
+    assert listed == palimpsest("--help").out
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_the_line_of_a_command_is_the_first_paragraph_of_its_help(name: str) -> None:
+    paragraph = ROOT.commands[name].help.split("\n\n")[0]
+    assert LISTED[name].line == " ".join(paragraph.split())
+
+
+def test_what_help_leaves_out_is_there_for_others() -> None:
+    code = (
+        "from palimpsest.imports import import_help; import_help()\n"
+        "import typer.rich_utils, rich\n"
+        "print(hasattr(rich, 'markdown'), typer.rich_utils.Markdown.__module__)\n"
+        "from rich import markdown, traceback\n"
+        "print(markdown.Markdown('*a*').parsed[0].type, hasattr(traceback, 'install'))"
     )
-    assert set(COSTLY) & set(ran.stdout.split()) == set()
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == ["False rich.markdown", "paragraph_open True"]

@@ -203,10 +203,13 @@ def _model(settings: Settings) -> Iterator[Finding]:
 
 
 def _embedding(model: str, engine: str, folder: Path) -> Finding:
-    """Whether the model's files do what they are for."""
+    """Whether the model's files do what they are for; each of them is read."""
     from palimpsest.streams import embedder
+    from palimpsest.streams.embedder.graph_cache import default_cache_dir
+    from palimpsest.streams.embedder.notes import Notes
 
     try:
+        Notes(default_cache_dir()).forget()
         loaded = embedder.load_engine(model, engine)
         loaded.embed(["word"])
     except Exception as error:  # noqa: BLE001 - whatever a library raises because of its files, it is reported

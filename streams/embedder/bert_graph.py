@@ -21,9 +21,6 @@ from palimpsest.streams.embedder.contract import ModelUnusable
 
 Weights = Mapping[str, NDArray[Any]]
 
-GRAPH_VERSION = 2
-"""Part of a kept graph's name: to be raised whenever the same weights give another graph."""
-
 _OPSET = 17
 _IR_VERSION = 8
 _FUSED = "com.microsoft"

@@ -13,7 +13,9 @@ from palimpsest.streams.embedder.contract import (
     Progress,
 )
 from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
+from palimpsest.streams.embedder.notes import Notes
 from palimpsest.streams.embedder.resolve import find_model
+from palimpsest.streams.onnx import runtime
 
 
 def load_engine(
@@ -33,9 +35,7 @@ def load_engine(
     only exact repeats are found.
     """
     tell = progress or _silent
-    loaded = _load(model, engine, cache_dir or default_cache_dir(), threads or usable_cores(), tell)
-    refuse_if_batch_dependent(loaded)
-    return loaded
+    return _load(model, engine, cache_dir or default_cache_dir(), threads or usable_cores(), tell)
 
 
 def usable_cores() -> int:
@@ -51,17 +51,33 @@ def _load(model: str, engine: str, cache_dir: Path, threads: int, tell: Progress
             from palimpsest.streams.embedder.onnx_engine import OnnxEngine
 
             folder = find_model(model, tell)
-            return OnnxEngine(folder, graph_of(folder, cache_dir, tell), threads)
+            graph = graph_of(folder, cache_dir, tell)
+            loaded = OnnxEngine(folder, graph, threads)
+            _check_once(loaded, graph, Notes(cache_dir))
+            return loaded
         case "sentence-transformers":
             from palimpsest.streams.embedder.sentence_transformers_engine import (
                 SentenceTransformersEngine,
             )
 
-            return SentenceTransformersEngine(model, tell)
+            other = SentenceTransformersEngine(model, tell)
+            refuse_if_batch_dependent(other)
+            return other
         case "none":
             raise EngineMissing("the engine `none` embeds nothing: set another one")
         case _:
             raise ValueError(f"no engine {engine}: there are onnx, sentence-transformers and none")
+
+
+def _check_once(engine: Measurable, graph: Path | bytes, notes: Notes) -> None:
+    """Check what batches do to vectors, unless this graph on this runtime and machine passed."""
+    if isinstance(graph, bytes):
+        refuse_if_batch_dependent(engine)
+        return
+    where = f"{runtime().__version__} {os.uname().nodename}"
+    if notes.read(graph, "batches") != where:
+        refuse_if_batch_dependent(engine)
+        notes.write(graph, "batches", where)
 
 
 def _silent(_message: str, _share: float | None) -> None:

@@ -29,9 +29,10 @@ class OnnxEngine:
         """Open the graph; `threads` batches run at the same time. Raises ModelUnusable."""
         self.model = folder.name
         self.dimension = folder.dimension
-        self._reader = Reader(_tokenizer(folder), folder.max_length)
-        self._graph = open_graph(folder.name, graph)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="onnx")
+        opened = self._threads.submit(open_graph, folder.name, graph)
+        self._reader = Reader(_tokenizer(folder), folder.max_length)
+        self._graph = opened.result()
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """Embed all texts, in their order; see `Engine`."""

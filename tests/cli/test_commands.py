@@ -17,6 +17,8 @@ from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.output import Output
 from palimpsest.paths import LOG_FILE
+from palimpsest.streams.embedder.graph_cache import default_cache_dir
+from palimpsest.streams.embedder.notes import Notes
 from palimpsest.streams.log.dead_letters import DeadLetters, NewDeadLetter
 from palimpsest.streams.log.log import Log
 from tests.cli.conftest import CommandLine, row
@@ -516,6 +518,20 @@ def test_doctor_finds_the_store_well(stocked: CommandLine) -> None:
     assert {"python", "model", "store", "writer", "log", "lancedb"} <= names
     missing = [one for one in document["findings"] if not one["found"]]
     assert all(one["remedy"] for one in missing)
+
+
+def test_doctor_reads_the_model_whatever_was_noted_of_it(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    model.write_bytes(b"weights")
+    notes = Notes(default_cache_dir())
+    monkeypatch.setattr("palimpsest.streams.embedder.notes.SETTLED_NS", 0)
+    notes.write(model, "sha256", "0123")
+    assert notes.read(model, "sha256") == "0123"
+    palimpsest("doctor")
+    assert notes.read(model, "sha256") is None
 
 
 def test_doctor_fails_where_something_needed_is_missing(

@@ -6,15 +6,24 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import orjson
 import pytest
 from onnx import helper
+from safetensors.numpy import load_file
 
-from palimpsest.streams.embedder import EngineMissing, ModelNotFound, ModelUnusable, load_engine
-from palimpsest.streams.embedder.bert_graph import BertShape
+from palimpsest.streams.embedder import (
+    EngineMissing,
+    ModelNotFound,
+    ModelUnusable,
+    load,
+    load_engine,
+    notes,
+)
+from palimpsest.streams.embedder.bert_graph import BertShape, build_bert_graph
 from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
 from palimpsest.streams.embedder.onnx_engine import OnnxEngine
@@ -60,21 +69,76 @@ def test_a_graph_is_built_once(folder: ModelFolder, tmp_path: Path) -> None:
     assert len(messages) == 1
     assert graph_of(folder, tmp_path, collecting(messages)) == first
     assert len(messages) == 1
-    assert list(tmp_path.iterdir()) == [first]
+    kept = sorted(path.suffix for path in tmp_path.iterdir() if path.suffix != ".note")
+    assert kept == [".onnx", ".weights"]
 
 
+def test_a_kept_graph_is_opened_without_what_builds_one(cache_dir: Path) -> None:
+    load_engine(cache_dir=cache_dir)
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from palimpsest.streams.embedder import load_engine\n"
+        "load_engine(cache_dir=Path(sys.argv[1]))\n"
+        "print({'onnx', 'safetensors', 'huggingface_hub', 'google.protobuf'} & set(sys.modules))"
+    )
+    command = [sys.executable, "-c", code, str(cache_dir)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "set()"
+
+
+def test_weights_beside_a_graph_give_the_vectors_of_weights_inside(
+    folder: ModelFolder, engine: OnnxEngine
+) -> None:
+    weights = load_file(folder.weights)
+    whole = build_bert_graph(weights, BertShape.read(folder.config)).SerializeToString()
+    inside = OnnxEngine(folder, whole, threads=1)
+    assert np.array_equal(inside.vectors(TEXTS), engine.vectors(TEXTS))
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".weights"])
 @pytest.mark.parametrize("damage", [lambda b: b[:1000], lambda b: b[:5000] + b"\x7f" + b[5001:]])
 def test_a_damaged_graph_is_built_again(
-    folder: ModelFolder, cache_dir: Path, tmp_path: Path, damage: Callable[[bytes], bytes]
+    folder: ModelFolder,
+    cache_dir: Path,
+    tmp_path: Path,
+    suffix: str,
+    damage: Callable[[bytes], bytes],
+) -> None:
+    graph_of(folder, cache_dir, collecting([]))
+    kept = {path.name: path.read_bytes() for path in cache_dir.glob("*.*.*.*")}
+    for name, whole in kept.items():
+        (tmp_path / name).write_bytes(damage(whole) if name.endswith(suffix) else whole)
+    messages: list[str] = []
+    graph = graph_of(folder, tmp_path, collecting(messages))
+    assert isinstance(graph, Path)
+    assert graph.name in kept
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.*.*.*")} == kept
+    assert len(messages) == 1
+
+
+def test_a_graph_without_its_weights_is_built_again(
+    folder: ModelFolder, cache_dir: Path, tmp_path: Path
 ) -> None:
     kept = graph_of(folder, cache_dir, collecting([]))
     assert isinstance(kept, Path)
-    whole, path = kept.read_bytes(), tmp_path / kept.name
-    path.write_bytes(damage(whole))
+    (tmp_path / kept.name).write_bytes(kept.read_bytes())
     messages: list[str] = []
-    assert graph_of(folder, tmp_path, collecting(messages)) == path
-    assert path.read_bytes() == whole
+    assert graph_of(folder, tmp_path, collecting(messages)) == tmp_path / kept.name
     assert len(messages) == 1
+    assert len(list(tmp_path.glob("*.weights"))) == 1
+
+
+def test_what_batches_do_is_checked_once_for_a_graph_and_a_runtime(
+    copied: Copied, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[Any] = []
+    monkeypatch.setattr(load, "refuse_if_batch_dependent", checked.append)
+    monkeypatch.setattr(notes, "SETTLED_NS", 0)
+    model = str(copied())
+    for version in ("1.0", "1.0", "1.1", "1.1"):
+        monkeypatch.setattr("onnxruntime.__version__", version)
+        load_engine(model, cache_dir=cache_dir)
+    assert len(checked) == 2
 
 
 def test_where_the_cache_cannot_be_written_the_graph_is_used_all_the_same(
@@ -105,7 +169,7 @@ def test_an_exported_graph_is_used_as_it_is(
     loaded = load_engine(str(root), cache_dir=tmp_path / "unused")
     assert isinstance(loaded, OnnxEngine)
     assert np.abs(loaded.vectors(TEXTS) - engine.vectors(TEXTS)).max() <= 1e-6
-    assert not (tmp_path / "unused").exists()
+    assert list((tmp_path / "unused").glob("*.onnx")) == []
 
 
 def exported(model: onnx.ModelProto) -> onnx.ModelProto:

@@ -1,0 +1,85 @@
+"""What was found out about a large file, remembered until the file is written to.
+
+Hashing the weights and their graph took as long as opening them, at every start. A file's size,
+times and inode stand for its content: no write leaves all of them as they were. What a disk
+damages by itself stays unnoticed until the notes are forgotten (`palimpsest doctor`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+DIGITS = 16
+"""Of a SHA-256 in hexadecimal: as many as are kept."""
+
+SETTLED_NS = 2_000_000_000
+"""Age of a file's last change from which on a further one has another time on every file system."""
+
+
+class Notes:
+    """Notes in a folder, which need not exist; where nothing can be written, none are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def digest_of(self, file: Path) -> str:
+        """The beginning of a file's SHA-256, in hexadecimal."""
+        known = self.read(file, "sha256")
+        if known is not None:
+            return known
+        with file.open("rb") as opened:
+            found = hashlib.file_digest(opened, "sha256").hexdigest()[:DIGITS]
+        self.write(file, "sha256", found)
+        return found
+
+    def read(self, file: Path, subject: str) -> str | None:
+        """What is noted of the file as it is now; None if nothing is."""
+        try:
+            written = self._note(file, subject).read_text(encoding="utf-8", errors="replace")
+        except OSError:  # it is found out again
+            return None
+        identity, _, value = written.partition(" ")
+        return value if identity == _identity(file.stat()) else None
+
+    def write(self, file: Path, subject: str, value: str) -> None:
+        """Note something of the file as it is now, unless it may be changing right now."""
+        status = file.stat()
+        if time.time_ns() - status.st_ctime_ns < SETTLED_NS:
+            return
+        with suppress(OSError):  # without the note it is found out at each start
+            line = f"{_identity(status)} {value}"
+            write_whole(self._note(file, subject), [line.encode()])
+
+    def forget(self) -> None:
+        """Forget everything: files are looked at again."""
+        for note in self._folder.glob("*.note"):
+            note.unlink(missing_ok=True)
+
+    def _note(self, file: Path, subject: str) -> Path:
+        name = hashlib.sha256(f"{file.resolve()} {subject}".encode()).hexdigest()[:DIGITS]
+        return self._folder / f"{name}.note"
+
+
+def _identity(status: os.stat_result) -> str:
+    times = f"{status.st_mtime_ns}.{status.st_ctime_ns}"
+    return f"{status.st_dev}.{status.st_ino}.{status.st_size}.{times}"
+
+
+def write_whole(path: Path, parts: Iterable[bytes]) -> None:
+    """Write a file that appears whole or not at all, and its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+        part = Path(file.name)
+        try:
+            file.writelines(parts)
+            file.flush()
+            part.replace(path)
+        except BaseException:
+            part.unlink()
+            raise

@@ -17,6 +17,13 @@ FROM d WHERE decision = 'pending'
 """
 """Every neighbour of every question to the judge."""
 
+_ASKED = f"(SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS}))"
+"""The same, by the neighbour's id, for a look at what was known of a pair when it was asked about.
+
+An answer records no evidence but itself: what the guard saw is in its question.
+"""
+_CUES = "CASE WHEN len({0}.cues) = 0 THEN coalesce(q.neighbour.cues, {0}.cues) ELSE {0}.cues END"
+
 _STANDING_TEXTS = """
 SELECT x.event_id
 FROM (SELECT t.event_id, t.decision_id, unnest(list_append(t.sources, d.candidate_id)) AS source
@@ -140,14 +147,14 @@ SELECT coalesce(tn.text, n.text) AS new_text, x.existing_id,
        CASE WHEN x.reviewed IS NOT NULL THEN coalesce(r.review_status, 'unreviewed') END
            AS review_status,
        x.owner_id, n.namespace, x.decided_at, x.decision_id, x.candidate_id, n.memory_id, x.joined,
-       x.llm_answer, x.policy, x."check", x.cues, x.rank, x.actor, x.because, n.source,
-       n.session_id, x.position
+       x.llm_answer, x.policy, x."check", {_CUES.format("x")} AS cues, x.rank, x.actor, x.because,
+       n.source, n.session_id, x.position
 FROM (SELECT x.* REPLACE (coalesce(x.existing_id, k.asked[1]) AS existing_id)
       FROM ({_LOGGED}) x
            ASOF LEFT JOIN (SELECT candidate_id, position, asked FROM d WHERE decision = 'pending') k
              ON k.candidate_id = CASE WHEN x.event = 'settled' THEN x.candidate_id END
                 AND k.position < x.position) x
-     ASOF LEFT JOIN (SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS})) q
+     ASOF LEFT JOIN {_ASKED} q
        ON q.candidate_id = x.candidate_id AND q.other = x.existing_id AND q.position <= x.position
      JOIN c n ON n.candidate_id = x.candidate_id
      LEFT JOIN c o ON o.candidate_id = x.existing_id
@@ -174,9 +181,11 @@ FROM (SELECT candidate_id, position, decision_id, decided_at,
        ON t.position = q.position AND t.candidate_id = q.neighbour.candidate_id
 UNION ALL
 SELECT CASE WHEN k.decision_id IS NULL THEN 'unreviewed' ELSE 'contradicts' END, n.text,
-       o.candidate_id, coalesce(t.text, o.text), d.similarity, d.cues,
+       o.candidate_id, coalesce(t.text, o.text), d.similarity, {_CUES.format("d")},
        d.decision, d.owner_id, d.namespace, d.decided_at, d.decision_id, d.candidate_id, d.position
-FROM d JOIN c n ON n.candidate_id = d.candidate_id AND n.living
+FROM d ASOF LEFT JOIN {_ASKED} q
+       ON q.candidate_id = d.candidate_id AND q.other = d.joined_to AND q.position <= d.position
+     JOIN c n ON n.candidate_id = d.candidate_id AND n.living
      JOIN c o ON o.candidate_id = d.joined_to AND o.living
      LEFT JOIN ({_TEXTS}) t ON t.position = d.position AND t.candidate_id = d.joined_to
      LEFT JOIN r ON r.decision_id = d.decision_id

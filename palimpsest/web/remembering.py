@@ -95,7 +95,7 @@ def _pending(ledger: Ledger, a: str, b: str) -> Pair:
 def _joined(store: Palimpsest, edge: Edge) -> Pair:
     """A pair as its join is."""
     evidence = evidence_of(store, edge.id)
-    neighbours = evidence.neighbours if evidence is not None else ()
+    neighbours = (evidence.neighbours if evidence is not None else ()) or edge.newer.asked
     seen = [one for one in neighbours if one.candidate_id == edge.older.id]
     return _pair(
         edge.newer,

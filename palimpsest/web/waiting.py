@@ -20,8 +20,11 @@ from palimpsest.projections.analysts import query
 QueueName = Literal["work", "audit"]
 QUEUES: tuple[QueueName, ...] = get_args(QueueName)
 LEASE_SECONDS = 300.0
-JUDGED = frozenset({"llm_reject"})
-"""Decisions by which a judge joined: with cues, the guard had said otherwise."""
+JUDGED = frozenset({"llm_reject", "llm_merge"})
+"""Decisions by which a judge said that two texts are of one fact: with cues, the guard differs.
+
+An update is no such one: there the judge, too, found that they differ.
+"""
 _PAIRS = """
 WITH later AS (
   SELECT memory_id, list(position) AS places FROM joins WHERE standing GROUP BY memory_id

@@ -530,9 +530,10 @@ def _compared(said: Oracle, event: Event, row: Row) -> Row | None:
         other = asked[-1][0] if asked else None
     if other is None:
         return None
-    copied = ("decision", "llm_reasoning", "review_status", "llm_answer", "policy", "check", "cues",
+    copied = ("decision", "llm_reasoning", "review_status", "llm_answer", "policy", "check",
               "rank", "actor", "because")  # fmt: skip
     return {name: row[name] for name in copied} | {
+        "cues": _cues(said, row, other),
         "similarity": row["similarity"],
         "decision_id": event.id,
         "joined": row["joined_to"] is not None,
@@ -578,14 +579,8 @@ def _pair(
     """The two that were compared; a score that the event lacks is the question's."""
     one, other = said.candidates[candidate_id], said.candidates[other_id]
     texts = said.compared[event.position]
-    asked = [
-        _score(neighbour)
-        for question in said.questions
-        if question.candidate is one and question.position <= event.position
-        for neighbour in question.neighbours
-        if neighbour["candidate_id"] == other_id
-    ]
-    scores = [similarity, *asked[-1:], nearest]
+    asked = _asked_about(said, one.id, other_id, event.position)
+    scores = [similarity, *map(_score, asked), nearest]
     return {
         "new_text": texts.get(one.id, one.text),
         "existing_id": other.id,
@@ -600,6 +595,25 @@ def _pair(
         "session_id": one.fields.get("session_id"),
         "position": event.position,
     }
+
+
+def _asked_about(said: Oracle, candidate_id: str, other_id: str, until: int) -> list[Row]:
+    """What was known of a pair when it was last asked about; at most one."""
+    found = [
+        neighbour
+        for question in said.questions
+        if question.candidate.id == candidate_id and question.position <= until
+        for neighbour in question.neighbours
+        if neighbour["candidate_id"] == other_id
+    ]
+    return found[-1:]
+
+
+def _cues(said: Oracle, row: Row, other_id: str) -> list[str]:
+    """Those of a decision, or of the question that it answers."""
+    asked = _asked_about(said, row["candidate_id"], other_id, row["position"])
+    cues = [row["cues"], *(neighbour.get("cues", []) for neighbour in asked)]
+    return next((one for one in cues if one), [])
 
 
 def _waiting(said: Oracle) -> list[Row]:
@@ -679,13 +693,14 @@ def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) 
         automatic = row["rank"] in ("rule", "judge") and row["decision"] not in EXACT
         if not (automatic or row["decision_id"] in contradict) or not (one.living and other.living):
             continue
-        copied = ("similarity", "cues", "decision", "owner_id", "namespace", "decided_at",
+        copied = ("similarity", "decision", "owner_id", "namespace", "decided_at",
                   "decision_id", "candidate_id", "position")  # fmt: skip
         texts = said.compared[row["position"]]
         rows.append(
             {name: row[name] for name in copied}
             | {
                 "waits_as": "contradicts" if row["decision_id"] in contradict else "unreviewed",
+                "cues": _cues(said, row, other.id),
                 "new_text": one.text,
                 "existing_id": other.id,
                 "existing_text": texts.get(other.id, other.text),

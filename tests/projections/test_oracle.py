@@ -15,8 +15,10 @@ import lancedb
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
-from palimpsest.contracts.events import AnyEvent, PolicySet, PolicySetData
+from palimpsest.contracts.events import AnyEvent, Decided, PolicySet, PolicySetData, Redecided
+from palimpsest.contracts.evidence import Cue
 from palimpsest.contracts.identity import NAMESPACE
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.wire import encode
@@ -213,8 +215,21 @@ def of_owners(count: int, length: int) -> MemoryLog:
     ]
     histories.append(play(ASKING, TAKEN_BACK, "withdrawing").world.log)
     for event in shuffled(histories):
-        log.append(event)
+        log.append(guarded(event))
     return log
+
+
+def guarded(event: AnyEvent) -> AnyEvent:
+    """As a guard that saw a number in each pair which is asked about would have it recorded."""
+    if not isinstance(event, Decided | Redecided) or event.data.decision != "pending":
+        return event
+    seen = [
+        structs.replace(one, cues=(Cue.NUMBER,)) if one.candidate_id in evidence.asked else one
+        for evidence in [event.data.evidence]
+        for one in evidence.neighbours
+    ]
+    evidence = structs.replace(event.data.evidence, neighbours=tuple(seen))
+    return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
 
 
 @pytest.fixture(scope="module")

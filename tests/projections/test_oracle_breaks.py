@@ -199,6 +199,14 @@ def reversals_are_not_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "COMPARED", "'reversed', 'reinstated'", "'reinstated'")
 
 
+def answered_pairs_wait_without_what_the_guard_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "REVIEW_QUEUE", "coalesce(q.neighbour.cues, d.cues)", "d.cues")
+
+
+def answers_are_logged_without_what_the_guard_saw(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "COMPARED", "coalesce(q.neighbour.cues, x.cues)", "x.cues")
+
+
 BREAKS: list[tuple[Patch, str]] = [
     (later_joins_have_no_score, "decisions similarity"),
     (retracted_candidates_go_on_living, "candidates living"),
@@ -221,6 +229,8 @@ BREAKS: list[tuple[Patch, str]] = [
     (reinstated_joins_do_not_wait, "review_queue missing"),
     (who_waits_because_of_a_forgetting_is_not_shown, "review_queue missing"),
     (reversals_are_not_logged, "dedup_log missing"),
+    (answered_pairs_wait_without_what_the_guard_saw, "review_queue cues"),
+    (answers_are_logged_without_what_the_guard_saw, "dedup_log cues"),
 ]
 
 

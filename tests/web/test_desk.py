@@ -780,24 +780,56 @@ def test_a_verdict_has_its_reasoning_and_few_words_in_common_are_shown(served: U
         assert steps["Jaccard"] == ["less than 0.85", "0.85 and more: token reject", "below"]
         assert "session" not in steps["Cosine"][1], "neither names one"
         assert steps["Verdict"][0] == "none yet"
-        [asked] = await server.twin.sql("FROM review_queue")
-        verdict = Verdict(
-            neighbour_id=asked["existing_id"],
-            answer="same",
-            model="claude",
-            reasoning="both mean <one> house",
-        )
-        settle = SettleRequest(
-            request_id=request_id(), candidate_id=asked["candidate_id"], verdicts=(verdict,)
-        )
-        await server.twin.settle([settle])
-        restarted = desks.Desk(server.twin)
-        vars(server.app.desk).update(vars(restarted))
+        await judged(server, "ada", reasoning="both mean <one> house")
         page = (await browser.get("/review")).text
         assert "llm reject" in plain(page)
         assert "<one>" not in page
         steps = waterfall(page)
         assert steps["Verdict"] == ["both mean <one> house", "claude", "same"]
+
+    served(used)
+
+
+async def judged(server: Server, owner: str, *, reasoning: str | None = None) -> None:
+    """Have the judge call the one pair of an owner the same, and the queue read again."""
+    [asked] = await server.twin.sql("FROM review_queue WHERE owner_id = ?", [owner])
+    verdict = Verdict(
+        neighbour_id=asked["existing_id"], answer="same", model="claude", reasoning=reasoning
+    )
+    settle = SettleRequest(
+        request_id=request_id(), candidate_id=asked["candidate_id"], verdicts=(verdict,)
+    )
+    await server.twin.settle([settle])
+    vars(server.app.desk).update(vars(desks.Desk(server.twin)))
+
+
+def test_where_judge_and_guard_disagree_it_is_told_and_comes_first(served: Use[None]) -> None:
+    """Also of an answer that is taken back before the queue is read again."""
+
+    async def used(server: Server) -> None:
+        said = own_words(0, 30)
+        for text in (said, f"{said} also"):
+            await server.add(text)
+        [joined] = await server.twin.sql("SELECT decision FROM review_queue")
+        assert joined["decision"] == "token_reject", "the guard had no objection"
+        for text in ("the boat is red and has 9 oars", "the boat is red and has 10 oars"):
+            await server.twin.submit({"owner_id": "bob", "text": text})
+        await judged(server, "bob")
+        browser = Browser(server)
+        await browser.enter()
+        assert_told(browser, (await browser.get("/review")).text)
+        assert_told(browser, (await browser.get("/review?in_cue=number")).text)
+        await browser.say("same")
+        await restarted(server, browser)
+        await browser.send("/review/undo", queue="work")
+        assert_told(browser, (await browser.get("/review")).text)
+
+    def assert_told(browser: Browser, page: str) -> None:
+        assert browser.texts[0] == "the boat is red and has 9 oars"
+        assert "judge and guard disagree" in page
+        assert '<span class="cue value">number</span>' in page
+        assert '<mark class="cue value" title="number">10</mark>' in page
+        assert "number" in waterfall(page)["Guard"][0]
 
     served(used)
 

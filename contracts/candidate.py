@@ -154,4 +154,6 @@ class Candidate(Model):
 
     def fields(self) -> CandidateFields:
         """Everything but the text; nothing is validated twice."""
-        return CandidateFields(**{n: v for n, v in self.__dict__.items() if n != "text"})
+        fields = dict(self.__dict__)
+        del fields["text"]
+        return CandidateFields(**fields)

@@ -8,7 +8,7 @@ memories.
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
@@ -24,32 +24,59 @@ from palimpsest.streams.core.checks import in_session, session_texts
 from palimpsest.streams.core.ledger import Distinct, Entry, Ledger, Scope
 from palimpsest.streams.guard import tokens
 from palimpsest.streams.prefetch import Prefetch
-from palimpsest.streams.search import FullTextIndex, Hit, TokenIndex, VectorIndex, peers
+from palimpsest.streams.search import (
+    FullTextIndex,
+    Hit,
+    SearchVector,
+    TokenIndex,
+    VectorIndex,
+    peers,
+)
 from palimpsest.streams.search.content import content_tokens, terms
+from palimpsest.streams.search.prepared import MOST, SearchVectors
 
 Float16 = NDArray[np.float16]
 
-_REMEMBERED = 1024
-"""Newcomers of two windows: they are searched for, and then become rows."""
-_tokens = lru_cache(maxsize=_REMEMBERED)(tokens)
+_FEW = 8
+"""Rows that are sooner added one by one than together."""
+_tokens = lru_cache(maxsize=MOST)(tokens)
+_ready = SearchVectors()
 
 
 def vector_of(vector: Vector) -> Float16:
     """The numbers of a recorded vector, (dimension,) float16; not to be written to."""
-    return _numbers_of(vector.data)
+    return np.frombuffer(a2b_base64(vector.data), dtype="<f2")
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _numbers_of(data: str) -> Float16:
-    return np.frombuffer(a2b_base64(data), dtype="<f2")
+def prepare(vectors: Iterable[Vector]) -> None:
+    """Have the vectors of a window ready, before its newcomers are searched for one by one."""
+    _ready.prepare(vector.data for vector in vectors)
+
+
+def _query(vector: Vector | None) -> SearchVector | None:
+    """A newcomer's vector for searching; SearchError where it cannot be searched."""
+    try:
+        return _ready.of(vector.data) if vector is not None else None
+    except ValueError as error:
+        raise SearchError(_cannot(error)) from error
+
+
+def _cannot(error: ValueError) -> str:
+    return f"the scope cannot be searched for a newcomer: {error}"
+
+
+def _dimension(vector: Vector) -> int:
+    """How many numbers are recorded, whatever the vector says of itself."""
+    data = vector.data
+    return (len(data) * 3 // 4 - data.count("=", -2)) // 2
 
 
 @cache
-def _placeholder(dimension: int) -> Float16:
+def _placeholder(dimension: int) -> SearchVector:
     """A unit vector for rows that have none, and are never returned."""
     numbers = np.zeros(dimension, np.float16)
     numbers[0] = 1.0
-    return numbers
+    return SearchVector.of(numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +125,7 @@ class _Rows:
     vectors: VectorIndex | None = None
     tokens: TokenIndex = field(default_factory=TokenIndex)
     full_text: FullTextIndex | None = None
-    _like: Float16 | None = None
-    _waiting: list[Float16 | None] = field(default_factory=list)
+    _waiting: list[Vector | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.check is not None and self.check.among == "full_text":
@@ -118,61 +144,69 @@ class _Rows:
 
     def _put_vector(self, row: int, vector: Vector | None, *, new: bool) -> None:
         """The vector of a row; the first one says of which dimension all are."""
-        numbers = vector_of(vector) if vector is not None else None
-        if numbers is not None:
-            if self._like is None:
-                self._like = _placeholder(len(numbers))
-            if numbers.shape != self._like.shape:
-                raise ValueError(f"need float16 {self._like.shape}, got {numbers.shape}")
+        if vector is not None:
+            dimension = _dimension(vector)
+            if self.vectors is None:
+                self.vectors = VectorIndex(dimension)
+            if dimension != self.vectors.dimension:
+                raise ValueError(f"need float16 {(self.vectors.dimension,)}, got {(dimension,)}")
         if new:
-            self._waiting.append(numbers)
+            self._waiting.append(vector)
             return
         index = self._index()
         if index is None:
             return
-        if numbers is None:
+        if vector is None:
             index.remove(row)
         else:
-            index.replace(row, numbers)
+            index.replace(row, vector_of(vector))
 
     def _index(self) -> VectorIndex | None:
         """The vectors of all rows; None where there is none. ValueError for what cannot be in it.
 
-        New ones wait for the next search: added one by one, they cost three times as much.
+        New ones wait for the next search: a hundred added together cost a third.
         """
-        if self._waiting and self._like is not None:
-            if self.vectors is None:
-                self.vectors = VectorIndex(len(self._like))
-            waiting, like = self._waiting, self._like
-            first = self.vectors.extend(
-                np.stack([like if numbers is None else numbers for numbers in waiting])
-            )
-            for number, numbers in enumerate(waiting):
-                if numbers is None:
-                    self.vectors.remove(first + number)
-            self._waiting = []
-        return self.vectors
+        index, waiting = self.vectors, self._waiting
+        if index is None or not waiting:
+            return index
+        if len(waiting) <= _FEW:
+            for vector in waiting:
+                index.append(_ready.of(vector.data) if vector else _placeholder(index.dimension))
+        else:
+            like = _placeholder(index.dimension).recorded
+            index.extend(np.stack([vector_of(one) if one else like for one in waiting]))
+        first = len(index) - len(waiting)
+        for number, vector in enumerate(waiting):
+            if vector is None:
+                index.remove(first + number)
+        waiting.clear()
+        return index
 
-    def near(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
-        """The best rows of each query (b, dimension), by their cosine.
+    def near(self, query: SearchVector, floor: float, limit: int) -> list[Hit]:
+        """The best rows of a query, by their cosine; SearchError for another dimension."""
+        try:
+            index = self._index()
+            return index.near(query, floor, limit=limit) if index is not None else []
+        except ValueError as error:
+            raise SearchError(_cannot(error)) from error
 
-        SearchError where the rows have another dimension.
-        """
+    def near_each(self, queries: Float16, floor: float, limit: int) -> list[list[Hit]]:
+        """As `near`, of each query (b, dimension)."""
         try:
             index = self._index()
             if index is None:
                 return [[] for _ in queries]
             return index.above(queries, floor, limit=limit)
         except ValueError as error:
-            raise SearchError(f"the scope cannot be searched for a newcomer: {error}") from error
+            raise SearchError(_cannot(error)) from error
 
-    def among(self, query: Float16, rows: list[int], floor: float) -> list[Hit]:
-        """Those of some rows whose cosine with a query (dimension,) is at least a floor."""
+    def among(self, query: SearchVector, rows: list[int], floor: float) -> list[Hit]:
+        """Those of some rows whose cosine with a query is at least a floor."""
         index = self._index()
         return index.among(query, rows, floor) if index is not None else []
 
-    def cosines(self, query: Float16 | None, rows: list[int]) -> list[float | None]:
-        """The cosines of a query (dimension,) and some rows; None where either has no vector."""
+    def cosines(self, query: SearchVector | None, rows: list[int]) -> list[float | None]:
+        """The cosines of a query and some rows; None where either has no vector."""
         index = self._index() if query is not None and rows else None
         if index is None or query is None:
             return [None] * len(rows)
@@ -223,12 +257,12 @@ class _Gone:
         self._row_of: dict[Distinct, int] = {}
         self._seen = 0
 
-    def near(self, admit: Admit, query: Float16 | None) -> tuple[Neighbour, ...]:
-        """Those that stand in a newcomer's way, with exact scores; `query` is (dimension,)."""
+    def near(self, admit: Admit, query: SearchVector | None) -> tuple[Neighbour, ...]:
+        """Those that stand in a newcomer's way, with exact scores."""
         self._follow()
         scored: dict[int, tuple[float | None, float | None]] = {}
         if query is not None and self._reach.cosine_top:
-            [near] = self._rows.near(query[None, :], self._reach.cosine, self._reach.cosine_top)
+            near = self._rows.near(query, self._reach.cosine, self._reach.cosine_top)
             scored = {hit.row: (hit.score, None) for hit in near}
         words = self._rows.by_tokens(admit.content.text, self._reach.jaccard)
         cosines = self._rows.cosines(query, [hit.row for hit in words])
@@ -274,7 +308,7 @@ class ScopeIndex:
         if self._faces or not top or len(newcomers) == 1:
             return
         vectors = np.stack([vector_of(vector) for vector in newcomers.values()])
-        found = self._rows.near(vectors, floor, top)
+        found = self._rows.near_each(vectors, floor, top)
         self._prefetched = Prefetch(list(newcomers), found, peers(vectors, floor), top)
 
     def neighbours(self, ledger: Ledger, admit: Admit) -> tuple[Neighbour, ...]:
@@ -283,7 +317,7 @@ class ScopeIndex:
         A newcomer without a vector is compared by its words alone.
         """
         self.follow()
-        query = vector_of(admit.content.vector) if admit.content.vector is not None else None
+        query = _query(admit.content.vector)
         scored: dict[int, tuple[float | None, float | None]] = {}
         if query is not None:
             near = self._near(admit, query)
@@ -306,21 +340,20 @@ class ScopeIndex:
         """The forgotten texts near a newcomer, if their rewordings wait for a person."""
         if not self._scope.forgotten:
             return ()
-        vector = admit.content.vector
-        return self._gone.near(admit, vector_of(vector) if vector is not None else None)
+        return self._gone.near(admit, _query(admit.content.vector))
 
-    def _near(self, admit: Admit, query: Float16) -> list[Hit]:
+    def _near(self, admit: Admit, query: SearchVector) -> list[Hit]:
         """The rows that the checks of the scope and of the session look at, the best of them."""
         top = self._reach.near_top
         if not top:
             return []
         hits = self._prefetched.hits(admit.candidate_id) if self._prefetched else None
         if hits is None:
-            [hits] = self._rows.near(query[None, :], self._reach.near, top)
+            hits = self._rows.near(query, self._reach.near, top)
         return hits
 
     def _by_session(
-        self, ledger: Ledger, admit: Admit, query: Float16, near: list[Hit]
+        self, ledger: Ledger, admit: Admit, query: SearchVector, near: list[Hit]
     ) -> list[Hit]:
         """The session's rows over its threshold; unless there are many near, they are in `near`."""
         check = self._reach.session
@@ -347,7 +380,7 @@ class ScopeIndex:
         ]
 
     def _by_tokens(
-        self, text: str, query: Float16 | None
+        self, text: str, query: SearchVector | None
     ) -> dict[int, tuple[float | None, float | None]]:
         hits = self._rows.by_tokens(text, self._reach.jaccard)
         if not hits:

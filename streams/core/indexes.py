@@ -117,6 +117,8 @@ def keep_lost_texts(ledger: Ledger, event_id: str, touched: Touched) -> None:
     Other sources that are left make another question of it. Nobody is asked about a concatenated
     text: the rule that made it makes it again.
     """
+    if not ledger.composed_by:
+        return
     changed = [memory for memory in touched.memories.values() if memory is not None]
     lost: dict[str, tuple[str, ...]] = {}
     for memory in changed:

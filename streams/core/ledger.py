@@ -67,8 +67,10 @@ class Distinct:
 
         So it does of a composed text, by its newest source.
         """
+        if self.representative is not None:
+            return None
         gone = [one for one in self._speakers if one.forgotten is not None]
-        if not gone or any(one.living for one in self.members):
+        if not gone:
             return None
         return max(gone, key=lambda one: one.forgotten.order if one.forgotten else 0)
 

@@ -192,9 +192,10 @@ def watch(ledger: Ledger, candidate_id: str, entry: Entry) -> None:
 def keep_questions(ledger: Ledger, touched: Touched) -> None:
     """Walk the questions again that an event may have changed; those that did are in `touched`."""
     again = {entry.id: entry for entry in touched.asking}
-    again |= {entry.id: entry for entry in touched.stirred if entry.asked}
-    for stirred in touched.stirred:
-        again |= ledger.watchers.get(stirred.id, {})
+    again.update((entry.id, entry) for entry in touched.stirred if entry.asked)
+    if ledger.watchers:
+        for stirred in touched.stirred:
+            again |= ledger.watchers.get(stirred.id, {})
     for entry in again.values():
         _walk_again(ledger, entry, touched)
 

@@ -109,8 +109,7 @@ def _in_scope(memories: list[Memory], rule: PairsDedupe) -> Iterator[Near]:
     faces = [entry.memory.face.vector for entry in speakers]
     vectors = np.stack([vector_of(vector) for vector in faces if vector is not None])
     index = VectorIndex(vectors.shape[1])
-    for vector in vectors:
-        index.append(vector)
+    index.extend(vectors)
     floor = round(rule.above + 10**-DECIMALS, DECIMALS)
     found: dict[tuple[int, int], float] = {}
     for row, hits in enumerate(index.above(vectors, floor, limit=rule.top + 1)):

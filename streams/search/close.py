@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from palimpsest.streams.search.exact import cosines, squared_norm
+from palimpsest.streams.search.exact import SearchVector, cosines
 from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
 from palimpsest.streams.search.pairs import HALF_STEP
 from palimpsest.streams.search.rows import Rows
@@ -19,56 +19,46 @@ _ROUNDING: Final = 2.0**-23
 """Twice what one float32 product or sum is off, to be safe."""
 
 
-def nearest(query: NDArray[np.float16], rows: Rows, start: int, floor: float) -> list[Hit]:
+def nearest(query: SearchVector, rows: Rows, start: int, floor: float) -> list[Hit]:
     """Every living row from `start` on whose rounded cosine is at least `floor`, best first.
 
-    `start` lies in the open segment of `rows`; ValueError as in `squared_norm`.
+    `start` lies in the open segment of `rows`.
     """
-    squared = squared_norm(query, rows.dimension)
-    if start >= len(rows):
+    end = len(rows)
+    if start >= end:
         return []
-    everyone = slice(start, len(rows))
-    near = _near(query, squared, rows.span(start, len(rows)), rows.squared[everyone], floor)
-    found = _hits(query, squared, rows, near + start, floor)
+    near = _near(query, rows.span(start, end), rows.norms[start:end], floor)
+    if not len(near):
+        return []
+    found = _hits(query, rows, near + start, floor)
     return ranked(found, len(found))
 
 
-def among(
-    query: NDArray[np.float16], rows: Rows, picked: NDArray[np.intp], floor: float
-) -> list[Hit]:
+def among(query: SearchVector, rows: Rows, picked: NDArray[np.intp], floor: float) -> list[Hit]:
     """Those of the picked rows that live and whose rounded cosine is at least `floor`."""
-    squared = squared_norm(query, rows.dimension)
-    near = _near(query, squared, rows.picked(picked), rows.squared[picked], floor)
-    return _hits(query, squared, rows, picked[near], floor)
+    near = _near(query, rows.picked(picked), rows.norms[picked], floor)
+    return _hits(query, rows, picked[near], floor)
 
 
 def _near(
-    query: NDArray[np.float16],
-    squared: float,
-    vectors: NDArray[np.float32],
-    norms: NDArray[np.float64],
-    floor: float,
+    query: SearchVector, vectors: NDArray[np.float32], norms: NDArray[np.float64], floor: float
 ) -> NDArray[np.intp]:
-    """The places of vectors, given with their squared norms, that may reach the floor."""
-    bar = floor - HALF_STEP - (len(query) + 8) * _ROUNDING
-    dots = np.vecdot(vectors, query.astype(np.float32))
-    return np.flatnonzero(dots >= bar * np.sqrt(norms * squared))
+    """The places of vectors, given with their norms, that may reach the floor."""
+    bar = floor - HALF_STEP - (len(query.single) + 8) * _ROUNDING
+    near: NDArray[np.bool_] = np.vecdot(vectors, query.single) >= norms * (bar * query.norm)
+    return near.nonzero()[0]
 
 
-def _hits(
-    query: NDArray[np.float16], squared: float, rows: Rows, near: NDArray[np.intp], floor: float
-) -> list[Hit]:
+def _hits(query: SearchVector, rows: Rows, near: NDArray[np.intp], floor: float) -> list[Hit]:
     if not len(near):
         return []
-    scores = scored(query, squared, rows, near)
+    scores = scored(query, rows, near)
     hits = zip(near.tolist(), scores, rows.living[near].tolist(), strict=True)
     return [Hit(row, score) for row, score, living in hits if living and score >= floor]
 
 
-def scored(
-    query: NDArray[np.float16], squared: float, rows: Rows, picked: NDArray[np.intp]
-) -> list[float]:
-    """The rounded cosines of a query, whose squared norm is given, and some rows; exact."""
-    dots = np.vecdot(rows.picked(picked).astype(np.float64), query.astype(np.float64))
-    exact = cosines(dots, rows.squared[picked] * squared)
+def scored(query: SearchVector, rows: Rows, picked: NDArray[np.intp]) -> list[float]:
+    """The rounded cosines of a query and some rows; exact."""
+    dots = np.vecdot(rows.picked(picked).astype(np.float64), query.recorded.astype(np.float64))
+    exact = cosines(dots, rows.squared[picked] * query.squared)
     return [round(score, DECIMALS) for score in exact.tolist()]

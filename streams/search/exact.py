@@ -7,7 +7,9 @@ holds without rounding. Dot products and squared norms are therefore exact, and
 every batch, order of the dimensions, BLAS and machine.
 """
 
-from typing import Final
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,25 @@ def squared_norm(vector: NDArray[np.float16], dimension: int) -> float:
     if not squared < LARGEST_SQUARED_NORM:
         raise ValueError(f"squared norm {squared} is not below {LARGEST_SQUARED_NORM}")
     return squared
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SearchVector:
+    """A vector as it is recorded, and what searching for it takes, computed once.
+
+    Both arrays have shape (dimension,); `squared` is the exact squared norm, `norm` its root.
+    """
+
+    recorded: NDArray[np.float16]
+    single: NDArray[np.float32]
+    squared: float
+    norm: float
+
+    @classmethod
+    def of(cls, vector: NDArray[np.float16]) -> Self:
+        """Prepare a vector (dimension,); ValueError as in `squared_norm`."""
+        squared = squared_norm(vector, len(vector))
+        return cls(vector, vector.astype(np.float32), squared, sqrt(squared))
 
 
 def squared_norms(

@@ -118,7 +118,9 @@ class TokenIndex:
         if not rare:
             return []
         if sum(len(self._postings[token]) for token in rare) <= FEW_TO_SCORE:
-            return [*{row for token in rare for row in self._postings[token]}]
+            least, most, lengths = floor * size - SLACK, (size + SLACK) / floor, self._sizes
+            found = {row for token in rare for row in self._postings[token]}
+            return [row for row in found if least <= lengths[row] <= most]
         rows = np.concatenate([np.frombuffer(self._postings[token], np.uint32) for token in rare])
         sizes = np.frombuffer(self._sizes, np.uint32)
         fits = sizes[rows] >= floor * size - SLACK

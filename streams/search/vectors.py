@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palimpsest.streams.search.close import among, nearest, scored
-from palimpsest.streams.search.exact import squared_norm
+from palimpsest.streams.search.exact import SearchVector
 from palimpsest.streams.search.hits import DECIMALS, Hit, ranked
 from palimpsest.streams.search.pairs import HALF_STEP, Pairs, above_floor, bars, joined
 from palimpsest.streams.search.queries import Queries
@@ -19,9 +19,6 @@ SEGMENT_ROWS: Final = 2048
 
 TOGETHER: Final = 256
 """Queries scanned at once: larger products are not faster, and their scores leave the cache."""
-
-FEW_QUERIES: Final = 4
-"""So few are sooner compared with a small scope one by one than prepared as a batch."""
 
 SCORES: Final = 2**19
 """Scores looked through at once (2 MB): several segments for few queries, one for many."""
@@ -36,18 +33,18 @@ class VectorIndex:
     Answers are exact: every score is `cosine` of the two vectors, whatever the size and the batch.
     """
 
-    __slots__ = ("_dimension", "_rows")
+    __slots__ = ("_rows", "dimension")
 
     def __init__(self, dimension: int = 384) -> None:
-        self._dimension = dimension
+        self.dimension = dimension
         self._rows = Rows(dimension, SEGMENT_ROWS)
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def append(self, vector: NDArray[np.float16]) -> int:
-        """Add a vector (dimension,) and return its row; ValueError as in `squared_norm`."""
-        return self.extend(vector[None])
+    def append(self, vector: SearchVector) -> int:
+        """Add a vector and return its row; ValueError where it has another dimension."""
+        return self._rows.append(self._checked(vector))
 
     def extend(self, vectors: NDArray[np.float16]) -> int:
         """Add vectors (n, dimension) and return the row of the first.
@@ -75,35 +72,48 @@ class VectorIndex:
         Queries have shape (b, dimension). Each list is sorted by falling score, then by row.
         ValueError as in `squared_norm`, and where `limit` is under 1 or `start` under 0.
         """
-        if limit < 1 or start < 0:
-            raise ValueError(f"limit {limit} is under 1 or start {start} under 0")
-        if len(queries) <= FEW_QUERIES and self._rows.open_from <= start:
-            return [nearest(query, self._rows, start, floor)[:limit] for query in queries]
+        _require(limit, start)
         answers: list[list[Hit]] = []
         for first in range(0, len(queries), TOGETHER):
-            some = Queries(queries[first : first + TOGETHER], self._dimension)
+            some = Queries(queries[first : first + TOGETHER], self.dimension)
             answers += self._answers(some, floor, limit, start)
         return answers
 
-    def cosines(self, query: NDArray[np.float16], rows: Sequence[int]) -> list[float | None]:
-        """The exact cosines of a query (dimension,) and some rows; None for a removed one.
+    def near(self, query: SearchVector, floor: float, *, limit: int, start: int = 0) -> list[Hit]:
+        """As `above`, for one query: in a small scope that takes a third."""
+        _require(limit, start)
+        self._checked(query)
+        if self._rows.open_from <= start:
+            return nearest(query, self._rows, start, floor)[:limit]
+        [hits] = self.above(query.recorded[None], floor, limit=limit, start=start)
+        return hits
 
-        ValueError as in `squared_norm`, IndexError where there is no such row.
+    def cosines(self, query: SearchVector, rows: Sequence[int]) -> list[float | None]:
+        """The exact cosines of a query and some rows; None for a removed one.
+
+        ValueError where it has another dimension, IndexError where there is no such row.
         """
         if not rows:
             return []
-        squared = squared_norm(query, self._dimension)
         picked = self._existing(rows)
-        scores = scored(query, squared, self._rows, picked)
+        scores = scored(self._checked(query), self._rows, picked)
         living = self._rows.living[picked].tolist()
         return [score if lives else None for score, lives in zip(scores, living, strict=True)]
 
-    def among(self, query: NDArray[np.float16], rows: Sequence[int], floor: float) -> list[Hit]:
-        """Those of some rows whose rounded cosine with a query (dimension,) is at least `floor`.
+    def among(self, query: SearchVector, rows: Sequence[int], floor: float) -> list[Hit]:
+        """Those of some rows whose rounded cosine with a query is at least `floor`, in their order.
 
-        In the order of `rows`; ValueError as in `squared_norm`, IndexError where there is no row.
+        ValueError where it has another dimension, IndexError where there is no such row.
         """
-        return among(query, self._rows, self._existing(rows), floor) if rows else []
+        if not rows:
+            return []
+        return among(self._checked(query), self._rows, self._existing(rows), floor)
+
+    def _checked(self, vector: SearchVector) -> SearchVector:
+        if len(vector.recorded) != self.dimension:
+            shape = vector.recorded.shape
+            raise ValueError(f"need float16 ({self.dimension},), got float16 {shape}")
+        return vector
 
     def _existing(self, rows: Sequence[int]) -> NDArray[np.intp]:
         if not 0 <= min(rows) <= max(rows) < len(self):
@@ -147,6 +157,11 @@ class VectorIndex:
                 end = min(start + several, whole) if start < whole else size
             yield start, end
             start = end
+
+
+def _require(limit: int, start: int) -> None:
+    if limit < 1 or start < 0:
+        raise ValueError(f"limit {limit} is under 1 or start {start} under 0")
 
 
 def _contenders(pairs: Pairs, queries: int, limit: int) -> Pairs:

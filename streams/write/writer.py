@@ -63,6 +63,7 @@ from palimpsest.streams.intake import (
 )
 from palimpsest.streams.log.dead_letters import NewDeadLetter
 from palimpsest.streams.log.log import Log
+from palimpsest.streams.retrieval import prepare
 from palimpsest.streams.write.commit import Address, Commit, Reply
 from palimpsest.streams.write.decision_log import log_decision
 from palimpsest.streams.write.executor import carried_out
@@ -184,6 +185,7 @@ class Writer:
 
     def _prefetch(self, inputs: Sequence[Input], vectors: dict[str, Vector]) -> None:
         """Search each scope once for all of the window's newcomers."""
+        prepare(vectors.values())
         scopes: dict[tuple[str, str], dict[str, Vector]] = {}
         for one in inputs:
             if isinstance(one.meaning, Prepared):

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from palimpsest.streams.search import Hit, VectorIndex, cosine, kernels, scans, vectors
+from palimpsest.streams.search import (
+    Hit,
+    SearchVector,
+    VectorIndex,
+    cosine,
+    kernels,
+    scans,
+    vectors,
+)
 from palimpsest.streams.search.queries import Queries
 from palimpsest.streams.search.rows import Rows
 
@@ -75,7 +83,7 @@ def filled(rows: Vectors) -> VectorIndex:
     """Some one by one, the others at once, across the ends of segments."""
     index, few = VectorIndex(rows.shape[1]), len(rows) // 3
     for row, vector in enumerate(rows[:few]):
-        assert index.append(vector) == row
+        assert index.append(SearchVector.of(vector)) == row
     assert index.extend(rows[few:]) == few
     return index
 
@@ -167,9 +175,9 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
     faces = clustered(seed, 2 * len(steps) + 21, 16)
     index, rows, size = filled(faces[:20]), dict(enumerate(faces[:20])), 20
     for vector, step in zip(faces[21:], steps, strict=False):
-        row = int(random.integers(0, size))
+        row, ready = int(random.integers(0, size)), SearchVector.of(vector)
         if step == 0:
-            rows[index.append(vector)] = vector
+            rows[index.append(ready)] = vector
             size += 1
         elif step == 1:
             index.replace(row, vector)
@@ -178,16 +186,18 @@ def test_removed_rows_stay_away_and_replaced_rows_are_what_they_became(
             index.remove(row)
             rows.pop(row, None)
         assert index.above(vector[None], 0.3, limit=4) == [brute(rows, vector, 0.3, 4)]
+        assert index.near(ready, 0.3, limit=4) == brute(rows, vector, 0.3, 4)
         start = int(random.integers(0, size))
         late = {place: each for place, each in rows.items() if place >= start}
         found = index.above(vector[None], 0.3, limit=4, start=start)
         assert found == [brute(late, vector, 0.3, 4)]
+        assert index.near(ready, 0.3, limit=4, start=start) == found[0]
         some = random.integers(0, size, 5).tolist()
         scores = [cosine(vector, rows[place]) if place in rows else None for place in some]
-        assert index.cosines(vector, some) == scores
+        assert index.cosines(ready, some) == scores
         living = zip(some, scores, strict=True)
         near = [Hit(place, score) for place, score in living if score is not None and score >= 0.3]
-        assert index.among(vector, some, 0.3) == near
+        assert index.among(ready, some, 0.3) == near
     assert len(index) == size
 
 
@@ -217,10 +227,12 @@ def test_nothing_to_search_or_nothing_asked() -> None:
 def test_what_cannot_be_searched_exactly_is_refused(vector: Vectors) -> None:
     index = filled(np.ones((1, 4), np.float16))
     for attempt in (
-        lambda: index.append(vector),
+        lambda: index.append(SearchVector.of(vector)),
         lambda: index.replace(0, vector),
         lambda: index.above(vector[None], 0.0, limit=1),
-        lambda: index.cosines(vector, [0]),
+        lambda: index.near(SearchVector.of(vector), 0.0, limit=1),
+        lambda: index.cosines(SearchVector.of(vector), [0]),
+        lambda: index.among(SearchVector.of(vector), [0], 0.0),
     ):
         with pytest.raises(ValueError, match=r"float16|squared norm"):
             attempt()
@@ -275,5 +287,8 @@ def test_the_largest_codes_do_not_overflow() -> None:
 
 @pytest.mark.parametrize(("limit", "start"), [(0, 0), (-1, 0), (1, -1)])
 def test_a_limit_or_start_that_makes_no_sense(limit: int, start: int) -> None:
+    one = SearchVector.of(np.ones(4, np.float16))
+    with pytest.raises(ValueError, match="limit"):
+        VectorIndex(4).near(one, 0.5, limit=limit, start=start)
     with pytest.raises(ValueError, match="limit"):
         VectorIndex(4).above(np.ones((1, 4), np.float16), 0.5, limit=limit, start=start)

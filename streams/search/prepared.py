@@ -1,0 +1,53 @@
+"""Recorded vectors ready for searching. Each is used twice within two windows: the latest stay."""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from palimpsest.streams.search.exact import LARGEST_SQUARED_NORM, SearchVector
+
+MOST: Final = 1024
+"""Vectors of two windows: they are searched for, and then become rows."""
+
+
+class SearchVectors:
+    """Makes recorded vectors (float16 in base64) ready for searching, and remembers the latest."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, SearchVector] = {}
+
+    def of(self, data: str) -> SearchVector:
+        """One vector; ValueError where it cannot be searched."""
+        found = self._latest.get(data)
+        if found is None:
+            found = SearchVector.of(np.frombuffer(a2b_base64(data), dtype="<f2"))
+            self._remember({data: found})
+        return found
+
+    def prepare(self, many: Iterable[str]) -> None:
+        """Have many ready: together they take a third. What cannot be searched is left out."""
+        new = [data for data in many if data not in self._latest]
+        if len({len(data) for data in new}) != 1:
+            return  # of several dimensions: each in its turn
+        recorded = np.frombuffer(b"".join(map(a2b_base64, new)), dtype="<f2")
+        recorded = recorded.reshape(len(new), -1)
+        single = recorded.astype(np.float32)
+        squared = np.vecdot(*[recorded.astype(np.float64)] * 2)
+        norms = np.sqrt(squared).tolist()
+        each = zip(new, recorded, single, squared.tolist(), norms, strict=True)
+        self._remember(
+            {
+                data: SearchVector(numbers, wide, square, norm)
+                for data, numbers, wide, square, norm in each
+                if square < LARGEST_SQUARED_NORM
+            }
+        )
+
+    def _remember(self, found: dict[str, SearchVector]) -> None:
+        if len(self._latest) + len(found) > 2 * MOST:
+            self._latest = dict([*self._latest.items()][-MOST:])
+        self._latest |= found

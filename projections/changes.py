@@ -12,6 +12,8 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.projections.models import Models
 from palimpsest.projections.rows import (
+    NOBODY_ELSE,
+    NOTHING_SAID,
     CandidateState,
     DistinctState,
     Fact,
@@ -52,41 +54,42 @@ class Changes:
 
         A redelivered event touched nothing, and leaves no second row.
         """
-        again, self._upto = position <= self._upto, position
+        arrived = isinstance(event, Decided)
         self._models.note(position, event)
-        if not again:
-            about = _about(event, touched)
-            self._note(Fact(position, event, about, touched.compared, touched.stated))
-        for entry in touched.entries.values():
-            self._entries[entry.id] = (position, entry)
-            if not _repeats(event) or entry.distinct.representative is entry:
+        if position > self._upto:
+            self._upto = position
+            about = None if arrived else _about(event, touched)
+            spoken = touched.compared or NOBODY_ELSE
+            self._facts.append(Fact(position, event, about, spoken, touched.stated or NOTHING_SAID))
+            if arrived:
+                self._new.add(event.subject)
+        repeats = isinstance(event, Decided) and _repeats(event)
+        for key, entry in touched.entries.items():
+            self._entries[key] = position, entry
+            if not repeats or entry.distinct.representative is entry:
                 first = entry.distinct.members[0]
-                self._distincts[first.id] = (position, first)
+                self._distincts[first.id] = position, first
         for memory_id, memory in touched.memories.items():
-            if memory is None and memory_id == event.subject and isinstance(event, Decided):
+            if memory is None and arrived and memory_id == event.subject:
                 continue  # it joined at once, and never was a memory of its own
-            self._memories[memory_id] = (position, memory)
-            if not self._only_grew(memory_id, event, touched):
+            self._memories[memory_id] = position, memory
+            if not arrived and not self._only_grew(memory_id, event, touched):
                 self._sums.pop(memory_id, None)
         for decision_id, review in touched.reviews.items():
             said = "reinstated" if isinstance(event, Reinstated) else review
             self._reviews[decision_id] = ReviewState(position, decision_id, said)
 
     def _only_grew(self, memory_id: str, event: AnyEvent, touched: Touched) -> bool:
-        """Whether a memory's sum still holds of those counted: all that is new comes after them."""
-        if isinstance(event, Decided):
-            return True
+        """Whether a memory's sum still holds of those counted: all that is new comes after them.
+
+        What arrives always does.
+        """
         kept = self._sums.get(memory_id)
         return (
             isinstance(event, Joined)
             and kept is not None
             and all(entry.place > kept.last_place for entry in touched.entries.values())
         )
-
-    def _note(self, fact: Fact) -> None:
-        self._facts.append(fact)
-        if isinstance(fact.event, Decided):
-            self._new.add(fact.event.subject)
 
     def take(self) -> Rows | None:
         """The rows as they are now, before the ledgers move on; None where nothing was added."""
@@ -109,15 +112,17 @@ class Changes:
         if memory is None or not memory.living:
             return Gone(position, key)
         first, face, total = memory.members[0], memory.face, self._sum(memory)
+        speaker, composition = face.speaker, face.composition
+        fields = first.fields
         return MemoryState(
             position=position,
             memory_id=key,
-            owner_id=first.fields.owner_id,
-            namespace=memory.namespace,
-            face=face.text,
-            face_of=face.speaker.id,
-            composed=face.composition is not None,
-            vector=face.vector,
+            owner_id=fields.owner_id,
+            namespace=fields.namespace,
+            face=face.text if composition else speaker.text,
+            face_of=speaker.id,
+            composed=composition is not None,
+            vector=face.vector if composition else speaker.distinct.vector,
             members=total.living,
             topics=tuple(total.topics),
             status=total.status,
@@ -146,13 +151,10 @@ class Changes:
         return kept
 
 
-def _repeats(event: AnyEvent) -> bool:
+def _repeats(event: Decided) -> bool:
     """Whether it brought an exact repeat: the row of its text is most often as it was."""
-    return (
-        isinstance(event, Decided)
-        and event.data.join is not None
-        and (event.data.join.face == "repeat")
-    )
+    join = event.data.join
+    return join is not None and join.face == "repeat"
 
 
 def _about(event: AnyEvent, touched: Touched) -> Entry | None:

@@ -133,7 +133,7 @@ def _compare_models(built: Path, live: Path, comparison: Comparison) -> None:
 
 def _load(base: duckdb.DuckDBPyConnection, name: str, folder: Path, table: LanceTable) -> None:
     """A LanceDB table as a table of DuckDB, a digest in the place of each vector."""
-    fields = [(c, kind) for c, kind, _ in table.columns]
+    fields = [(column.name, column.type) for column in table.columns]
     schema = pa.schema([*fields, (FOREIGN, pa.string()), (DIGEST, pa.int64())])
     batches = _digested(folder, table, schema)
     reader = pa.RecordBatchReader.from_batches(schema, batches)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from palimpsest.projections import compaction
+from palimpsest.projections.batch import Batch
 from palimpsest.projections.compaction import GRACE_SECONDS, compact, crowded, retire
 from palimpsest.projections.files import remove
 from palimpsest.projections.folding import folded
-from palimpsest.projections.rows import Rows
 from palimpsest.projections.segments import (
     BUILDING,
     FOLDER,
@@ -20,7 +20,6 @@ from palimpsest.projections.segments import (
     next_generation,
 )
 from palimpsest.projections.source import Effect, EventSource, no_effect
-from palimpsest.projections.tables import arrow_tables
 
 
 class DuckStore:
@@ -60,7 +59,7 @@ class DuckStore:
         self._damaged = [segment.path for segment in wrong]
         self._chain, gaps = chain([segment for segment in found if segment not in wrong])
         for start, end in gaps:
-            self.write(start, end, folded(source, start, end))
+            self.write(start, end, map(Batch.of, folded(source, start, end)))
             done.append(f"positions {start} to {end} of the segments were recreated")
         self._chain.sort()
         return [*done, *wrong.values()]
@@ -79,11 +78,11 @@ class DuckStore:
             remove(path)
         return [f"{path.name} is no segment, and was removed" for path in strangers]
 
-    def write(self, start: int, end: int, batches: Iterable[Rows]) -> None:
+    def write(self, start: int, end: int, batches: Iterable[Batch]) -> None:
         """Write a range as one segment."""
         with SegmentWriter(self._folder, start, self._effect) as writer:
-            for rows in batches:
-                writer.write(arrow_tables(rows))
+            for batch in batches:
+                writer.write(batch.tables)
             self.add(writer, start, end)
 
     def add(self, writer: SegmentWriter, start: int, end: int) -> None:
@@ -91,10 +90,10 @@ class DuckStore:
         generation = next_generation(listed(self._folder), start, end)
         self._chain.append(writer.finish(end, generation))
 
-    def commit(self, rows: Rows) -> None:
+    def commit(self, batch: Batch) -> None:
         """Write the rows of the events since the last commit."""
-        if rows.upto > self.position:
-            self.write(self.position, rows.upto, [rows])
+        if batch.upto > self.position:
+            self.write(self.position, batch.upto, [batch])
 
     def replace(self, writer: SegmentWriter, end: int, *, at_once: bool) -> None:
         """Put a segment of everything in the place of all; `at_once` where what is there is wrong.

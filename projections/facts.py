@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import (
@@ -24,7 +24,7 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Evidence, Neighbour, Verdict
 from palimpsest.contracts.light import Light
-from palimpsest.projections.rows import NOBODY_ELSE, Fact
+from palimpsest.projections.rows import NOBODY_ELSE, Fact, Row
 from palimpsest.streams.core.compared import Spoke
 
 SomeLight = TypeVar("SomeLight", bound=Light)
@@ -44,7 +44,7 @@ NO_INVALID = _nothing(InvalidData)
 """Where an event says nothing: columns then need not ask, which took half of their time."""
 
 
-class DecisionRow(NamedTuple):
+class DecisionRow(Row, frozen=True):
     """One decision. `nearest`: the neighbour that it turned on, joined, asked about or closest.
 
     `verdict` is the one that settled it; what an event does not say is one of `NO_...`.
@@ -88,22 +88,24 @@ def decision_row(fact: Fact) -> DecisionRow | None:
 
 def _first(fact: Fact, event: Decided) -> DecisionRow:
     data = event.data
+    evidence, fields, join = data.evidence, data.candidate, data.join
+    alone = join is None and not (evidence.neighbours or evidence.asked or evidence.verdicts)
     return DecisionRow(
-        fact.position,
-        event.id,
-        data.decision,
-        event.time,
-        event.owner_id,
-        event.subject,
-        data.candidate.source,
-        data.candidate,
-        data.join or NO_JOIN,
-        _nearest(data.evidence, data.join),
-        data.evidence,
-        _verdict(data.evidence, data.join),
-        data.rank or "rule",
-        data.actor,
-        data.because,
+        position=fact.position,
+        decision_id=event.id,
+        decision=data.decision,
+        decided_at=event.time,
+        owner_id=event.owner_id,
+        candidate_id=event.subject,
+        source=fields.source,
+        fields=fields,
+        join=join or NO_JOIN,
+        nearest=NO_NEIGHBOUR if alone else _nearest(evidence, join),
+        evidence=evidence,
+        verdict=_verdict(evidence, join) if evidence.verdicts else NO_VERDICT,
+        rank=data.rank or "rule",
+        actor=data.actor,
+        because=data.because,
         cause=data.cause,
         spoken=fact.spoken,
     )
@@ -175,7 +177,7 @@ def score(neighbour: Neighbour) -> float | None:
     return neighbour.cosine if neighbour.cosine is not None else neighbour.jaccard
 
 
-class VerdictRow(NamedTuple):
+class VerdictRow(Row, frozen=True):
     """One answer of the judge: also one that could not settle anything costs money."""
 
     position: int

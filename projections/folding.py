@@ -11,7 +11,7 @@ from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.garbage import collector_at_rest
 
-ROWS_AT_ONCE = 10_000
+ROWS_AT_ONCE = 20_000
 
 
 def touched_owners(source: EventSource, start: int, end: int) -> list[str]:

@@ -7,6 +7,7 @@ the next start and written again; files that are missing or short mean that the 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -16,13 +17,13 @@ import orjson
 import pyarrow as pa
 
 from palimpsest.contracts.errors import StoreError
+from palimpsest.projections.batch import Batch
 from palimpsest.projections.files import remove, replace_json
 from palimpsest.projections.lance_files import STATE, check_files, sizes
-from palimpsest.projections.lance_tables import LANCE_TABLES, LanceTable, writes
+from palimpsest.projections.lance_tables import LANCE_TABLES, LanceTable, Writes
 from palimpsest.projections.models import Models
-from palimpsest.projections.rows import Gone, Rows
 from palimpsest.projections.source import Effect, no_effect
-from palimpsest.projections.vectors import Decoded
+from palimpsest.projections.vectors import Numbers
 
 if TYPE_CHECKING:
     import lancedb
@@ -41,6 +42,7 @@ VERY_FRAGMENTED = 400
 GRACE = timedelta(minutes=2)
 """How long earlier versions stay for readers."""
 AT_ONCE = 1_000
+APPENDED_AT_ONCE = 20_000
 PAGE_ROWS = 5_000
 
 
@@ -68,6 +70,7 @@ class LanceStore:
         self._new_rows: dict[str, int] = {}
         self._dimension: int | None = None
         self._models = Models()
+        self._added: defaultdict[str, list[pa.Table]] = defaultdict(list)
 
     def open(self, head: int, *, suspect: bool = False) -> bool:
         """Take up the tables at their recorded position; tell whether a half commit was undone.
@@ -87,6 +90,7 @@ class LanceStore:
         found = {name: sizes(self.folder / f"{name}.lance") for name in recorded}
         for name, table in recorded.items():
             check_files(name, table["files"], found[name])
+        self._added.clear()
         self.position, self._dimension = state["position"], state["dimension"]
         self._models = Models.of(state["models"])
         self._recorded = recorded
@@ -141,24 +145,21 @@ class LanceStore:
         remove(self.folder)
         self.folder.mkdir(parents=True)
         self.position, self._dimension, self._models = 0, None, Models()
-        self._tables.clear()
-        self._recorded = None
+        self.close()
         self.commit(0)
 
-    def apply(self, rows: Rows) -> None:
+    def apply(self, batch: Batch) -> None:
         """Write rows, table by table; `commit` makes them count."""
-        states = [*rows.memories.values(), *rows.distincts.values()]
-        vectors = [state.vector for state in states if not isinstance(state, Gone)]
-        self._models.add(rows.models)
+        self._models.add(batch.models)
         dimension = self._models.dimension or DEFAULT_DIMENSION
-        if self._dimension is None and vectors:
+        if self._dimension is None and any(len(what.rows) for what in batch.writes.values()):
             self._make_tables(dimension)
         elif self._dimension not in (None, dimension):
             self._make_anew(dimension)
         if self._dimension is not None:
-            decoded = Decoded(vectors, self._dimension)
+            vectors = Numbers(batch.vectors, self._dimension)
             for table in LANCE_TABLES:
-                self._write(table, rows, decoded)
+                self._write(table, batch.writes[table.name], vectors)
 
     def _make_tables(self, dimension: int) -> None:
         self._dimension = dimension
@@ -174,6 +175,7 @@ class LanceStore:
         Only the tables are read, some rows at a time: the foreign vectors are in them.
         """
         for table in LANCE_TABLES:
+            self._flush(table.name)
             self._effect(f"lancedb:{table.name}:anew")
             old = _pages(self._live()[table.name])
             schema = table.schema(dimension)
@@ -185,27 +187,55 @@ class LanceStore:
             self._index(table.name)
         self._dimension = dimension
 
-    def _write(self, table: LanceTable, rows: Rows, vectors: Decoded) -> None:
-        what = writes(table, rows)
-        target = self._live()[table.name]
+    def _write(self, table: LanceTable, what: Writes, vectors: Numbers) -> None:
         self._effect(f"lancedb:{table.name}")
-        if what.added:
-            target.add(table.arrow(what.added, vectors), on_bad_vectors="null")
-        if what.changed:
+        changed = ~what.new
+        if not changed.any():
+            self._add(table.name, table.arrow(what.rows, what.places, vectors))
+        else:
+            rows = what.rows.filter(pa.array(what.new))
+            self._add(table.name, table.arrow(rows, what.places[what.new], vectors))
+            rows = what.rows.filter(pa.array(changed))
             self._effect(f"lancedb:{table.name}:changed")
-            self._merge(table.key, target, table.arrow(what.changed, vectors))
+            self._merge(table, table.arrow(rows, what.places[changed], vectors))
         for keys in _chunks(what.gone):
+            self._flush(table.name)
+            target = self._live()[table.name]
             target.delete(f"{table.key} IN ({', '.join(map(_literal, keys))})")
-        self._fragments[table.name] += bool(what.added) + bool(what.changed)
-        self._new_rows[table.name] += len(what.added) + len(what.changed)
 
-    def _merge(self, key: str, target: Table, rows: pa.Table) -> None:
-        merging = target.merge_insert(key)
+    def _add(self, name: str, rows: pa.Table) -> None:
+        """Have rows appended, many together: each time takes as long as some thousand rows."""
+        if len(rows):
+            self._added[name].append(rows)
+            if sum(map(len, self._added[name])) >= APPENDED_AT_ONCE:
+                self._flush(name)
+
+    def flush(self) -> None:
+        """Write what waits to be appended; still nothing counts before `commit`."""
+        for name in [*self._added]:
+            self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        added, self._added[name] = self._added[name], []
+        if added:
+            rows = pa.concat_tables(added)
+            self._live()[name].add(rows, write_parallelism=1)
+            self._note(name, len(rows))
+
+    def _note(self, name: str, new_rows: int) -> None:
+        self._fragments[name] += 1
+        self._new_rows[name] += new_rows
+
+    def _merge(self, table: LanceTable, rows: pa.Table) -> None:
+        self._flush(table.name)
+        merging = self._live()[table.name].merge_insert(table.key)
         merging.when_matched_update_all().when_not_matched_insert_all()
         merging.execute(rows, on_bad_vectors="null")
+        self._note(table.name, len(rows))
 
     def commit(self, position: int, *, files: bool = True) -> None:
         """Record what the tables are as of a position; `files` false while some are removed."""
+        self.flush()
         self._effect("lancedb:position")
         self.position = position
         tables = {
@@ -227,6 +257,7 @@ class LanceStore:
 
     def index(self) -> None:
         """Make the scalar indexes where the tables are large enough; `commit` comes after it."""
+        self.flush()
         for name in self._live():
             self._index(name)
 
@@ -264,7 +295,8 @@ class LanceStore:
         table.create_index("owner_id", config=Bitmap())
 
     def close(self) -> None:
-        """Let the tables go."""
+        """Let the tables go, and what was not committed."""
+        self._added.clear()
         self._tables.clear()
         self._recorded = None
 

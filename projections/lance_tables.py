@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from palimpsest.projections.columns import TEXT, WHOLE, by_column
-from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
+from palimpsest.projections.columns import TEXT, WHOLE, Column, Values
+from palimpsest.projections.rows import DistinctState, Gone, MemoryState
 from palimpsest.projections.tables import MEMORY_COLUMNS
-from palimpsest.projections.vectors import Decoded, of_dimension
+from palimpsest.projections.vectors import Numbers, Places, of_dimension
 
 State = MemoryState | DistinctState
 FOREIGN = "foreign_vector"
-
-_DISTINCTS = (
-    ("distinct_id", TEXT, "key"),
-    ("candidate_id", TEXT, "entry.id"),
-    ("owner_id", TEXT, "entry.fields.owner_id"),
-    ("namespace", TEXT, "entry.fields.namespace"),
-    ("text", TEXT, "text"),
-    ("memory_id", TEXT, "memory_id"),
-    ("session_id", TEXT, "entry.fields.session_id"),
-    ("position", WHOLE, "position"),
-)
-_MEMORIES = (
-    ("memory_id", TEXT, "memory_id"),
-    *((name, kind, name) for name, kind in MEMORY_COLUMNS),
-    ("position", WHOLE, "position"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +24,26 @@ class LanceTable:
 
     name: str
     key: str
-    columns: tuple[tuple[str, pa.DataType, str], ...]
+    columns: tuple[Column, ...]
 
     def schema(self, dimension: int) -> pa.Schema:
         """The columns, then the vector, as a list of float32 of fixed size.
 
         A vector of another dimension is kept as it was recorded, for when that one is wanted.
         """
-        fields = [pa.field(name, kind) for name, kind, _ in self.columns]
+        fields = [pa.field(column.name, column.type) for column in self.columns]
         vector = pa.field("vector", pa.list_(pa.float32(), dimension))
         return pa.schema([*fields, vector, pa.field(FOREIGN, TEXT)])
 
-    def arrow(self, states: Sequence[State], vectors: Decoded) -> pa.Table:
-        """One living row or more as Arrow."""
-        found = by_column(states, (path for _, _, path in self.columns))
-        kinds = (kind for _, kind, _ in self.columns)
-        arrays = [pa.array(values, kind) for values, kind in zip(found, kinds, strict=True)]
-        said = [state.vector for state in states]
-        arrays += [vectors.column(said), vectors.foreign(said)]
+    def rows(self, states: Sequence[State]) -> pa.Table:
+        """Living rows without their vectors."""
+        values = Values(states)
+        arrays = [column.array(values) for column in self.columns]
+        return pa.Table.from_arrays(arrays, [column.name for column in self.columns])
+
+    def arrow(self, rows: pa.Table, places: Places, vectors: Numbers) -> pa.Table:
+        """Rows with their vectors."""
+        arrays = [*rows.columns, vectors.column(places), vectors.foreign(places)]
         return pa.Table.from_arrays(arrays, schema=self.schema(vectors.dimension))
 
     def of_dimension(
@@ -64,34 +52,54 @@ class LanceTable:
         """Rows of this table as they are where another dimension is wanted."""
         schema = self.schema(dimension)
         for batch in batches:
-            arrays = [batch.column(name) for name, _, _ in self.columns]
+            arrays = [batch.column(column.name) for column in self.columns]
             arrays += of_dimension(batch.column("vector"), batch.column(FOREIGN), dimension)
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-MEMORIES = LanceTable("memories", "memory_id", _MEMORIES)
-CANDIDATES = LanceTable("candidates", "distinct_id", _DISTINCTS)
+CANDIDATES = LanceTable(
+    "candidates",
+    "distinct_id",
+    (
+        Column("distinct_id", TEXT, "key"),
+        Column("candidate_id", TEXT, "entry.id"),
+        Column("owner_id", TEXT, "entry.fields.owner_id"),
+        Column("namespace", TEXT, "entry.fields.namespace"),
+        Column("text", TEXT, "text"),
+        Column("memory_id", TEXT, "memory_id"),
+        Column("session_id", TEXT, "entry.fields.session_id"),
+        Column("position", WHOLE, "position"),
+    ),
+)
+MEMORIES = LanceTable(
+    "memories",
+    "memory_id",
+    (
+        Column("memory_id", TEXT, "memory_id"),
+        *(Column(name, kind, name) for name, kind in MEMORY_COLUMNS),
+        Column("position", WHOLE, "position"),
+    ),
+)
 LANCE_TABLES = (CANDIDATES, MEMORIES)
 
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """What a commit does to one table: rows that no table can hold yet, others, and leavers."""
+    """What a commit does to one table: living rows, each with the place of its vector, and leavers.
 
-    added: list[State]
-    changed: list[State]
+    No table can hold a `new` row yet: appending costs a third of merging.
+    """
+
+    rows: pa.Table
+    places: Places
+    new: NDArray[np.bool_]
     gone: list[str]
 
 
-def writes(table: LanceTable, rows: Rows) -> Writes:
-    """Sort a commit's rows by how they are written: appending costs a third of merging."""
-    states: dict[str, State | Gone] = {**(rows.memories if table is MEMORIES else rows.distincts)}
-    found = Writes([], [], [])
-    for key, state in states.items():
-        new = key in rows.new
-        if isinstance(state, Gone):
-            if not new:
-                found.gone.append(key)
-        else:
-            (found.added if new else found.changed).append(state)
-    return found
+def writes(
+    states: Mapping[str, State | Gone], new: Set[str], rows: pa.Table, places: Places
+) -> Writes:
+    """Sort a commit's states by how they are written; `rows` and `places` are of the living."""
+    is_new = [key in new for key, state in states.items() if not isinstance(state, Gone)]
+    gone = [key for key, state in states.items() if isinstance(state, Gone) and key not in new]
+    return Writes(rows, places, np.array(is_new, np.bool_), gone)

@@ -13,9 +13,9 @@ from typing import Any
 
 from palimpsest.contracts.errors import PalimpsestError, StoreError
 from palimpsest.projections.analysts import ensure_views
+from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.duck import DuckStore
 from palimpsest.projections.files import store_errors
-from palimpsest.projections.folding import folded
 from palimpsest.projections.lance import FOLDER as LANCE_FOLDER
 from palimpsest.projections.lance import LanceStore
 from palimpsest.projections.lance_files import finish_swap
@@ -24,7 +24,6 @@ from palimpsest.projections.rebuild import rebuild
 from palimpsest.projections.rows import Rows
 from palimpsest.projections.segments import SegmentWriter
 from palimpsest.projections.source import Effect, EventSource, Progress, no_effect, no_progress
-from palimpsest.projections.tables import arrow_tables
 
 BATCH_ROWS = 6_000
 """Rows from which on a commit is worth while in any case."""
@@ -138,10 +137,12 @@ class Projector:
             if self._duck.position == start:
                 with SegmentWriter(self._folder, start, self._effect) as writer:
                     into = self._lance if lance else None
-                    overlapped(folded(self._source, start, head), partial(_write, writer, into))
+                    overlapped(batches(self._source, start, head), partial(_write, writer, into))
+                    if into is not None:
+                        into.flush()  # a segment counts at once: what can fail comes before it
                     self._duck.add(writer, start, head)
             else:
-                overlapped(folded(self._source, start, head), self._lance.apply)
+                overlapped(batches(self._source, start, head), self._lance.apply)
             if lance:
                 self._lance.commit(head)
 
@@ -257,10 +258,11 @@ class Projector:
         )
 
     def _commit(self, rows: Rows) -> None:
-        self._duck.commit(rows)
-        if rows.upto > self._lance.position:
-            self._lance.apply(rows)
-            self._lance.commit(rows.upto)
+        batch = Batch.of(rows)
+        self._duck.commit(batch)
+        if batch.upto > self._lance.position:
+            self._lance.apply(batch)
+            self._lance.commit(batch.upto)
         # A store that is written call by call, each of which hurries, would never be tidied.
         if not self._hurry or self._duck.is_overdue:
             self._duck.tidy()
@@ -288,7 +290,7 @@ class Projector:
         return done
 
 
-def _write(writer: SegmentWriter, lance: LanceStore | None, rows: Rows) -> None:
-    writer.write(arrow_tables(rows))
+def _write(writer: SegmentWriter, lance: LanceStore | None, batch: Batch) -> None:
+    writer.write(batch.tables)
     if lance is not None:
-        lance.apply(rows)
+        lance.apply(batch)

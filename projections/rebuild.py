@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.projections.batch import Batch, batches
 from palimpsest.projections.compare import Comparison, compare_lance, compare_segments
 from palimpsest.projections.duck import DuckStore
 from palimpsest.projections.files import remove
-from palimpsest.projections.folding import folded
 from palimpsest.projections.lance import FOLDER, LanceStore
 from palimpsest.projections.lance_files import swap
 from palimpsest.projections.overlap import overlapped
-from palimpsest.projections.rows import Rows
 from palimpsest.projections.segments import SegmentWriter
 from palimpsest.projections.source import Effect, EventSource, Progress
-from palimpsest.projections.tables import arrow_tables
 
 NAMES = ("lancedb", "duckdb")
 
@@ -39,17 +37,17 @@ class Build:
 
     def fill(self, source: EventSource, progress: Progress) -> None:
         """Fold the log into them."""
-        overlapped(folded(source, 0, self.end, progress), self._add)
+        overlapped(batches(source, 0, self.end, progress), self._add)
         if self.lance is not None:
             self.lance.index()
             self.lance.commit(self.end)
 
-    def _add(self, rows: Rows) -> None:
-        self.rows += len(rows)
+    def _add(self, batch: Batch) -> None:
+        self.rows += batch.count
         if self.writer is not None:
-            self.writer.write(arrow_tables(rows))
+            self.writer.write(batch.tables)
         if self.lance is not None:
-            self.lance.apply(rows)
+            self.lance.apply(batch)
 
     def compare(self, live: Path, progress: Progress) -> dict[str, Comparison]:
         """Compare with the live ones, each as far as it is."""

@@ -306,7 +306,7 @@ TABLES = (
 )
 
 
-_NOTHING: dict[str, Any] = dict.fromkeys(MemoryState._fields)
+_NOTHING: dict[str, Any] = dict.fromkeys(MemoryState.__struct_fields__)
 
 
 def _buried(gone: Gone) -> MemoryState:
@@ -314,19 +314,18 @@ def _buried(gone: Gone) -> MemoryState:
     return MemoryState(**_NOTHING | {"memory_id": gone.key, "position": gone.position})
 
 
-def rows_by_table(rows: Rows) -> dict[str, list[Any]]:
+def rows_by_table(rows: Rows) -> dict[str, Sequence[Any]]:
     """The rows of a commit for each table."""
-    decisions = [row for fact in rows.facts if (row := decision_row(fact)) is not None]
     others = [fact for fact in rows.facts if not isinstance(fact.event, Decided)]
     return {
-        "decisions": decisions,
+        "decisions": [row for fact in rows.facts if (row := decision_row(fact)) is not None],
         "words": [word for fact in others if (word := word_row(fact)) is not None],
         "compositions": [text for fact in rows.facts if (text := text_row(fact)) is not None],
-        "candidates": list(rows.candidates.values()),
+        "candidates": [*rows.candidates.values()],
         "memories": [_buried(m) if isinstance(m, Gone) else m for m in rows.memories.values()],
-        "reviews": list(rows.reviews.values()),
+        "reviews": [*rows.reviews.values()],
         "verdicts": [row for fact in others for row in verdict_rows(fact)],
-        "statements": [row for fact in rows.facts for row in statement_rows(fact)],
+        "statements": [row for fact in rows.facts if fact.stated for row in statement_rows(fact)],
         "runs": [fact for fact in others if isinstance(fact.event, Ran)],
         "policies": [fact for fact in others if isinstance(fact.event, PolicySet)],
     }

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from palimpsest.streams.core.ledger import Entry, Memory
 from palimpsest.streams.core.moment import by_moment
 
 
-@dataclass(slots=True)
-class Total:
+class Total(Struct):
     """What the first `counted` members of a memory, up to `last_place`, add up to.
 
-    Living members count: `metadata` is that of the one that happened last, `intensity` the highest,
-    `topics` are all of theirs, `occurred_at` is the latest. Accesses count of every member.
+    Living members count: `newest` is the one that happened last, whose metadata speak, `intensity`
+    the highest, `topics` are all of theirs, `occurred_at` is the latest. Accesses count of every
+    member.
     """
 
     counted: int = 0
@@ -27,8 +28,7 @@ class Total:
     last_accessed: datetime | None = None
     occurred_at: datetime | None = None
     intensity: float | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    newest: tuple[datetime, int] | None = None
+    newest: Entry | None = None
     topics: dict[str, None] = field(default_factory=dict)
 
     @classmethod
@@ -58,13 +58,17 @@ class Total:
         """Take in what a member says of itself."""
         fields = entry.fields
         self.occurred_at = _later(self.occurred_at, fields.occurred_at)
-        moment = by_moment(entry)
-        if self.newest is None or moment > self.newest:
-            self.newest, self.metadata = moment, fields.metadata
+        if self.newest is None or by_moment(entry) > by_moment(self.newest):
+            self.newest = entry
         if fields.intensity is not None:
             self.intensity = max(fields.intensity, self.intensity or 0.0)
-        for topic in fields.topics:
-            self.topics[topic] = None
+        if fields.topics:
+            self.topics.update(dict.fromkeys(fields.topics))
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What is known of the one that happened last."""
+        return self.newest.fields.metadata if self.newest is not None else {}
 
     @property
     def status(self) -> Literal["living", "pending"]:

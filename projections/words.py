@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from palimpsest.contracts.events import (
     AnyEvent,
@@ -20,12 +20,12 @@ from palimpsest.contracts.events import (
 )
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections.facts import NO_VERDICT
-from palimpsest.projections.rows import Fact
+from palimpsest.projections.rows import Fact, Row
 from palimpsest.streams.core.compared import Spoke
 from palimpsest.streams.core.ledger import Statement
 
 
-class EventRow(NamedTuple):
+class EventRow(Row, frozen=True):
     """An event that is no decision: who said what, of whom, when and why.
 
     `other_id` is the other candidate of a pair, `decision_id` the decision that it is about. A
@@ -102,7 +102,7 @@ def word_row(fact: Fact) -> EventRow | None:
     )
 
 
-class StatementRow(NamedTuple):
+class StatementRow(Row, frozen=True):
     """A word about a pair: that the two are the same, or not."""
 
     position: int
@@ -151,7 +151,7 @@ def statement_rows(fact: Fact) -> list[StatementRow]:
     ]
 
 
-class TextRow(NamedTuple):
+class TextRow(Row, frozen=True):
     """A composed text: by which event, for which join, of which candidates."""
 
     position: int
@@ -166,12 +166,12 @@ def text_row(fact: Fact) -> TextRow | None:
     """The composed text that came with an event, if one did."""
     event = fact.event
     match event:
-        case Composed():
-            composition, decision_id = event.data.composition, event.data.decision_id
         case Decided() | Settled() | Joined() | Redecided():
             if event.data.composition is None:
                 return None
             composition, decision_id = event.data.composition, event.id
+        case Composed():
+            composition, decision_id = event.data.composition, event.data.decision_id
         case _:
             return None
     return TextRow(fact.position, event.id, decision_id, event.owner_id, event.time, composition)

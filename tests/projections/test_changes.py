@@ -13,7 +13,7 @@ from palimpsest.projections.changes import MANY_MEMBERS, Changes
 from palimpsest.projections.folding import folded, owner_rows
 from palimpsest.projections.rows import DistinctState, Gone, MemoryState, Rows
 from palimpsest.projections.totals import Total
-from palimpsest.projections.vectors import Decoded
+from palimpsest.projections.vectors import Numbers, Packed
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
 from tests.core.spec import given, say
@@ -158,13 +158,31 @@ def vector(numbers: list[float]) -> Vector:
 
 
 def test_vectors_become_a_column() -> None:
-    vectors = [vector([1, 2, 3]), None, vector([4, 5, 6]), vector([1, 2])]
-    three, two = Decoded(vectors, 3), Decoded(vectors, 2)
-    assert three.column(vectors).to_pylist() == [[1, 2, 3], None, [4, 5, 6], None]
-    assert three.column(vectors[2::-2]).to_pylist() == [[4, 5, 6], [1, 2, 3]]
-    assert two.column(vectors).to_pylist() == [None, None, None, [1, 2]]
-    assert Decoded([], 3).column([]).to_pylist() == []
-    assert Decoded([], 3).column([None]).to_pylist() == [None]
+    foreign = vector([1, 2])
+    vectors = [vector([1, 2, 3]), None, vector([4, 5, 6]), foreign]
+    packed, places = Packed.of(vectors)
+    three, two = Numbers(packed, 3), Numbers(packed, 2)
+    assert three.column(places).to_pylist() == [[1, 2, 3], None, [4, 5, 6], None]
+    assert three.column(places[2::-2]).to_pylist() == [[4, 5, 6], [1, 2, 3]]
+    assert two.column(places).to_pylist() == [None, None, None, [1, 2]]
+    assert three.foreign(places).to_pylist() == [None, None, None, foreign.data]
+    for nothing in ([], [None]):
+        packed, places = Packed.of(nothing)
+        assert Numbers(packed, 3).column(places).to_pylist() == nothing
+        assert Numbers(packed, 3).foreign(places).to_pylist() == nothing
+
+
+def test_a_vector_that_is_not_made_of_numbers_is_none() -> None:
+    packed, places = Packed.of([vector([1, np.nan]), vector([2, np.inf]), vector([3])])
+    assert Numbers(packed, 2).column(places).to_pylist() == [None, [2, np.inf], None]
+    assert Numbers(packed, 2).foreign(places).to_pylist() == [None, None, vector([3]).data]
+
+
+def test_a_vector_in_many_places_is_decoded_once() -> None:
+    one, other = vector([1, 2]), vector([3, 4])
+    packed, places = Packed.of([one, other, one, one])
+    assert places.tolist() == [0, 1, 0, 0]
+    assert packed.numbers.tolist() == [1, 2, 3, 4]
 
 
 def test_an_intensity_of_nought_is_one() -> None:

@@ -28,13 +28,13 @@ from palimpsest.contracts.events import (
     Vector,
 )
 from palimpsest.projections import lance
+from palimpsest.projections.batch import batches
 from palimpsest.projections.compare import Comparison, compare_lance
-from palimpsest.projections.folding import folded
 from palimpsest.projections.lance import LanceStore, read_state
 from palimpsest.projections.lance_files import STATE
 from palimpsest.projections.models import Models
 from palimpsest.projections.projector import Projector
-from palimpsest.projections.vectors import Decoded, numbers_of, of_dimension
+from palimpsest.projections.vectors import Numbers, Packed, decoded, numbers_of, of_dimension
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
@@ -95,7 +95,7 @@ def shown(projector: Projector, folder: Path, history: History) -> None:
 
 def recalled(folder: Path, log: MemoryLog, text: str, model: str = "test") -> list[str]:
     """The faces that Ada recalls, now and as of now: the same."""
-    query = Decoded([of(text, model)], SIZES[model])._numbers[0]
+    query = decoded([of(text, model)], SIZES[model])[0].astype(np.float32)
     now = recall(folder, log, "ada", query, 9)
     assert now == recall_as_of(log, "ada", query, 9, None, log.head())
     return [one["face"] for one in now]
@@ -235,8 +235,8 @@ def built(folder: Path, log: MemoryLog, ends: list[int]) -> Path:
     store = LanceStore(folder)
     store.create()
     for end in [*ends, log.head()]:
-        for rows in folded(log, store.position, end):
-            store.apply(rows)
+        for batch in batches(log, store.position, end):
+            store.apply(batch)
         store.commit(end)
     return folder
 
@@ -255,13 +255,14 @@ def contents(folder: Path) -> dict[str, list[str]]:
 
 def test_a_vector_that_was_foreign_comes_back_as_it_was() -> None:
     vectors = [of("a"), of("b", "other"), None, of("c"), of("d", "third")]
-    now = Decoded(vectors, 12)
-    column, foreign = now.column(vectors), now.foreign(vectors)
+    packed, places = Packed.of(vectors)
+    now = Numbers(packed, 12)
+    column, foreign = now.column(places), now.foreign(places)
     for size in (12, 4, 12, 7, 4, 99, 12):
         column, foreign = of_dimension(column, foreign, size)
-        expected = Decoded(vectors, size)
-        assert column.equals(expected.column(vectors))
-        assert foreign.equals(expected.foreign(vectors))
+        expected = Numbers(packed, size)
+        assert column.equals(expected.column(places))
+        assert foreign.equals(expected.foreign(places))
     sliced, _ = of_dimension(column.slice(3), foreign.slice(3), 12)
     assert numbers_of(sliced)[0].tolist() == numbers_of(column)[3].tolist()
     assert [len(one) for one in of_dimension(pa.array([], column.type), foreign[:0], 4)] == [0, 0]

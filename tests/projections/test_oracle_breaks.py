@@ -13,8 +13,8 @@ import pytest
 from msgspec import structs
 
 from palimpsest.contracts.events import Joined, Redecided, Settled
-from palimpsest.projections import audit, changes, facts, lance, lance_tables, tables, totals, views
-from palimpsest.projections.rows import CandidateState, Fact, Gone, MemoryState, Rows
+from palimpsest.projections import audit, batch, changes, facts, lance_tables, tables, totals, views
+from palimpsest.projections.rows import CandidateState, Fact, Gone, MemoryState
 from palimpsest.streams.core import evolve, faces, graph
 from palimpsest.streams.core.ledger import Edge, Entry, Memory
 from palimpsest.streams.core.touched import Touched
@@ -44,7 +44,7 @@ def later_joins_have_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def broken(fact: Fact, event: Settled | Joined | Redecided) -> facts.DecisionRow:
         row = told(fact, event)
-        return row._replace(join=structs.replace(row.join, similarity=None))
+        return structs.replace(row, join=structs.replace(row.join, similarity=None))
 
     told = facts._later
     monkeypatch.setattr(facts, "_later", broken)
@@ -52,7 +52,7 @@ def later_joins_have_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def retracted_candidates_go_on_living(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(position: int, entry: Entry) -> CandidateState:
-        return row(position, entry)._replace(living=True)
+        return structs.replace(row(position, entry), living=True)
 
     row = changes._candidate
     monkeypatch.setattr(changes, "_candidate", broken)
@@ -80,7 +80,7 @@ def times_are_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
         row = told(self, key, *noted)
         if isinstance(row, Gone):
             return row
-        return row._replace(created_at=row.updated_at, updated_at=row.created_at)
+        return structs.replace(row, created_at=row.updated_at, updated_at=row.created_at)
 
     told = changes.Changes._memory
     monkeypatch.setattr(changes.Changes, "_memory", broken)
@@ -112,13 +112,13 @@ def moves_are_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def memories_that_ended_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(table: lance_tables.LanceTable, rows: Rows) -> lance_tables.Writes:
-        found = told(table, rows)
+    def broken(*what: Any) -> lance_tables.Writes:
+        found = told(*what)
         found.gone.clear()
         return found
 
     told = lance_tables.writes
-    monkeypatch.setattr(lance, "writes", broken)
+    monkeypatch.setattr(batch, "writes", broken)
 
 
 def the_older_always_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,7 +177,7 @@ def answered_questions_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def broken(position: int, entry: Entry) -> CandidateState:
         asked = tuple(neighbour.candidate_id for neighbour in entry.asked)
-        return row(position, entry)._replace(waits_for=asked)
+        return structs.replace(row(position, entry), waits_for=asked)
 
     row = changes._candidate
     monkeypatch.setattr(changes, "_candidate", broken)

@@ -14,8 +14,8 @@ from palimpsest.contracts.errors import StoreError, UsageError
 from palimpsest.contracts.wire import Recorded
 from palimpsest.projections import compaction, lance
 from palimpsest.projections.analysts import queries
+from palimpsest.projections.batch import batches
 from palimpsest.projections.duck import DuckStore
-from palimpsest.projections.folding import folded
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import chain, listed
 from palimpsest.projections.verify import verify
@@ -151,8 +151,8 @@ def test_a_range_written_twice_shows_once(tmp_path: Path) -> None:
     duck.open(history.log)
     segments, _ = chain(listed(tmp_path))
     first, last = segments[0], segments[-1]
-    duck.write(first.start, first.end, folded(history.log, first.start, first.end))
-    duck.write(0, last.end, folded(history.log, 0, last.end))
+    duck.write(first.start, first.end, batches(history.log, first.start, first.end))
+    duck.write(0, last.end, batches(history.log, 0, last.end))
     assert contents(tmp_path) == expected
 
 

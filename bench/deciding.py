@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
-from bench.scratch import OwnedText, scratch_store
+from bench.scratch import OwnedText, ScratchStore, scratch_store
 from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest.streams.embedder import load_engine
@@ -93,6 +93,7 @@ def _in_a_scope(size: int, news: int) -> list[Measured]:
         fill(store.log, (("one", text) for text in islice(texts, size)), load_policy("standard"))
         store.session.begin()
         store.ingest([("one", next(texts))])
+        cold = _cold(store, next(texts))
         ticks.at.clear()
         seconds = store.ingest([("one", text) for text in islice(texts, news)])
     costs = ticks.costs()
@@ -106,4 +107,14 @@ def _in_a_scope(size: int, news: int) -> list[Measured]:
         note=note,
         beside={"p50": costs[len(costs) // 2], "decisions/s": news / seconds},
     )
-    return [last]
+    name = f"one scope of {size} texts: the first text that comes after a start"
+    first = Measured(name, "s", [cold], at_most=True, note="processor time: the owner is folded")
+    return [last, first]
+
+
+def _cold(store: ScratchStore, text: str) -> float:
+    """The processor time of a text whose owner is not in memory."""
+    store.session.writer.owners.forget({"one"})
+    before = time.process_time()
+    store.ingest([("one", text)])
+    return time.process_time() - before

@@ -67,7 +67,10 @@ class Rows:
 
         ValueError as in `squared_norm`; none of them is there then.
         """
-        squared = squared_norms(vectors, vectors.astype(np.float64), self.dimension)
+        firsts = range(0, len(vectors), self.segment)
+        squared = np.concatenate(
+            [np.empty(0), *(self._squared(vectors[at : at + self.segment]) for at in firsts)]
+        )
         first = self._size
         while len(vectors):
             fit = min(len(vectors), self.segment - self._size % self.segment)
@@ -75,11 +78,14 @@ class Rows:
             vectors, squared = vectors[fit:], squared[fit:]
         return first
 
+    def _squared(self, vectors: NDArray[np.float16]) -> NDArray[np.float64]:
+        return squared_norms(vectors, widened(vectors).astype(np.float64), self.dimension)
+
     def _add(self, vectors: NDArray[np.float16], squared: NDArray[np.float64]) -> None:
         """Add vectors that the open segment has room for."""
         start, end = self._size, self._size + len(vectors)
         self._make_room(end)
-        self._open[start - self.open_from : end - self.open_from] = vectors
+        self._open[start - self.open_from : end - self.open_from] = widened(vectors)
         self.squared[start:end] = squared
         self.norms[start:end] = np.sqrt(squared)
         self.living[start:end] = True

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import islice
 
 from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.policy import Policy
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
+from palimpsest.streams.garbage import collector_at_rest
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.retrieval import ScopeIndex
 
 MOST_CANDIDATES = 250_000
 """How many candidates the loaded ledgers may hold together; one owner may be larger than that."""
+
+MANY_EVENTS = 2_000
+"""Events of an owner from which on the collector rests until all are folded: it would walk them
+again and again, which takes longer than folding them."""
 
 
 @dataclass(slots=True)
@@ -129,6 +136,10 @@ class Owners:
 def fold_owner(log: Log, owner_id: str, upto: int | None = None) -> Ledger:
     """A ledger of one's own, as of a position: for loading, dry runs and as-of answers."""
     ledger = Ledger(owner_id)
-    for recorded in log.of_owner(owner_id, upto=upto):
+    events = log.of_owner(owner_id, upto=upto)
+    for recorded in islice(events, MANY_EVENTS):
         evolve(ledger, recorded.event)
+    with collector_at_rest() if ledger.seen == MANY_EVENTS else nullcontext():
+        for recorded in events:
+            evolve(ledger, recorded.event)
     return ledger

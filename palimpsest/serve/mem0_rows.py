@@ -28,12 +28,16 @@ def row_of(owner_id: str, memory: Mapping[str, Any]) -> Row:
 
 
 def history_rows(history: History) -> Iterator[Row]:
-    """One row for each change of the memory's text, and one if it is forgotten."""
+    """One row for each change of the memory's text, and one if it is forgotten.
+
+    While it is forgotten, its members leave one by one: those faces are no change of its text.
+    """
     gone = history["state"] == "retracted"
+    last = history["events"][-1].get("cause")
     before: str | None = None
     for one in history["events"]:
         face = one.get("face")
-        leaves = gone and one["event"] in ("retracted", "reversed")
+        leaves = gone and one["event"] in ("retracted", "reversed") and one.get("cause") == last
         if face not in (None, before) and not leaves:
             yield _happened(history, one, "ADD" if before is None else "UPDATE", before, face)
             before = face

@@ -109,6 +109,35 @@ def test_a_memory_changes_and_has_a_history(served: Use[None]) -> None:
     served(used)
 
 
+def test_a_history_shows_a_change_that_was_taken_back_also_once_it_is_forgotten(
+    served: Use[None],
+) -> None:
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA)
+        await answer(server, "PUT", path_of(row), {"text": SUSHI})
+        await server.ask("POST", "/v1/owners/ada/undo", {"id": row["id"]})
+        await answer(server, "DELETE", path_of(row))
+        story = await answer(server, "GET", path_of(row, "history/"), name="grace")
+        assert [(one["event"], one["old_memory"], one["new_memory"]) for one in story] == [
+            ("ADD", None, PIZZA),
+            ("UPDATE", PIZZA, SUSHI),
+            ("UPDATE", SUSHI, PIZZA),
+            ("DELETE", PIZZA, None),
+        ]
+
+    served(used)
+
+
+def test_who_said_it_is_not_what_an_update_says(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA, agent_id="cook")
+        said = {"text": SUSHI, "metadata": {"agent_id": "waiter", "sure": True}}
+        changed = await answer(server, "PUT", path_of(row), said)
+        assert (changed["agent_id"], changed["metadata"]) == ("cook", {"sure": True})
+
+    served(used)
+
+
 def test_an_update_to_a_text_of_another_memory_makes_them_one(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         _, other = await added(server, PIZZA, SUSHI)
@@ -126,8 +155,9 @@ def test_all_of_a_user_is_forgotten_and_nothing_is_lost(served: Use[None]) -> No
         await server.add("Bob rows", "bob")
         await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada&agent_id=cook")
         assert await listed(server) == [SUSHI]
-        await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada")
-        assert await listed(server) == []
+        for _ in range(2):
+            await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada")
+            assert await listed(server) == []
         status = await server.twin.status()
         assert (status["candidates"], (await server.twin.list("bob"))["total"]) == (3, 1)
         [again] = await added(server, SUSHI)
@@ -274,8 +304,10 @@ def test_filters_narrow_lists_and_searches(served: Use[None]) -> None:
         found = await answer(server, "POST", SEARCH, {**asked, "query": "who3 does3 what3"})
         assert len(found["results"]) == 2
         assert found["results"][0]["metadata"] == {"n": 3, "tags": ["odd"]}
-        near = {"query": "who3 does3 what3", "filters": ADA, "threshold": 0.9}
+        near = {"query": "who3 does3 what3", "filters": ADA, "threshold": 1.0}
         assert len((await answer(server, "POST", SEARCH, near))["results"]) == 1
+        twice = {"filters": {"AND": [ADA, {"metadata": {"n": 1}}, {"metadata": {"n": 2}}]}}
+        assert (await answer(server, "POST", LIST, twice))["count"] == 0
 
     served(used)
 
@@ -289,7 +321,14 @@ def test_filters_narrow_lists_and_searches(served: Use[None]) -> None:
             True,
         ),
         ({"created_at": {"lt": "2026-01-01"}}, {"created_at": "2026-01-01T00:00:00+00:00"}, False),
+        (
+            {"created_at": {"gte": "2026-01-01T01:00:00+02:00"}},
+            {"created_at": "2025-12-31T23:30:00+00:00"},
+            True,
+        ),
         ({"run_id": "*"}, {"run_id": None}, False),
+        ({"metadata": {"tags": "*"}}, {"metadata": {"tags": []}}, False),
+        ({"metadata": {"tags": "*"}}, {"metadata": {"tags": ["odd"]}}, True),
         ({"run_id": {"in": ["a", "b"]}}, {"run_id": "b"}, True),
         ({"keywords": {"icontains": "PIZZA"}}, {"memory": PIZZA}, True),
         ({"metadata": {"n": {"gt": "x"}}}, {"metadata": {"n": 1}}, False),

@@ -85,7 +85,7 @@ def _caller(token: Token) -> Caller:
 
 
 def _hash(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode(errors="surrogateescape")).digest()
+    return hashlib.sha256(secret.encode()).digest()
 
 
 def _unauthorized(detail: str) -> ProblemError:

@@ -109,5 +109,4 @@ class PatientProtocol(H11Protocol):
 
     def _give_up(self) -> None:
         self._given_up = None
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-            self.transport.close()
+        self.transport.close()

@@ -113,4 +113,4 @@ def _hold(
 
 
 def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -41,6 +41,7 @@ def test_a_body_over_the_bound_is_413_however_it_comes(tmp_path: Path) -> None:
             mcp = await client.post("/mcp/ada", content=b"x" * 2_001, headers=JSON)
         assert [one.status_code for one in (declared, chunked, mcp)] == [413, 413, 413]
         assert declared.json()["type"] == "urn:palimpsest:problem:too_large"
+        assert declared.headers["connection"] == "close", "the rest of the body is not read"
 
     bounded(tmp_path, Limits(body_bytes=2_000), used)
 
@@ -89,6 +90,8 @@ def test_a_body_that_does_not_come_is_408(tmp_path: Path) -> None:
 
         await server.app.gate(asked(), never, send)
         assert sent[0]["status"] == 408
+        assert (b"connection", b"close") in sent[0]["headers"]
+        assert (b"x-content-type-options", b"nosniff") in sent[0]["headers"]
 
     bounded(tmp_path, Limits(body_seconds=0.01), used)
 
@@ -112,6 +115,7 @@ def test_a_token_and_the_server_have_only_so_many_at_once(tmp_path: Path) -> Non
         for one in (*waiting, full):
             assert (await one).status_code == 200
         assert server.app.gate.running == 0
+        assert not server.app.gate._at_once, "names that nobody uses are not kept"
         server.app.end()
         assert (await server.ask("GET", path.format("ada"))).status_code == 503
         assert (await server.ask("GET", "/readyz", name=None)).status_code == 503
@@ -162,6 +166,68 @@ def test_a_client_that_says_nothing_is_let_go(tmp_path: Path) -> None:
             await serving
 
     bounded(tmp_path, Limits(), used)
+
+
+def test_nobody_waits_for_the_headers_of_who_asked_or_left(tmp_path: Path) -> None:
+    """A connection may be kept for its next request for longer than headers may take."""
+
+    async def used(server: Server) -> None:
+        with listening("127.0.0.1", 0) as listener:
+            running = uvicorn.Server(_config(server.app))
+            serving = asyncio.ensure_future(running._serve([listener]))
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            connections = running.server_state.connections
+            while not connections:  # noqa: ASYNC110 - nothing tells it
+                await asyncio.sleep(0.001)
+            [connection] = connections
+
+            def waits() -> bool:
+                """Whether it waits for headers."""
+                assert isinstance(connection, PatientProtocol)
+                return connection._given_up is not None
+
+            assert waits()
+            writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            head = await reader.readuntil(b"alive\n")
+            assert b"server:" not in head.lower(), "nobody learns what answers"
+            assert not waits()
+            writer.write(b"GET /healthz HT")
+            while not waits():  # noqa: ASYNC110 - nothing tells it
+                await asyncio.sleep(0.001)
+            writer.close()
+            while connections:  # noqa: ASYNC110 - nothing tells it
+                await asyncio.sleep(0.001)
+            assert not waits()
+            running.should_exit = True
+            await serving
+
+    bounded(tmp_path, Limits(), used)
+
+
+def test_headers_over_the_bound_are_not_read(tmp_path: Path) -> None:
+    async def used(server: Server) -> None:
+        with listening("127.0.0.1", 0) as listener:
+            running = uvicorn.Server(_config(server.app))
+            serving = asyncio.ensure_future(running._serve([listener]))
+            connections = running.server_state.connections
+            for size, status in ((30_000, b"200"), (40_000, b"400")):
+                reader, writer = await asyncio.open_connection(*listener.getsockname())
+                writer.write(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"x" * size)
+                if status == b"200":
+                    while not _unread(connections):  # noqa: ASYNC110 - nothing tells it
+                        await asyncio.sleep(0.001)
+                    writer.write(b"\r\n\r\n")
+                assert (await reader.readline()).split()[1:2] == [status]
+                writer.close()
+            running.should_exit = True
+            await serving
+
+    bounded(tmp_path, Limits(), used)
+
+
+def _unread(connections: Any) -> bool:
+    """Whether the server has got headers that are not whole."""
+    return any(one.conn.trailing_data[0] for one in connections)
 
 
 def test_a_client_that_does_not_read_its_answer_is_let_go(
@@ -292,6 +358,8 @@ def test_metrics_count_by_route_and_never_name_an_owner(tmp_path: Path) -> None:
         route = 'route="/v1/owners/{owner}/memories",status="200"'
         assert f"palimpsest_requests_total{{{route}}} 1.0" in text
         assert 'palimpsest_requests_total{route="-",status="404"} 1.0' in text
+        assert f"palimpsest_request_seconds_count{{{route.partition(',')[0]}}} 1.0" in text
+        assert "palimpsest_requests_running 1.0" in text, "this one"
         assert "palimpsest_dedup_checks" in text
         assert "/ada" not in text
 

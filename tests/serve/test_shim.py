@@ -19,10 +19,12 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from palimpsest import Palimpsest
+from palimpsest.serve import shim as shims
 from palimpsest.serve.endpoint import Endpoint, read_endpoint
 from palimpsest.serve.shim import Shim
 from palimpsest.serve.starting import ready_server
 from tests.serve.child import PROGRAM
+from tests.serve.script import Script
 from tests.serve.test_mcp import call
 
 ROOT = Path(__file__).parents[2]
@@ -126,3 +128,89 @@ def test_a_line_that_is_no_message_is_answered_and_asked_of_nobody(line: bytes) 
     Shim("ada", lambda: endpoint, None, out).run(BytesIO(line))
     answer = orjson.loads(out.getvalue())
     assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+
+
+PING = b'{"jsonrpc":"2.0","id":7,"method":"ping"}\n'
+PONG = b'{"jsonrpc":"2.0","id":7,"result":{}}'
+
+
+def said(
+    monkeypatch: pytest.MonkeyPatch, script: Script, *lines: bytes, token: str | None = None
+) -> list[Any]:
+    """What a client hears that says these lines, one after the other, to a server of a script."""
+    monkeypatch.setattr(shims, "connect", script.connect)
+    monkeypatch.setattr(shims, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(shims, "THREADS", 1)
+    found = (Endpoint(url=f"http://server-{n}", pid=n, agent=f"secret {n}") for n in range(9))
+    out = BytesIO()
+    Shim("team/ada", lambda: next(found), token, out).run(BytesIO(b"".join(lines)))
+    return [orjson.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_a_server_that_is_full_or_away_is_asked_again_under_the_same_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = Script((429, b"{}"), (503, b"{}"), ConnectionResetError(), (200, PONG), (200, PONG))
+    assert [one["id"] for one in said(monkeypatch, script, PING, PING)] == [7, 7]
+    *first, second = script.asked
+    assert len({one["idempotency-key"] for one in first}) == 1
+    assert second["idempotency-key"] != first[0]["idempotency-key"]
+    urls = [one["url"].rpartition("-")[2] for one in script.asked]
+    assert urls == ["0", "0", "0", "1", "1"], "looked for again where the connection is lost"
+    assert {one["path"] for one in script.asked} == {"/mcp/team%2Fada"}
+
+
+def test_another_server_is_looked_for_once_where_the_secret_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    unknown = (401, b'{"detail": "this server does not know the token"}')
+    script = Script(unknown, (200, PONG), unknown, unknown)
+    known, refused = said(monkeypatch, script, PING, PING)
+    assert known["result"] == {}
+    assert refused["error"]["message"] == "this server does not know the token"
+    shown = [one["authorization"] for one in script.asked]
+    assert shown == [f"Bearer secret {n}" for n in (0, 1, 1, 2)]
+
+
+def test_a_token_of_ones_own_goes_before_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = Script((200, PONG))
+    said(monkeypatch, script, PING, token="my own")
+    assert script.asked[0]["authorization"] == "Bearer my own"
+
+
+def test_a_notification_and_an_empty_line_are_never_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = Script((202, b""), (400, b'{"detail": "no"}'), (400, b'{"detail": "no"}'), (500, b"x"))
+    notification = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+    told = said(monkeypatch, script, notification, b"  \n", notification, PING, PING)
+    assert [(one["id"], one["error"]["message"]) for one in told] == [
+        (7, "no"),
+        (7, "the server says 500"),
+    ]
+
+
+def test_the_version_that_was_agreed_on_is_said_from_then_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    agreed = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18"}}'
+    script = Script((200, agreed), (200, PONG))
+    begin = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+    said(monkeypatch, script, begin, PING)
+    versions = [one.get("mcp-protocol-version") for one in script.asked]
+    assert versions == [None, "2025-06-18"]
+
+
+def test_a_server_that_stays_away_is_an_error_of_the_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shims, "AGAIN_SECONDS", -1.0)
+    [told] = said(monkeypatch, Script((503, b"{}")), PING)
+    assert (told["id"], told["error"]["message"]) == (7, "the server does not answer")
+
+
+def test_who_asks_what_this_server_can_is_told_to_shake_hands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    [told] = said(monkeypatch, Script(), b'{"jsonrpc":"2.0","id":1,"method":"server/discover"}\n')
+    assert (told["id"], told["error"]["code"]) == (1, -32601)

@@ -9,7 +9,8 @@ import sys
 from errno import EADDRINUSE
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from typer.testing import CliRunner
@@ -17,9 +18,10 @@ from typer.testing import CliRunner
 from palimpsest import Palimpsest, store
 from palimpsest.cli import app
 from palimpsest.contracts.errors import ModelError, TransientError
-from palimpsest.serve import starting
+from palimpsest.serve import run, starting
 from palimpsest.serve.endpoint import (
     SERVER_LOCK,
+    STARTING_LOCK,
     Endpoint,
     OnlyServer,
     read_endpoint,
@@ -30,6 +32,9 @@ from palimpsest.serve.starting import _not_started
 from palimpsest.serve_settings import ServeSettings
 from palimpsest.settings import Settings
 from palimpsest.streams.embedded.lock import WriterLock
+from tests.serve.conftest import TOKENS
+from tests.serve.script import Script
+from tests.stub_engine import load_stub
 
 
 def test_without_a_model_it_names_what_is_missing(
@@ -49,6 +54,7 @@ def test_without_a_model_it_names_what_is_missing(
     ("log", "told"),
     [
         ("INFO begun\nerror: no model: install one\n", "start: no model: install one ("),
+        ("error: it is slow\nerror: no model\n", "start: no model ("),
         ("INFO begun\n", "serve.log says why"),
         (None, "serve.log says why"),
     ],
@@ -67,6 +73,92 @@ def test_a_failed_start_has_not_the_reason_of_an_earlier_one(
     monkeypatch.setattr(starting, "PROGRAM", (sys.executable, "-c", fails))
     with pytest.raises(TransientError, match=r"serve.log says why"):
         starting.find_or_start(tmp_path)
+
+
+def test_a_server_is_started_apart_and_its_log_is_its_users_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leads = "import os, sys; sys.exit(f'error: leads {os.getsid(0) == os.getpid()}')"
+    monkeypatch.setattr(starting, "PROGRAM", (sys.executable, "-c", leads))
+    with pytest.raises(TransientError, match="leads True"):
+        starting.find_or_start(tmp_path / "new" / "store")
+    log = tmp_path / "new" / "store" / starting.LOG_FILE
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_server_that_another_process_started_meanwhile_is_not_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint = Endpoint(url="http://127.0.0.1:9", pid=1)
+    seen = iter([None, endpoint])
+    monkeypatch.setattr(starting, "ready_server", lambda _: next(seen))
+    monkeypatch.setattr(starting, "PROGRAM", (str(tmp_path / "none"),))
+    assert starting.find_or_start(tmp_path) is endpoint
+    assert WriterLock(tmp_path, STARTING_LOCK).try_acquire(), "others may start one, too"
+
+
+def test_a_server_that_is_not_ready_yet_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_endpoint(tmp_path, Endpoint(url="http://127.0.0.1:9", pid=1))
+    for status, ready in ((503, False), (200, True)):
+        connections = Script((status, b""))
+        monkeypatch.setattr(starting, "connect", connections.connect)
+        assert (starting.ready_server(tmp_path) is not None) == ready
+
+
+def test_a_server_that_was_given_tokens_makes_none_and_waits_for_its_last_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has the file of its address may ask it only where it has made the secrets."""
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    monkeypatch.setattr(run, "IDLE_LOOK_SECONDS", 0.001)
+    endpoints: list[Endpoint] = []
+
+    def told(endpoint: Endpoint, link: str) -> None:
+        assert link.startswith(f"{endpoint.url}/review/enter?code=")
+        endpoints.append(endpoint)
+
+    for tokens in ((), TOKENS):
+        folder = tmp_path / f"store of {len(tokens)}"
+        opened = partial(Palimpsest.open, folder)
+        settings = ServeSettings(port=0, tokens=tokens)
+        only, stop = OnlyServer(folder), asyncio.Event()
+        asyncio.run(serve(opened, only, settings, stop, idle=0.0, on_ready=told))
+        assert read_endpoint(folder) is None, "it has ended"
+        assert OnlyServer(folder)._lock.try_acquire(), "another may serve"
+    assert [(one.agent is None, one.operator is None) for one in endpoints] == [
+        (False, False),
+        (True, True),
+    ]
+
+
+def test_a_server_does_not_end_for_idleness_while_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run, "IDLE_LOOK_SECONDS", 0.001)
+    gate = SimpleNamespace(asked_at=0.0, running=1)
+
+    async def waits() -> None:
+        answering = asyncio.create_task(asyncio.sleep(60))
+        ending = asyncio.create_task(
+            run._until(asyncio.Event(), cast("Any", SimpleNamespace(gate=gate)), answering, 1.0)
+        )
+        await asyncio.wait([ending], timeout=0.05)
+        assert not ending.done()
+        gate.running = 0
+        await ending
+        answering.cancel()
+
+    asyncio.run(waits())
+
+
+def test_a_browser_is_given_a_name_that_the_server_allows() -> None:
+    behind = ServeSettings(host="0.0.0.0", allowed_hosts=("memory.example",))
+    assert run.at("http://0.0.0.0:7077", behind, "/review") == "https://memory.example/review"
+    assert run.at("http://[::1]:7077", ServeSettings(host="::1"), "/x") == "http://[::1]:7077/x"
+    listener = cast("Any", SimpleNamespace(getsockname=lambda: ("::1", 7077, 0, 0)))
+    assert run._endpoint(listener, ()).url == "http://[::1]:7077"
 
 
 def test_a_second_server_is_reported_before_it_loads_or_binds_anything(

@@ -129,7 +129,8 @@ def test_decisions_come_page_by_page_and_who_waits_gets_the_next(served: Use[Non
         )
         await asyncio.sleep(0.05)
         server.app.end()
-        assert (await idle).json()["decisions"] == []
+        async with asyncio.timeout(10):
+            assert (await idle).json()["decisions"] == []
 
     served(used)
 
@@ -151,6 +152,8 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
             ("POST", "/v1/owners/ada/unmerge", {"decision_id": marker}, 404),
             ("POST", MEMORIES, None, 400),
             ("GET", f"/v1/{marker}", None, 404),
+            ("GET", f"{MEMORIES}/", None, 404),
+            ("POST", f"{MEMORIES}/batch", {"memories": []}, 422),
             ("PUT", f"{MEMORIES}/search", None, 405),
         ]
         for method, path, document, status in wrong:
@@ -159,12 +162,134 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
             assert response.headers["content-type"] == MEDIA_TYPE
             assert response.json()["status"] == status
             assert marker not in response.text
+        wrong_method = await server.ask("PUT", f"{MEMORIES}/search", None)
+        assert "PUT" not in wrong_method.headers["allow"], "which methods there are"
         async with server.client() as client:
             headers = {"content-type": "application/json"}
             broken = await client.post(MEMORIES, content=b'{"text": "hip', headers=headers)
             assert broken.status_code == 400
             deep = b'{"text": "a", "metadata": ' + b'{"a":' * 60 + b"1" + b"}" * 61
             assert (await client.post(MEMORIES, content=deep, headers=headers)).status_code == 400
+
+    served(used)
+
+
+def test_a_page_of_decisions_goes_on_where_the_log_is(served: Use[None]) -> None:
+    """Behind what others decided, and never back."""
+
+    async def used(server: Server) -> None:
+        path = "/v1/owners/ada/decisions"
+        await server.add("Ada rows a boat")
+        await server.add("Bob bakes bread", "bob")
+        head = await server.twin.position()
+        for query, wanted in (("", head), ("?limit=1", 2), (f"?after={head + 9}", head + 9)):
+            found = (await server.ask("GET", f"{path}{query}")).json()
+            assert found["next"] == wanted, query
+
+    served(used)
+
+
+def test_a_key_names_each_memory_of_a_batch_and_each_kind_of_request(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        key = {"Idempotency-Key": "one key"}
+        both = {"memories": [{"text": "Ada rows a boat"}, {"text": "The cat sleeps"}]}
+        path = f"{MEMORIES}/batch"
+        first, again = [await server.ask("POST", path, both, headers=key) for _ in range(2)]
+        added = first.json()["memories"]
+        assert [one["result"] for one in added] == ["decided", "decided"]
+        assert [one["result"] for one in again.json()["memories"]] == ["known", "known"]
+        pair = {one: row["candidate_id"] for one, row in zip("ab", added, strict=True)}
+
+        async def asked(what: str, body: Any) -> Any:
+            path = f"/v1/owners/ada/{what}"
+            said = await server.ask("POST", path, body, headers=key, name="grace")
+            assert said.is_success, said.text
+            return said.json()
+
+        join = {"decision_id": (await asked("merge", pair))["decision_id"]}
+        assert await asked("merge", pair) == await asked("merge", pair)
+        for what, memories in (("unmerge", 2), ("reinstate", 1)):
+            assert len((await asked(what, join))["memories"]) == memories
+        rows = await server.twin.sql("FROM events WHERE rank = 'person' ORDER BY position")
+        assert [row["event"] for row in rows] == ["joined", "reversed", "reinstated"]
+
+    served(used)
+
+
+def test_who_forgets_says_why_and_what_happens_if_it_comes_again(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada speaks Spanish")
+        plan = (await server.ask("POST", f"{MEMORIES}/find", {"query": "Spanish"})).json()
+        said = {
+            "memory_ids": [hit["memory_id"] for hit in plan["hits"]],
+            "token": plan["token"],
+            "again": "refuse",
+            "because": "she asked",
+        }
+        gone = (await server.ask("POST", f"{MEMORIES}/forget", said)).json()
+        again = await server.add("Ada speaks Spanish")
+        assert (again["decision"], again["memory_id"]) == ("forgotten", None)
+        back = {"forgotten": gone["forgotten"]}
+        await server.ask("POST", "/v1/owners/ada/restore", back, name="grace")
+        path = f"{MEMORIES}/{said['memory_ids'][0]}"
+        gone = await server.ask("DELETE", path, params={"because": "she asked again"})
+        assert gone.is_success
+        events = (await server.ask("GET", f"{path}/history", name="grace")).json()["events"]
+        reasons = [(one["actor"], one["because"]) for one in events if one["event"] == "retracted"]
+        assert reasons == [("ada", "she asked"), ("ada", "she asked again")]
+
+    served(used)
+
+
+def test_what_a_person_says_of_a_pair_has_their_name(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        a, b = [await server.add(text) for text in ("Ada rows a boat", "Ada paints walls")]
+        pair = {"a": a["candidate_id"], "b": b["candidate_id"], "because": "I know her"}
+        path = "/v1/owners/ada"
+        merge = {**pair, "face": b["candidate_id"]}
+        joined = (await server.ask("POST", f"{path}/merge", merge, name="grace")).json()
+        shown = await server.ask("GET", f"{MEMORIES}/{a['memory_id']}")
+        assert shown.json()["face"] == "Ada paints walls"
+        decision = {"decision_id": joined["decision_id"], "because": "I am sure"}
+        await server.ask("POST", f"{path}/confirm", decision, name="grace")
+        undo = {"decision_id": joined["decision_id"], "because": "two hobbies"}
+        await server.ask("POST", f"{path}/unmerge", undo, name="grace")
+        back = {"decision_id": joined["decision_id"], "because": "one hobby"}
+        await server.ask("POST", f"{path}/reinstate", back, name="grace")
+        c = await server.add("Ada sings in a choir")
+        apart = {**pair, "b": c["candidate_id"]}
+        assert (await server.ask("POST", f"{path}/separate", apart, name="grace")).is_success
+        rows = await server.twin.sql(
+            "SELECT event, actor, because FROM events WHERE event <> 'decided' AND rank = 'person'"
+            " ORDER BY position"
+        )
+        assert [tuple(row.values()) for row in rows] == [
+            ("joined", "grace", "I know her"),
+            ("confirmed", "grace", "I am sure"),
+            ("reversed", "grace", "two hobbies"),
+            ("reinstated", "grace", "one hobby"),
+            ("separated", "grace", "I know her"),
+        ]
+
+    served(used)
+
+
+def test_openapi_says_which_requests_need_what(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        paths = (await server.ask("GET", "/v1/openapi.json")).json()["paths"]
+        memories = paths["/v1/owners/{owner}/memories"]
+
+        def headers(operation: Any) -> list[str]:
+            return [one["name"] for one in operation["parameters"] if one["in"] == "header"]
+
+        assert (headers(memories["post"]), headers(memories["get"])) == (["Idempotency-Key"], [])
+        assert memories["post"]["requestBody"]["required"]
+        limit = next(one for one in memories["get"]["parameters"] if one["name"] == "limit")
+        assert limit["schema"]["default"] == 50
+        key = {"Idempotency-Key": "x" * 513}
+        assert (await server.ask("GET", MEMORIES, headers=key)).is_success, "it reads alone"
+        said = await server.ask("POST", MEMORIES, {"text": "a"}, headers=key)
+        assert said.status_code == 422
 
     served(used)
 
@@ -183,7 +308,10 @@ def test_with_a_key_a_memory_keeps_the_id_that_it_was_offered_with(served: Use[N
     served(used)
 
 
-@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON;x=y"])
+@pytest.mark.parametrize(
+    "kind",
+    ["application/json; charset=utf-8", "Application/JSON;x=y", "application/merge-patch+json"],
+)
 def test_json_may_name_more_than_its_kind(served: Use[None], kind: str) -> None:
     async def used(server: Server) -> None:
         async with server.client() as client:

@@ -164,6 +164,7 @@ def test_wrong_tokens_are_refused_wherever_they_are(served: Use[None], tmp_path:
             secret("ada"): SHOW,
             f"Basic {secret('ada')}": SHOW,
             "Bearer ": SHOW,
+            "Bearer  \t": SHOW,
             "": SHOW,
         }
         for header, detail in shown.items():
@@ -175,8 +176,9 @@ def test_wrong_tokens_are_refused_wherever_they_are(served: Use[None], tmp_path:
         for name in ("token", "access_token", "authorization", "api_key"):
             url = f"{path}?{name}={secret('ada')}"
             assert (await server.ask("GET", url, name=None)).status_code == 401
-        async with server.client(None, authorization=f"Token {secret('ada')}") as client:
-            assert (await client.get(path)).status_code == 200
+        for header in (f"Token {secret('ada')}", f"bearer  {secret('ada')}"):
+            async with server.client(None, authorization=header) as client:
+                assert (await client.get(path)).status_code == 200, header
 
     served(used)
 
@@ -277,8 +279,9 @@ def test_every_route_checks_host_and_origin(served: Use[None]) -> None:
 
 
 def test_a_name_with_a_port_is_that_port_alone() -> None:
-    hosts = Hosts(["memory.example:8443", "::1"])
+    hosts = Hosts(["Memory.example:8443", "::1"])
     hosts.require("memory.example:8443", "https://memory.example:8443")
+    hosts.require("MEMORY.EXAMPLE:8443", None)
     hosts.require("[::1]:9", None)
     for host in ("memory.example", "memory.example:80", "", None, "memory.example:8443:1"):
         with pytest.raises(ProblemError):
@@ -366,13 +369,8 @@ def test_a_file_of_tokens_is_read_and_a_wrong_one_is_reported_without_its_secret
 
 
 def test_other_machines_need_tokens_and_a_name() -> None:
-    assert [is_loopback(one) for one in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::")] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]
+    mine, others = ("127.0.0.1", "::1", "localhost", "LocalHost"), ("0.0.0.0", "::", "example")
+    assert [one for one in (*mine, *others) if is_loopback(one)] == [*mine]
     require_safe(ServeSettings())
     for wrong in (
         ServeSettings(host="0.0.0.0"),
@@ -439,6 +437,11 @@ def test_an_agent_sees_no_forgotten_text(served: Use[None]) -> None:
             ("POST", "/v1/owners/ada/unmerge", {"memory_id": first["memory_id"], "dry_run": True}),
             ("POST", "/v1/owners/ada/undo", {"id": first["memory_id"], "dry_run": True}),
         ]
+        for shown in asked[:2]:
+            statuses = [
+                (await server.ask(*shown, name=one)).status_code for one in ("ada", "grace")
+            ]
+            assert statuses == [404, 200], shown
 
         async def answers_to(name: str) -> list[str]:
             answers = [await server.ask(*one, name=name) for one in asked]

@@ -16,7 +16,7 @@ from palimpsest.streams.dedupe.run import Pairing
 from palimpsest.streams.policies.explain import explain
 from palimpsest.web.charts import Chart, histogram
 from palimpsest.web.kinds import FAMILIES, FAMILY_OF
-from palimpsest.web.zones import zones_of
+from palimpsest.web.zones import zones_of, zones_of_run
 
 BINS = 50
 """Columns of a histogram, from 0 to 1."""
@@ -45,8 +45,8 @@ def drawn(
     joined: list[Pairing] = answer["joined"]
     return "\n".join(
         (
-            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{_title(answer)}',
-            f"</title><style>{_STYLE}</style></head><body><main>",
+            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{_VIEWPORT}',
+            f"<title>{_title(answer)}</title><style>{_STYLE}</style></head><body><main>",
             f"<h1>{_title(answer)}</h1>",
             *_summary(answer, policy, just_this),
             *_similarities(joined, policy, scored),
@@ -85,7 +85,6 @@ def _summary(answer: Mapping[str, Any], policy: Policy, just_this: str) -> Itera
 def _similarities(
     joined: Sequence[Pairing], policy: Policy, scored: Sequence[Scored]
 ) -> Iterator[str]:
-    zones = [zone for zone, _ in zones_of(policy)]
     pairs: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for one in joined:
         pairs[_bin(one["similarity"])][FAMILY_OF[one["decision"]]] += 1
@@ -93,11 +92,14 @@ def _similarities(
     for row in scored:
         came[_bin(row.score / WHOLE)][FAMILY_OF[row.decision]] += row.n
     yield "<h2>Similarities</h2>"
-    for name, title, counts in (
-        ("pairs", "Similarity of the pairs of this run", pairs),
-        ("came", "Similarity of the nearest neighbour as each text came in", came),
-    ):
-        yield from _svg(histogram(name, title, counts, BINS, [*FAMILIES], zones))
+    title = "Similarity of the pairs of this run"
+    yield from _svg(histogram("pairs", title, pairs, BINS, [*FAMILIES], zones_of_run(policy)))
+    if not came:
+        yield "<p>As they came in, no text was compared with a neighbour.</p>"
+        return
+    title = "Similarity of the nearest neighbour as each text came in"
+    zones = [zone for zone, _ in zones_of(policy)]
+    yield from _svg(histogram("came", title, came, BINS, [*FAMILIES], zones))
 
 
 def _bin(similarity: float) -> int:
@@ -187,13 +189,15 @@ def _text(text: str) -> str:
     return escape(visible(text[:LONGEST]))
 
 
+_VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
 _COLOURS = ("#5b6b7c", "#9fb4c9", "#1d6fb8", "#7a3fb0", "#c98a00", "#b3261e")
 _SERIES = "".join(
     f".s{n}{{fill:{colour}}}.k{n}::before{{background:{colour}}}"
     for n, colour in enumerate(_COLOURS)
 )
 _STYLE = (
-    ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}"
+    ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif;"
+    "color:CanvasText;background:Canvas}"
     "main{max-width:48rem;margin:auto;padding:1rem}dl{display:flex;flex-wrap:wrap;gap:1.5rem}"
     "dd{margin:0;font-size:1.4rem}figure{margin:1rem 0}svg{width:100%;height:auto}"
     "svg path{stroke:#8884}svg text{font-size:11px;fill:currentColor}.amount{text-anchor:end}"

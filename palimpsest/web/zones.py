@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from palimpsest.contracts.policy import Action, CosineCheck, Policy
+from palimpsest.contracts.policy import Action, CosineCheck, PairsDedupe, Policy
 from palimpsest.web.charts import Zone
 
 FAMILY_OF_ACTION: Mapping[Action, str] = {
@@ -26,3 +26,11 @@ def zones_of(policy: Policy) -> list[tuple[Zone, bool]]:
         found.append((Zone(zone.at_least, end, family, family), zone.guard))
         end = zone.at_least
     return [*found, (Zone(0.0, end, "kept", "kept"), False)]
+
+
+def zones_of_run(policy: Policy) -> list[Zone]:
+    """What a batch run says of a similarity: its own threshold, or the zones of arrivals."""
+    if isinstance(policy.dedupe, PairsDedupe):
+        above = policy.dedupe.above
+        return [Zone(above, 1.0, "joined", "joined"), Zone(0.0, above, "kept", "kept")]
+    return [zone for zone, _ in zones_of(policy)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from palimpsest.dedupe_page import clusters
 from palimpsest.streams.dedupe.run import Pairing
 from tests.cli.conftest import CommandLine
+from tests.web.site import PHONE, a_browser, complaints
 
 HOSTILE = "</title><script>alert(1)</script> \u202e\x1b[31m"
 WORDS = "every single morning Ada walks her two old dogs along the quiet river"
@@ -71,9 +72,41 @@ def test_the_page_has_everything_in_it(full: CommandLine, tmp_path: Path) -> Non
     assert len(answer["joined"]) == 3
     assert "3 pairs of memories would be joined" in read.said
     assert f"palimpsest dedupe --force --plan {answer['plan']}" in read.said
-    assert names["svg"] == 2
-    assert read.count("rect", "bar") >= 2
-    assert read.count("rect", "zone") > 0
+    assert names["svg"] == 1, "no text was compared as it came in"
+    assert "As they came in, no text was compared with a neighbour." in read.said
+    assert read.count("rect", "bar") >= 1
+    assert read.count("rect", "zone") == 2
+    assert "from 0.75: joined" in read.said, "the threshold of the run, not of arrivals"
+
+
+def test_the_page_shows_what_was_compared_on_arrival(palimpsest: CommandLine) -> None:
+    palimpsest.json("policy", "set", "store-time")
+    palimpsest.json("import", palimpsest.file(ROWS), "--yes")
+    file = palimpsest.folder / "report.html"
+    dedupe(palimpsest, "--dry-run", "--html", str(file))
+    read = Read(file.read_text())
+    assert Counter(tag for tag, _ in read.tags)["svg"] == 2
+    assert "from 0.88: asked" in read.said
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_read_the_page(
+    full: CommandLine, tmp_path: Path, scheme: Literal["light", "dark"]
+) -> None:
+    """On a phone, too: axe-core finds nothing, and the letters are not those of a wide screen."""
+    file = tmp_path / "report.html"
+    dedupe(full, "--dry-run", "--html", str(file))
+    with a_browser() as browser:
+        phone = browser.new_context(
+            viewport={"width": PHONE["width"], "height": PHONE["height"]},
+            is_mobile=True,
+            color_scheme=scheme,
+        )
+        page = phone.new_page()
+        page.goto(file.as_uri())
+        assert complaints(page) == []
+        wide = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
+        assert wide == [PHONE["width"], PHONE["width"]]
 
 
 def test_texts_are_nothing_but_texts(full: CommandLine, tmp_path: Path) -> None:

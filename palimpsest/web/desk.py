@@ -38,6 +38,9 @@ MOST_WORDS = 40
 MOST_ANSWERS = 10
 """Answers of one person that can be taken back from the desk; older ones from a memory's page."""
 
+NOTHING_TO_UNDO = "There is nothing to take back."
+NO_SUCH_ANSWER = "That is not among your last answers any more."
+
 
 class Given(NamedTuple):
     """A person's answer, with a number of its own; `texts` are the older one and the newer one.
@@ -292,7 +295,7 @@ class Desk:
         person = self.person(session)
         found = person.take(number)
         if found is None:
-            person.notice = "There is nothing to take back."
+            person.notice = NOTHING_TO_UNDO if number is None else NO_SUCH_ANSWER
             return
         pair = found.answer.pair
         try:

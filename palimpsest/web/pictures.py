@@ -63,7 +63,7 @@ def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
     A pair that is not joined yet has nothing that rests on it.
     """
     nothing: dict[str, Any] = {"refused": None, "memories": [], "consequences": []}
-    if pair.waits_as in ("pending", "forgotten"):
+    if not pair.is_joined:
         return nothing
     try:
         foreseen = store.unmerge(decision_id=pair.decision_id, dry_run=True)
@@ -130,7 +130,8 @@ def evidence_of(store: Palimpsest, event_id: str) -> Evidence | None:
 def _steps(evidence: dict[str, Any] | None, sides: Sides) -> list[Step]:
     """The waterfall: each check in its order, as far as anything was measured."""
     same = sides.newer.distinct is sides.older.distinct
-    steps = [Step("Exact", "the same text" if same else "another text", ("the same text",))]
+    found, outcome = ("equal texts", "a match") if same else ("different texts", "no match")
+    steps = [Step("Exact", found, ("equal texts",), outcome=outcome)]
     if evidence is None:
         return steps
     seen = _looked_at(evidence, sides.older.id)

@@ -72,6 +72,11 @@ class Pair:
         return self.decision_id, self.existing_id
 
     @property
+    def is_joined(self) -> bool:
+        """Whether there is a join to audit; else a question waits."""
+        return self.waits_as not in ("pending", "forgotten")
+
+    @property
     def disagree(self) -> bool:
         """Whether the judge joined what the guard has cues against."""
         return bool(self.cues) and self.decision in JUDGED
@@ -109,7 +114,7 @@ def in_order(pairs: Iterable[Pair], queue: QueueName) -> list[Pair]:
     *Audit*: joins alone, in an order that follows from their ids and never changes.
     """
     if queue == "audit":
-        return sorted((one for one in pairs if one.waits_as != "pending"), key=_drawn)
+        return sorted((one for one in pairs if one.is_joined), key=_drawn)
     by_memory = sorted(pairs, key=lambda one: (one.owner_id, one.memory_id, one.position))
     groups = [list(some) for _, some in groupby(by_memory, lambda one: one.memory_id)]
     groups.sort(key=_weight)
@@ -208,7 +213,7 @@ class Waiting:
         work = self._ordered["work"]
         beside = (n for n, one in enumerate(work) if one.memory_id == pair.memory_id)
         work.insert(next(beside, 0), pair)
-        if pair.waits_as != "pending":
+        if pair.is_joined:
             insort(self._ordered["audit"], pair, key=_drawn)
         self._queues.clear()
         self._kinds.clear()
@@ -216,7 +221,7 @@ class Waiting:
     def _count(self, key: Key, by: int) -> None:
         pair = self.by_key[key]
         for (pattern, wanted), queue in self._queues.items():
-            in_queue = wanted.queue == "work" or pair.waits_as != "pending"
+            in_queue = wanted.queue == "work" or pair.is_joined
             if in_queue and wanted.takes(pair) and re.fullmatch(pattern, pair.owner_id):
                 queue.left += by
 

@@ -13,7 +13,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from palimpsest import Palimpsest
 from palimpsest.web import desk as desks
@@ -159,6 +159,39 @@ def test_two_people_at_once_never_see_the_same_pair(site: Site) -> None:
     assert len(set(seen) - {None}) == 11
     by = [actor for event, actor in statements(site.store) if event == "separated"]
     assert (by.count("grace"), by.count("lin")) == (7, 4)
+
+
+def test_a_slow_or_broken_connection_is_told_and_a_key_is_never_carried_out_twice(
+    site: Site,
+) -> None:
+    submit_pairs(site.store, 3)
+    page = site.entered()
+    answers: list[Route] = []
+    page.route("**/review/answer", lambda route: answers.append(route))  # noqa: PLW0108
+    page.keyboard.press("d")
+    expect(page.locator("#notice")).to_contain_text("Waiting for the server")
+    page.keyboard.press("d")  # of a pair that nobody has seen yet
+    answers.pop().continue_()
+    expect(page.locator("#notice")).to_have_text("Recorded: different.")
+    assert answers == []
+    page.unroute("**/review/answer")
+    page.keyboard.press("D")  # with caps lock
+    expect(page.locator(".about")).to_contain_text("1 left")
+    lost = lambda route: (route.fetch(), route.abort())  # noqa: E731 - a line is enough
+    for path, key, again in (
+        ("undo", "Backspace", "not among your last answers any more"),
+        ("answer", "d", "this pair was settled meanwhile"),
+    ):
+        page.route(f"**/review/{path}", lost)
+        page.keyboard.press(key)
+        expect(page.locator("#notice")).to_contain_text("may not be recorded")
+        page.unroute(f"**/review/{path}")
+        press(page, key)
+        expect(page.locator("#notice")).to_contain_text(again)
+    events = [event for event, _ in statements(site.store)]
+    assert (events.count("separated"), events.count("reversed")) == (3, 1)
+    lost_ones = r"htmx:(sendError|afterRequest)|ERR_FAILED"
+    site.wrong = [one for one in site.wrong if not re.search(lost_ones, one)]
 
 
 def start(folder: Path, port: int) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:

@@ -149,7 +149,29 @@ def test_one_old_answer_is_taken_back_and_later_ones_stay(served: Use[None]) -> 
         assert len(await server.twin.sql("FROM joins WHERE standing")) == 1
         await browser.send("/review/undo", queue="work", number="1")
         await browser.get("/review")
-        assert browser.notice == "There is nothing to take back."
+        assert browser.notice == "That is not among your last answers any more."
+
+    served(used)
+
+
+def test_undo_takes_back_the_answer_that_the_page_had_last_however_often_it_is_sent(
+    served: Use[None],
+) -> None:
+    """Also where the page did not hear that it was: the answer before it stays."""
+
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 2)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        for _ in range(2):
+            await browser.say("different")
+        number = browser.field("number")
+        for notice in ("Taken back: different.", "That is not among your last answers any more."):
+            await browser.send("/review/undo", queue="work", number=number)
+            await browser.get("/review")
+            assert browser.notice == notice
+            assert browser.left == 1
 
     served(used)
 
@@ -249,6 +271,8 @@ def test_what_was_forgotten_is_left_out_or_let_in(served: Use[None]) -> None:
             memory = (await server.add(text))["memory_id"]
             await server.twin.forget([memory], again="ask")
             assert (await server.add(text))["decision"] == "pending"
+            audit = await browser.get("/review/audit")
+            assert "Nothing waits here" in audit.text, "it is no join"
             page = await browser.get("/review")
             assert "Does it say again what was forgotten?" in page.text
             await browser.say("newer")
@@ -753,7 +777,7 @@ def test_each_step_of_the_evidence_has_its_thresholds(served: Use[None]) -> None
         await browser.enter()
         steps = waterfall((await browser.get("/review?in_owner=ada")).text)
         assert [*steps] == ["Exact", "Jaccard", "Cosine", "Guard", "Verdict"]
-        assert steps["Exact"] == ["another text", "the same text", ""]
+        assert steps["Exact"] == ["different texts", "equal texts", "no match"]
         assert steps["Jaccard"][1:] == ["0.85 and more: token reject", "token reject"]
         assert steps["Cosine"][1:] == [
             "0.8 and more: session reject 0.85 and more: auto reject 0.84 and more: pending",

@@ -148,7 +148,7 @@ def _recalled(
     faces = _faces(memories, best, wanted.k)
     if not faces:
         return []
-    if wanted.folding and any(_may_fold(memories, one, where, wanted.folding) for one in faces):
+    if wanted.folding and _may_fold(memories, faces, where, wanted.folding):
         return None
     return _with_members(candidates, faces, best, _StoredMemories(folder, log, faces), wanted)
 
@@ -168,11 +168,12 @@ def _reached(table: Table, vector: Query, k: int, where: str) -> dict[str, float
 
 
 def _search(
-    table: Table, vector: Query, limit: int, where: str, *columns: str
+    table: Table, vectors: Query | list[list[float]], limit: int, where: str, *columns: str
 ) -> list[dict[str, Any]]:
+    """The nearest rows, up to `limit` of each vector; of several, `query_index` tells which."""
     from lancedb.query import LanceVectorQueryBuilder
 
-    search = table.search(vector, vector_column_name="vector")
+    search = table.search(vectors, vector_column_name="vector")
     assert isinstance(search, LanceVectorQueryBuilder)
     rows: list[dict[str, Any]] = (
         search.distance_type("cosine")
@@ -212,21 +213,39 @@ def _faces(memories: Table, best: Mapping[str, float], k: int) -> list[dict[str,
     return found[:k]
 
 
-def _may_fold(memories: Table, face: dict[str, Any], where: str, folding: Folding) -> bool:
-    """Whether another memory says the same, by the texts of the two faces.
+def _may_fold(
+    memories: Table, faces: Sequence[dict[str, Any]], where: str, folding: Folding
+) -> bool:
+    """Whether another memory says the same as one of these, by the texts of the two faces.
 
     What the model could not read is not in the tables: only the ledger says for sure.
     """
-    floor = folding.at_least(face["namespace"])
-    if floor is None or face["vector"] is None:
-        return False
-    where = f"{where} AND namespace = {_literal(face['namespace'])}"
+    by_namespace: dict[str, list[dict[str, Any]]] = {}
+    for face in faces:
+        if face["vector"] is not None:
+            by_namespace.setdefault(face["namespace"], []).append(face)
+    return any(
+        _is_said_twice(memories, some, f"{where} AND namespace = {_literal(namespace)}", floor)
+        for namespace, some in by_namespace.items()
+        if (floor := folding.at_least(namespace)) is not None
+    )
+
+
+def _is_said_twice(
+    memories: Table, faces: Sequence[dict[str, Any]], where: str, floor: float
+) -> bool:
+    """Whether one of these faces has another at `floor` or nearer that says the same.
+
+    They share one search: each by itself reads all of the owner's vectors again.
+    """
+    vectors = [face["vector"] for face in faces]
     limit = FEWEST
     while True:
-        rows = _search(memories, face["vector"], limit, where, "face")
+        rows = _search(memories, vectors, limit, where, "face")
         near = [row for row in rows if _score(row) >= floor - NEARLY]
-        others = (row for row in near if row["memory_id"] != face["memory_id"])
-        if any(alike(face["face"], None, row["face"], None) for row in others):
+        pairs = ((faces[row.get("query_index", 0)], row) for row in near)
+        others = (pair for pair in pairs if pair[0]["memory_id"] != pair[1]["memory_id"])
+        if any(alike(face["face"], None, row["face"], None) for face, row in others):
             return True
         if len(near) < limit:
             return False
@@ -267,9 +286,9 @@ class _StoredMemories:
         self.owner_id: str = faces[0]["owner_id"]
         ids = {"memories": [face["memory_id"] for face in faces]}
         owner = {"owner": self.owner_id}
-        rows, joins, texts, waiting = queries(
-            folder, (_CANDIDATES, ids), (_JOINS, ids), (_TEXTS, ids), (_WAITING, owner)
-        )
+        rows, waiting = queries(folder, (_CANDIDATES, ids), (_WAITING, owner))
+        single = len(rows) == len(faces)
+        joins, texts = ([], []) if single else queries(folder, (_JOINS, ids), (_TEXTS, ids))
         self.candidates = {row["candidate_id"]: row for row in rows}
         self._members: dict[str, list[str]] = {}
         for row in rows:

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from palimpsest.streams.onnx import runtime
 
@@ -68,70 +67,30 @@ def scaled_products(
 
 @cache
 def _widening() -> Any:
-    return _session(
-        [helper.make_node("Cast", ["narrow"], ["answer"], to=TensorProto.FLOAT)],
-        {"narrow": (TensorProto.FLOAT16, ["n", "d"])},
-        ["n", "d"],
-    )
+    from palimpsest.streams.search.kernel_graphs import widening
+
+    return _session(widening())
 
 
 @cache
 def _products(double: bool) -> Any:
-    kind = TensorProto.DOUBLE if double else TensorProto.FLOAT
-    return _session(
-        [helper.make_node("Gemm", ["a", "b"], ["answer"], transB=1)],
-        {"a": (kind, ["n", "d"]), "b": (kind, ["m", "d"])},
-        ["n", "m"],
-        kind,
-    )
+    from palimpsest.streams.search.kernel_graphs import products_of_rows
+
+    return _session(products_of_rows(double=double))
 
 
 @cache
 def _multiplying() -> Any:
-    return _session(
-        [
-            helper.make_node("MatMulInteger", ["queries", "codes"], ["whole"]),
-            helper.make_node("Cast", ["whole"], ["products"], to=TensorProto.FLOAT),
-            helper.make_node("Mul", ["products", "steps"], ["scaled"]),
-            helper.make_node("Add", ["scaled", "offsets"], ["answer"]),
-        ],
-        {
-            "queries": (TensorProto.UINT8, ["b", "d"]),
-            "codes": (TensorProto.INT8, ["d", "n"]),
-            "steps": (TensorProto.FLOAT, ["n"]),
-            "offsets": (TensorProto.FLOAT, ["n"]),
-        },
-        ["b", "n"],
-    )
+    from palimpsest.streams.search.kernel_graphs import scaled_integer_products
+
+    return _session(scaled_integer_products())
 
 
-def _session(
-    nodes: list[NodeProto],
-    inputs: dict[str, tuple[int, list[str]]],
-    answer: list[str],
-    kind: int = TensorProto.FLOAT,
-) -> Any:
+def _session(model: bytes) -> Any:
     ort = runtime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     # Fused, the product of a single query is four times slower.
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    model = _model(nodes, inputs, answer, kind).SerializeToString()
     return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def _model(
-    nodes: list[NodeProto],
-    inputs: dict[str, tuple[int, list[str]]],
-    answer: list[str],
-    kind: int,
-) -> ModelProto:
-    graph = helper.make_graph(
-        nodes,
-        "search",
-        [helper.make_tensor_value_info(name, *kind) for name, kind in inputs.items()],
-        [helper.make_tensor_value_info("answer", kind, answer)],
-    )
-    opset = [helper.make_opsetid("", 17)]
-    return helper.make_model(graph, opset_imports=opset, ir_version=8)

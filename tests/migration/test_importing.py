@@ -20,8 +20,9 @@ import pytest
 
 from palimpsest import Palimpsest, store
 from palimpsest.importing import bring_in, look_at, spooled
-from palimpsest.sources import Item, Place, spool
-from palimpsest.sources.known_vectors import WAITING, KnownVectors
+from palimpsest.sources import Item, Place, guessed, spool
+from palimpsest.sources.known_vectors import WAITING, KnownVectors, lowest_agreement
+from palimpsest.sources.mapping import Array
 from palimpsest.streams.embedder import DEFAULT_MODEL, Engine
 from tests.cli.conftest import CommandLine
 from tests.docs.pages import ROOT
@@ -391,6 +392,58 @@ def test_a_vector_that_has_gone_is_recreated() -> None:
     first, last = known.embed(["text 0", f"text {WAITING}"])
     assert engine.embedded == ["text 0"]
     assert (first.origin, last.origin) == (None, "import")
+
+
+def made_of(text: str) -> Array:
+    """The vector that the stub engine makes, as a source may keep it."""
+    return vector_of(text).astype(np.float32)
+
+
+def test_texts_come_back_in_their_order_whoever_embeds_them() -> None:
+    engine = StubEngine()
+    known = KnownVectors(engine)
+    given = made_of("b") * 3
+    known.expect("b", given)
+    known.expect("c", np.ones(3, np.float32))
+    found = known.embed(["a", "b", "a", "c"])
+    assert engine.embedded == ["a", "c"]
+    for one, text in zip(found, "abac", strict=True):
+        np.testing.assert_array_equal(one.vector, vector_of(text).astype(np.float16))
+    assert [one.origin for one in found] == [None, "import", None, None]
+    assert known.embed([]) == []
+
+
+def test_the_newest_vector_of_a_text_counts() -> None:
+    known = KnownVectors(StubEngine())
+    known.expect("a", made_of("x"))
+    known.expect("a", made_of("a"))
+    [found] = known.embed(["a"])
+    np.testing.assert_array_equal(found.vector, vector_of("a").astype(np.float16))
+
+
+def test_vectors_agree_as_little_as_the_worst_of_them() -> None:
+    engine = StubEngine()
+    agree = [("a", made_of("a") * 2), ("b", made_of("b"))]
+    assert lowest_agreement(engine, agree) == pytest.approx(1, abs=1e-3)
+    assert lowest_agreement(engine, [*agree, ("c", -made_of("c"))]) == pytest.approx(-1, abs=1e-3)
+    assert lowest_agreement(engine, [*agree, ("c", np.ones(3, np.float32))]) == -1
+    assert lowest_agreement(engine, []) == -1
+
+
+def test_rows_that_are_tried_are_from_the_whole_source() -> None:
+    """Those of one text once, and all of them where they are few."""
+    rows: list[Item] = [
+        {"owner_id": "ada", "text": f"text {n // 2}", "vector": [float(n + 1)] * 16}
+        for n in range(60)
+    ]
+    mapping, _ = guessed(rows, {})
+    with spool.Spool("s") as down:
+        assert [*down.fill([*rows, {"owner_id": "ada", "text": "bare"}], mapping)] == [61]
+        assert down.counts() == spool.Counts(rows=61, invalid=0, owners=1, vectors=60)
+        tried = [text for text, _ in down.samples(3)]
+        assert sorted(tried) == ["text 0", "text 10", "text 20"]
+        assert len(down.samples(20)) == 20
+        assert len(down.samples(31)) == 30
 
 
 # -- killed --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.output import Output
-from palimpsest.sources.mapping import as_vector, guessed
+from palimpsest.sources.mapping import as_vector, guessed, value_of, with_value
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import brought
 
@@ -125,6 +126,158 @@ def test_a_vector_is_one_however_it_is_kept(value: object) -> None:
 @pytest.mark.parametrize("value", [[], [0.0], [float("nan")], [[1.0]], ["a"], "[1, ", b"abc", 3])
 def test_what_is_no_vector_is_none(value: object) -> None:
     assert as_vector(value) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "theirs"),
+    [
+        ({"content": "a", "text": "b", "user": "ada"}, "text"),
+        ({"Content": "a", "user": "ada"}, "Content"),
+        ({"inner": {"text": "a"}, "body": "b"}, "body"),
+        ({"inner": {"content": "a", "text": "b"}}, "inner.text"),
+        ({"inner": {"Text": "a"}}, "inner.Text"),
+    ],
+)
+def test_the_likeliest_name_counts_and_one_inside_an_object_last(
+    row: dict[str, Any], theirs: str
+) -> None:
+    assert fields(row)["text"] == (theirs,)
+
+
+@pytest.mark.parametrize(
+    ("ours", "value", "fits"),
+    [
+        ("confidence", 0, True),
+        ("confidence", 1, True),
+        ("confidence", "0.5", True),
+        ("confidence", 1.01, False),
+        ("importance", -0.01, False),
+        ("importance", "high", False),
+        ("topics", "tea, music", True),
+        ("topics", ["tea"], True),
+        ("topics", {"tea": 1}, False),
+        ("metadata", '{"page": 3}', True),
+        ("metadata", '{"page": ', False),
+        ("id", {"a": 1}, False),
+        ("vector", [0.5] * 15, False),
+        ("vector", [0.5] * 16, True),
+    ],
+)
+def test_a_field_is_taken_by_its_values(ours: str, value: object, fits: bool) -> None:
+    assert (ours in fields({"text": "Ada sings.", ours: value})) is fits
+
+
+def test_a_field_is_judged_by_all_rows_that_have_it() -> None:
+    rows: list[Any] = [
+        {"text": "a", "confidence": 0.5, "tags": "x"},
+        {"text": "b", "confidence": None, "tags": {"x": 1}},
+        b"no object",
+    ]
+    mapping, known = guessed(rows, {})
+    assert mapping.fields == {"text": ("text",), "confidence": ("confidence",)}
+    assert known == ["text", "confidence", "tags", "tags.x"]
+
+
+@pytest.mark.parametrize(("length", "left_out"), [(15, ()), (16, ("other",))])
+def test_a_second_vector_is_left_out_and_a_short_list_is_none(
+    length: int, left_out: tuple[str, ...]
+) -> None:
+    row = {"text": "Ada sings.", "vector": [0.5] * 16, "other": [0.5] * length}
+    mapping, _ = guessed([row, {"text": "Ada hums."}], {})
+    assert mapping.left_out == left_out
+    kept = json.loads(mapping.row(row, "s")[0]).get("metadata", {})
+    assert ("other" in kept) is not bool(left_out)
+
+
+def test_what_mem0_derives_is_left_out_of_its_rows_alone() -> None:
+    row = {"data": "Ada sings.", "hash": "x", "user_id": "ada", "text_lemmatized": "ada sing"}
+    assert guessed([row], {})[0].left_out == ("text_lemmatized",)
+    mixed, _ = guessed([row, {"data": "Ada hums."}], {})
+    assert (mixed.left_out, mixed.fields["owner_id"]) == ((), ("user_id",))
+
+
+@pytest.mark.parametrize(
+    ("said", "topics"),
+    [
+        ("tea,  music ,, ", ["tea", "music"]),
+        ('["tea", "music"]', ["tea", "music"]),
+        ("[tea", "[tea"),
+        (["tea"], ["tea"]),
+    ],
+)
+def test_topics_are_a_list_however_they_are_kept(said: object, topics: object) -> None:
+    assert applied({"text": "Ada sings.", "topics": said})["topics"] == topics
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (b"\x01\xff", "01ff"),
+        ({3, 1, 2}, [1, 2, 3]),
+        (Decimal("1.50"), "1.50"),
+        ({1: "one"}, {"1": "one"}),
+        (np.array([1, 2]), [1, 2]),
+    ],
+)
+def test_metadata_keeps_what_json_has_no_type_for(value: object, kept: object) -> None:
+    assert applied({"text": "Ada sings.", "other": value})["metadata"] == {"other": kept}
+
+
+def test_of_several_given_fields_the_first_that_says_something_counts() -> None:
+    renames = {"a": "text", "b": "text"}
+    mapping, _ = guessed([{"a": "x", "b": "y"}], renames)
+    said = [json.loads(mapping.row(row, "s")[0]) for row in ({"a": "x", "b": "y"}, {"b": "y"})]
+    assert [one["text"] for one in said] == ["x", "y"]
+    assert said[0]["metadata"] == {"b": "y"}
+    assert "metadata" not in said[1]
+
+
+def test_metadata_of_the_row_stay_and_its_other_fields_join_them() -> None:
+    row = {"text": "Ada sings.", "page": 1, "colour": "red", "metadata": {"page": 2}}
+    assert applied(row)["metadata"] == {"page": 2, "colour": "red"}
+    odd = {"text": "Ada sings.", "words": "red", "page": 1}
+    assert applied(odd, words="metadata")["metadata"] == "red", "nothing hides that it is none"
+
+
+def test_a_row_that_is_no_object_stays_as_it_is() -> None:
+    mapping, _ = guessed([ROW], {})
+    assert mapping.row(b"no JSON", "s") == (b"no JSON", None)
+
+
+def test_the_text_and_somebody_whose_it_is_are_needed() -> None:
+    nameless, known = guessed([{"text": "Ada sings."}], {}, "ada")
+    nameless.require(known)
+    mapping, known = guessed([{}], {}, "ada")
+    with pytest.raises(UsageError) as told:
+        mapping.require(known)
+    assert str(told.value) == (
+        "no field is known to be the text: give --map THEIRS=text; the rows have no fields"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "changed"),
+    [
+        ({"a": 1}, "a", {"a": 9}),
+        ({"a.b": 1}, "a.b", {"a.b": 9}),
+        ({"a": {"b": 1, "c": 2}}, "a.b", {"a": {"b": 9, "c": 2}}),
+        ({"a": '{"b": 1, "c": 2}'}, "a.b", {"a": {"b": 9, "c": 2}}),
+        ({}, "a.b", {"a": {"b": 9}}),
+        ({}, "a", {"a": 9}),
+    ],
+)
+def test_a_value_changes_where_it_is(row: dict[str, Any], name: str, changed: object) -> None:
+    before = json.dumps(row)
+    found = with_value(row, name, 9)
+    assert found == changed
+    assert value_of(found, name) == 9
+    assert json.dumps(row) == before
+
+
+def test_a_value_that_is_not_there_is_none() -> None:
+    assert [value_of({"a": {"b": 1}, "c": "d"}, one) for one in ("x", "a.x", "c.x", "x.b")] == [
+        None
+    ] * 4
 
 
 # -- at the command line -------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.files import FileSource
-from palimpsest.sources.mem0 import Mem0Source
+from palimpsest.sources.mem0 import HistorySource, Mem0Source
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import brought
 
@@ -76,3 +76,71 @@ def test_a_database_that_is_no_history_is_not_taken_for_one(tmp_path: Path) -> N
     path = history_of(tmp_path, "memory_id, event")
     with pytest.raises(UsageError, match="is no history of mem0's"):
         Mem0Source(FileSource(path), path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        pytest.param(
+            [("a", "one", "ADD", "2026-01-01", None, 0, None, "user")],
+            {"a": ("one", "2026-01-01", "2026-01-01", None, "user")},
+            id="never updated",
+        ),
+        pytest.param(
+            [
+                ("a", "two", "UPDATE", None, "2026-02-01", 0, "bob", None),
+                ("a", "one", "ADD", "2026-01-01", None, 0, "ada", "user"),
+            ],
+            {"a": ("two", "2026-01-01", "2026-02-01", "bob", "user")},
+            id="by time",
+        ),
+        pytest.param(
+            [
+                ("a", "one", "ADD", "2026-01-01", None, 0, "ada", None),
+                ("a", "two", "UPDATE", "2026-03-01", "2026-01-01", 0, None, None),
+            ],
+            {"a": ("two", "2026-01-01", "2026-01-01", "ada", None)},
+            id="of one moment the later row",
+        ),
+        pytest.param([("a", None, "DELETE", "2026-01-01", None, 0, None, None)], {}, id="event"),
+        pytest.param([("a", "one", "ADD", "2026-01-01", None, 1, None, None)], {}, id="mark"),
+        pytest.param(
+            [
+                ("a", "one", "ADD", "2026-01-01", None, 0, None, None),
+                ("a", None, "DELETE", "2026-01-02", None, 1, None, None),
+                ("a", "two", "ADD", "2026-01-03", None, 0, None, None),
+            ],
+            {"a": ("two", "2026-01-01", "2026-01-03", None, None)},
+            id="again",
+        ),
+    ],
+)
+def test_the_last_word_of_a_history_counts(
+    rows: list[tuple[object, ...]], found: dict[str, tuple[object, ...]], tmp_path: Path
+) -> None:
+    path = history_of(tmp_path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM history")
+        names = "memory_id, new_memory, event, created_at, updated_at, is_deleted, actor_id, role"
+        connection.executemany(
+            f"INSERT INTO history ({names}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
+        )
+    ours = ("memory", "created_at", "updated_at", "actor_id", "role")
+    said = {row["id"]: tuple(row.get(name) for name in ours) for row in _objects(path)}
+    assert said == found
+
+
+def _objects(path: Path) -> list[dict[str, object]]:
+    return [row for row in HistorySource(path).rows() if isinstance(row, dict)]
+
+
+def test_a_source_of_mem0_says_nothing_where_nothing_is_missing(tmp_path: Path) -> None:
+    """What was deleted is missing rightly."""
+    file = tmp_path / "vectors.json"
+    file.write_text(json.dumps([{"id": "tea", "updated_at": "2027"}, {"id": "boat"}]))
+    source = Mem0Source(FileSource(file), history_of(tmp_path))
+    tea, _ = source.rows()
+    assert isinstance(tea, dict)
+    assert tea["updated_at"] == "2027", "the vectors say it themselves"
+    assert source.remarks == []
+    assert (source.name, source.kind, source.share) == ("vectors.json", "file", 1.0)

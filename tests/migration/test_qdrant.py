@@ -6,15 +6,18 @@ import json
 import os
 import pickle
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from palimpsest.contracts.errors import UsageError
 from palimpsest.output import Output
 from palimpsest.sources.contract import Place
-from palimpsest.sources.qdrant import located
+from palimpsest.sources.qdrant import QdrantSource, located
 from tests.cli.conftest import CommandLine
 
 
@@ -79,3 +82,88 @@ def test_a_person_is_asked_first(
     assert "do you trust it" in ran.err
     assert "a point cannot be read" not in ran.err
     assert "a point cannot be read" in palimpsest("import", str(folder), stdin="y\n").err
+
+
+class Point:
+    """Pickled as the client's own model, with its state as pydantic keeps it."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.fields = fields
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"__dict__": self.fields, "__pydantic_fields_set__": set(self.fields)}
+
+
+@pytest.fixture(name="theirs")
+def of_qdrant(monkeypatch: pytest.MonkeyPatch) -> type[Point]:
+    module = ModuleType("qdrant_client.models")
+    module.__dict__["Point"] = Point
+    for name in ("qdrant_client", module.__name__):
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(Point, "__module__", module.__name__)
+    return Point
+
+
+def read(folder: Path, *points: Any) -> QdrantSource:
+    """A trusted collection of these points."""
+    where = collection(folder, b"") / "collection" / "notes" / "storage.sqlite"
+    with closing(sqlite3.connect(where)) as connection, connection:
+        connection.execute("DELETE FROM points")
+        connection.executemany(
+            "INSERT INTO points VALUES (?, ?)",
+            [(str(number), pickle.dumps(one)) for number, one in enumerate(points)],
+        )
+    return QdrantSource(Place(folder, trust=True))
+
+
+def test_a_point_that_was_written_twice_is_what_came_last(
+    theirs: type[Point], tmp_path: Path
+) -> None:
+    source = read(
+        tmp_path,
+        theirs(id=7, payload={"data": "old", "id": "not it"}, vector=[0.5]),
+        theirs(id="b", payload=None, vector=None),
+        theirs(id=7, payload={"data": "new", "id": "not it"}, vector=[0.25]),
+    )
+    for _ in range(2):
+        assert [*source.rows()] == [
+            {"id": "7", "data": "new", "vector": [0.25]},
+            {"id": "b"},
+        ]
+        assert source.share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("names", "vector"),
+    [(("dense",), [0.5]), (("dense", "sparse"), [0.5]), (("dense", "other"), None), ((), None)],
+)
+def test_of_vectors_by_name_the_only_dense_one_is_taken(
+    names: tuple[str, ...], vector: object, theirs: type[Point], tmp_path: Path
+) -> None:
+    each = {"dense": [0.5], "other": [0.1], "sparse": theirs(indices=[1], values=[0.5])}
+    source = read(tmp_path, theirs(id=1, vector={name: each[name] for name in names}))
+    [row] = source.rows()
+    assert isinstance(row, dict)
+    assert row.get("vector") == vector
+
+
+def test_it_is_read_by_those_alone_who_trust_it(tmp_path: Path) -> None:
+    folder = collection(tmp_path, b"")
+    told: list[str] = []
+
+    def ask(why: str) -> bool:
+        told.append(why)
+        return False
+
+    for trust in (False, ask):
+        with pytest.raises(UsageError, match="confirm it with --trust"):
+            QdrantSource(Place(folder, trust=trust))
+    assert "run a program" in told[0]
+
+
+@pytest.mark.parametrize("meta", ["{", "{}", "[]", '{"collections": 3}'])
+def test_a_folder_that_names_no_collections_is_reported(meta: str, tmp_path: Path) -> None:
+    folder = collection(tmp_path, b"")
+    (folder / "meta.json").write_text(meta)
+    with pytest.raises(UsageError, match="names no collections"):
+        located(Place(folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -11,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import lancedb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from palimpsest.contracts.errors import UsageError
+from palimpsest.sources.contract import Place, one_of
+from palimpsest.sources.detect import inside, open_source
+from palimpsest.sources.read_only import is_sqlite, opened
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import COUNT, OWNERS, REPEATED, brought, digests
 from tests.stub_engine import vector_of
@@ -213,3 +219,153 @@ def test_rows_that_cannot_be_read_are_dead_letters(palimpsest: CommandLine, tmp_
     summary = palimpsest.json("import", str(path), "--yes", status=1)
     assert (summary["invalid"], summary["decisions"]) == (2, {"stored": 1})
     assert len(palimpsest.json("dead-letters", "list")) == 2
+
+
+# -- one by one ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "told"),
+    [
+        (["a", "b"], None, "name the table with --table: there are a, b"),
+        (["a"], "x", "there is no table x: there are a"),
+        ([], None, "there is no table in it"),
+        ([], "x", "there is no table in it"),
+    ],
+)
+def test_what_is_open_is_asked_for(names: list[str], wanted: str | None, told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        one_of(names, wanted, "table")
+    assert str(refused.value) == told
+
+
+def test_the_only_one_needs_no_name_and_one_of_many_can_be_named() -> None:
+    assert (one_of(["a"], None, "table"), one_of(["a", "b"], "b", "table")) == ("a", "b")
+
+
+def database(path: Path, *statements: str) -> Path:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for one in statements:
+            connection.execute(one)
+    return path
+
+
+def test_a_view_is_a_table_and_what_is_null_is_left_out(tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "a.db",
+        'CREATE TABLE "no ""tes" (id INTEGER PRIMARY KEY AUTOINCREMENT, text, page)',
+        """INSERT INTO "no ""tes" (text, page) VALUES ('a', 0), ('', NULL)""",
+        'CREATE VIEW shown AS SELECT text FROM "no ""tes"',
+    )
+    with pytest.raises(UsageError, match='there are no "tes, shown'):
+        open_source(Place(path))
+    source = open_source(Place(path, 'no "tes'))
+    assert source.name == 'a.db:no "tes'
+    assert source.share == 0
+    for _ in range(2):
+        assert [*source.rows()] == [{"id": 1, "text": "a", "page": 0}, {"id": 2, "text": ""}]
+        assert source.share == 1
+    assert [*open_source(Place(path, "shown")).rows()] == [{"text": "a"}, {"text": ""}]
+
+
+def test_a_query_may_end_as_one_does_and_says_where_it_fails(tmp_path: Path) -> None:
+    path = database(tmp_path / "a.db", "CREATE TABLE notes (text)", "CREATE TABLE more (text)")
+    source = open_source(Place(path, query="SELECT * FROM notes ; \n"))
+    assert ([*source.rows()], source.name, source.share) == ([], "a.db", None)
+    with pytest.raises(UsageError, match="the query fails: no such table: none"):
+        open_source(Place(path, query="SELECT * FROM none"))
+
+
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_what_is_written_beside_a_database_is_not_worked_in_there(end: str, tmp_path: Path) -> None:
+    path = database(tmp_path / "a.db", "CREATE TABLE notes (text)")
+    beside = tmp_path / f"a.db{end}"
+    for content in (b"", b"left by somebody"):
+        beside.write_bytes(content)
+        before = digests(tmp_path)
+        with opened(path) as connection:
+            assert connection.execute("SELECT count(*) FROM notes").fetchone() == (0,)
+        assert digests(tmp_path) == before
+
+
+def test_a_database_is_read_alone(tmp_path: Path) -> None:
+    path = database(tmp_path / "a b?#.db", "CREATE TABLE notes (text)")
+    with pytest.raises(UsageError, match=r"cannot be read: .*readonly"), opened(path) as connection:
+        connection.execute("DROP TABLE notes")
+    (damaged := tmp_path / "b.db").write_bytes(path.read_bytes()[:100] + b"x" * 5_000)
+    with pytest.raises(UsageError, match=r"b\.db cannot be read"), opened(damaged) as connection:
+        connection.execute("SELECT * FROM notes")
+    (other := tmp_path / "c.db").write_bytes(b"SQLite format 2")
+    assert [is_sqlite(one) for one in (path, other, tmp_path)] == [True, False, False]
+    with pytest.raises(UsageError, match="is no SQLite file"), opened(other):
+        pass
+
+
+def chroma(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "chroma.sqlite3").touch()
+    return folder
+
+
+def test_mem0s_folder_has_its_vectors_inside(tmp_path: Path) -> None:
+    place = Place(tmp_path, "notes")
+    assert inside(place) == place
+    vectors = chroma(tmp_path / "vectors")
+    assert inside(place) == place, "it has no history"
+    (history := tmp_path / "history.db").touch()
+    assert inside(place) == Place(vectors, "notes", history=history)
+    elsewhere = Place(tmp_path, history=tmp_path / "another.db")
+    assert inside(elsewhere) == Place(vectors, history=elsewhere.history)
+    (tmp_path / "empty").mkdir()
+    assert inside(place).path == vectors
+    chroma(tmp_path / "more")
+    assert inside(place) == place, "nobody knows which"
+
+
+def test_vectors_beside_a_history_are_the_folders_own(tmp_path: Path) -> None:
+    place = Place(chroma(tmp_path / "mem0"))
+    (place.path / "history.db").touch()
+    chroma(place.path / "other")
+    assert inside(place) == place
+
+
+def test_a_file_that_can_be_read_once_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(path := tmp_path / "pipe")
+    with pytest.raises(UsageError, match="is no file that can be read twice"):
+        open_source(Place(path))
+
+
+def test_a_file_is_read_from_its_start_each_time(rows: Rows, tmp_path: Path) -> None:
+    source = open_source(Place(jsonl(tmp_path, rows[:3])))
+    for _ in range(2):
+        assert [*source.rows()] == rows[:3]
+        assert source.share == 1.0
+
+
+def test_lancedb_has_vectors_as_arrays_and_leaves_out_what_is_null(tmp_path: Path) -> None:
+    lists = pa.list_(pa.float32(), 2)
+    schema = pa.schema({"id": pa.int64(), "full": lists, "some": lists, "text": pa.string()})
+    data = [
+        {"id": 1, "full": [1, 2], "some": [5, 6], "text": "a"},
+        {"id": 2, "full": [3, 4], "some": None, "text": None},
+    ]
+    lancedb.connect(tmp_path).create_table("b", pa.Table.from_pylist(data, schema))
+    lancedb.connect(tmp_path).create_table("a", [{"id": 1}])
+    with pytest.raises(UsageError, match="there are a, b"):
+        open_source(Place(tmp_path))
+    source = open_source(Place(tmp_path, "b"))
+    assert source.share == 0
+    for _ in range(2):
+        found = [
+            {name: [*one] if name in ("full", "some") else one for name, one in row.items()}
+            for row in source.rows()
+            if isinstance(row, dict)
+        ]
+        assert found == [
+            {"id": 1, "full": [1, 2], "some": [5, 6], "text": "a"},
+            {"id": 2, "full": [3, 4]},
+        ]
+        assert source.share == 1
+    [first, _] = source.rows()
+    assert isinstance(first, dict)
+    assert isinstance(first["full"], np.ndarray), "an array needs a fraction of a list's memory"

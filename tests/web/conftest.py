@@ -94,7 +94,7 @@ class Browser:
     def texts(self) -> tuple[str, str]:
         """Both texts of the pair that is shown, without marks."""
         assert self.last is not None
-        found = re.findall(r'<p class="said"><bdi[^>]*>(.*?)</bdi>', self.last.text)
+        found = re.findall(r'<p class="said"[^>]*><bdi[^>]*>(.*?)</bdi>', self.last.text)
         older, newer = (re.sub(r"<[^>]*>", "", one) for one in found)
         return older, newer
 

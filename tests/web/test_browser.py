@@ -261,6 +261,7 @@ def test_hostile_texts_are_shown_as_what_they_are(site: Site) -> None:
     page.on("request", lambda request: asked.append(request.url))
     seen = ""
     while shown(page) is not None:
+        assert complaints(page) == []
         seen += page.locator(".pair").inner_text()
         assert page.evaluate("() => window.pwned") is None
         assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")

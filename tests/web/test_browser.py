@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -39,6 +39,7 @@ AT_WORK = """() => JSON.stringify({
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with a_browser() as started:
+        expect.set_options(timeout=PATIENCE * 1_000)
         yield started
 
 
@@ -143,6 +144,56 @@ def test_three_hundred_pairs_by_keyboard_alone(site: Site) -> None:
     expect(page.locator("#question")).to_have_text("Nothing waits here")
     skipped = PAIRS // len(keys)
     expect(page.locator("main")).to_contain_text(f"{skipped} left, {skipped} skipped by you")
+    events = [event for event, _ in statements(site.store)]
+    assert (events.count("joined"), events.count("separated")) == (180, 60)
+
+
+def test_two_people_at_once_never_see_the_same_pair(site: Site) -> None:
+    submit_pairs(site.store, 11)
+    pages = {name: site.entered(name) for name in ("grace", "lin")}
+    seen: list[str | None] = []
+    for name in ("lin", "grace", "grace") * 3 + ("grace", "lin"):
+        page, other = pages[name], pages["grace" if name == "lin" else "lin"]
+        assert shown(page) != shown(other)
+        seen.append(shown(page))
+        press(page, "d")
+    assert len(set(seen) - {None}) == 11
+    by = [actor for event, actor in statements(site.store) if event == "separated"]
+    assert (by.count("grace"), by.count("lin")) == (7, 4)
+
+
+def test_a_slow_or_broken_connection_is_told_and_a_key_is_never_carried_out_twice(
+    site: Site,
+) -> None:
+    submit_pairs(site.store, 3)
+    page = site.entered()
+    held: list[Route] = []
+    ways: dict[str, Callable[[Route], object]] = {"answer": held.append}
+    page.route(
+        re.compile(r"/review/(answer|undo)$"),
+        lambda route: ways.get(route.request.url.rpartition("/")[2], Route.continue_)(route),
+    )
+    page.reload()  # what a page loaded before that sends may pass by unseen
+    assert shown(page) is not None
+    page.keyboard.press("d")
+    expect(page.locator("#notice")).to_contain_text("Waiting for the server")
+    page.keyboard.press("d")  # of a pair that nobody has seen yet
+    held.pop().continue_()
+    expect(page.locator("#notice")).to_have_text("Recorded: different.")
+    assert held == []
+    ways.clear()
+    page.keyboard.press("D")  # with caps lock
+    expect(page.locator(".about")).to_contain_text("1 left")
+    for path, key, again in (
+        ("undo", "Backspace", "not among your last answers any more"),
+        ("answer", "d", "this pair was settled meanwhile"),
+    ):
+        ways[path] = lambda route: (route.fetch(), route.abort())
+        page.keyboard.press(key)
+        expect(page.locator("#notice")).to_contain_text("may not be recorded")
+        ways.clear()
+        press(page, key)
+        expect(page.locator("#notice")).to_contain_text(again)
     events = [event for event, _ in statements(site.store)]
     assert (events.count("joined"), events.count("separated")) == (180, 60)
 

@@ -75,11 +75,7 @@ class Visit:
     def number(self, name: str) -> int | None:
         """A whole number of the query; None where it is not there, a problem where it is none."""
         given = self.query.get(name)
-        if given is None:
-            return None
-        if not given.isdecimal() or len(given) > MOST_DIGITS:
-            raise ProblemError(422, "invalid", f"`{name}` should be a whole number")
-        return int(given)
+        return None if given is None else whole_number(name, given)
 
     def page(self, template: str, *, status: int = 200, **context: Any) -> Response:
         """A page, or a part of one: the template gets `context`, who asks, and the banner."""
@@ -160,6 +156,13 @@ class Door:
             dict(request.query_params),
             _fields(given.body) if is_form else {},
         )
+
+
+def whole_number(name: str, given: str) -> int:
+    """What was given as `name`; a problem where it is no number, or has too many digits."""
+    if not given.isdecimal() or len(given) > MOST_DIGITS:
+        raise ProblemError(422, "invalid", f"`{name}` should be a whole number")
+    return int(given)
 
 
 def require_csrf(visit: Visit, secret: str) -> None:

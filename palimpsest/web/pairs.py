@@ -11,7 +11,7 @@ from palimpsest.serve.problems import ProblemError
 from palimpsest.web import paths
 from palimpsest.web.answers import CHOICES
 from palimpsest.web.desk import Desk
-from palimpsest.web.door import Door, Visit
+from palimpsest.web.door import Door, Visit, whole_number
 from palimpsest.web.sessions import Session
 from palimpsest.web.waiting import QUEUES, Key, Wanted, wanted_of
 
@@ -50,9 +50,8 @@ class Pairs:
     async def undo(self, visit: Visit) -> Response:
         """Backspace, or the button of one answer."""
         number = visit.form.get("number", "")
-        if number and not number.isdecimal():
-            raise ProblemError(422, "invalid", "`number` is that of an answer")
-        await self._desk.undo(_session(visit), _wanted(visit), int(number) if number else None)
+        which = whole_number("number", number) if number else None
+        await self._desk.undo(_session(visit), _wanted(visit), which)
         return await self._then(visit)
 
     async def again(self, visit: Visit) -> Response:

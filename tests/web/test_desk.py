@@ -542,6 +542,9 @@ def test_filters_narrow_the_queue_and_wrong_words_are_reported(served: Use[None]
         assert (await browser.send("/review/answer", say="maybe")).status_code == 422
         await browser.get("/review")
         assert (await browser.send("/review/skip", queue="other")).status_code == 422
+        for number in ("-1", "x", "9" * 5_000):
+            await browser.get("/review")
+            assert (await browser.send("/review/undo", number=number)).status_code == 422
 
     served(used)
 

@@ -12,7 +12,7 @@ from palimpsest.serve.gate import PAGES
 from palimpsest.serve.problems import not_found
 from palimpsest.web import days_page, entering, memory_page, owner_page, pairs, policy_page
 from palimpsest.web.desk import Desk
-from palimpsest.web.door import SECURITY, Door
+from palimpsest.web.door import SECURITY, Door, Visit
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import Sessions
 
@@ -35,7 +35,12 @@ def routes(
     pairs.add(door, desk)
     for module in (memory_page, owner_page, days_page, policy_page):
         module.add(door)
-    return [*door.routes, _static()]
+    door.get("/{rest:path}", _nowhere)  # after all others
+    return [_static(), *door.routes]
+
+
+async def _nowhere(_visit: Visit) -> Response:
+    raise not_found("there is no such page")
 
 
 def _static() -> Route:

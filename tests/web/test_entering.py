@@ -93,6 +93,43 @@ def test_a_form_without_the_sessions_secret_is_refused(served: Use[None]) -> Non
     served(used)
 
 
+def test_no_form_is_taken_without_the_sessions_secret(served: Use[None]) -> None:
+    """Whatever it says: nobody has to think of it for a page of their own."""
+
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        await browser.enter(person(role="operator", owners=".*"))
+        forms = [
+            one.path
+            for one in server.app.gate.routes
+            if one.path.startswith("/review/") and one.methods == {"POST"}
+        ]
+        assert len(forms) > 6
+        for path in forms:
+            named = path.replace("{owner}", "ada").replace("{memory}", "m")
+            for headers in ({}, {"hx-request": "true"}):
+                response = await browser.ask("POST", named, {"csrf": "x"}, **headers)
+                assert response.status_code == 403, path
+                assert "not from this session" in response.text, path
+
+    served(used)
+
+
+def test_where_no_page_is_a_page_says_so(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        browser = Browser(server)
+        for path in ("/review/", "/review/nowhere", "/review/owners/", "/review/days/1/2"):
+            assert (await browser.get(path)).headers["location"] == "/review/sign-in"
+        await browser.enter()
+        for path in ("/review/", "/review/nowhere", "/review/owners/", "/review/days/1/2"):
+            response = await browser.get(path)
+            assert response.status_code == 404, path
+            assert response.headers["content-type"].startswith("text/html"), path
+            assert "Back to the queue" in response.text
+
+    served(used)
+
+
 def test_leaving_ends_the_session_and_not_the_cookie_alone(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         browser = Browser(server)

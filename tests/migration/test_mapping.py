@@ -167,6 +167,11 @@ def test_a_field_is_taken_by_its_values(ours: str, value: object, fits: bool) ->
     assert (ours in fields({"text": "Ada sings.", ours: value})) is fits
 
 
+def test_a_field_without_a_value_is_none_of_ours() -> None:
+    empty = dict.fromkeys(("text", "confidence", "topics", "metadata", "id", "vector", "date"))
+    assert fields({**empty, "body": "Ada sings."}) == {"text": ("body",)}
+
+
 def test_a_field_is_judged_by_all_rows_that_have_it() -> None:
     rows: list[Any] = [
         {"text": "a", "confidence": 0.5, "tags": "x"},

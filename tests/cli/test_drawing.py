@@ -33,7 +33,7 @@ def test_a_value_is_text_and_nothing_else() -> None:
 
 
 def test_fields_have_lists_and_objects_as_json() -> None:
-    answer = {"a": {"é": [1, None]}, "b": [], "c": "x", "d": None}
+    answer: dict[str, Any] = {"a": {"é": [1, None]}, "b": [], "c": "x", "d": None}
     assert lines(rendering.fields(answer)) == ['a {"é": [1, null]}', "b []", "c x", "d"]
 
 
@@ -186,7 +186,7 @@ def member(text: str, **also: Any) -> dict[str, Any]:
 
 
 def test_a_recalled_memory_has_what_is_known_of_it() -> None:
-    memory: dict[str, Any] = {
+    memory: Any = {
         "score": 0.9876,
         "face": "Ada sings.",
         "memory_id": "m",
@@ -288,14 +288,14 @@ def test_a_member_says_why_it_is_there() -> None:
         "reasoning": "the same",
         "supports": [{"decision": "judged", "joined_to": "x", "decision_id": "y"}],
     }
+    why = "stored similarity 0.0000 by the check cosine from chat 2026-01-01"
     found = lines(rendering.memory_tree(MEMORY | {"members": [bare, full]}))
     assert found[2:] == [
         "a",
         "stored",
         "candidate c decision d",
         "a",
-        "stored similarity 0.0000 by the check cosine from chat 2026-01-01 cue number cue name"
-        + " retracted pending",
+        f"{why} cue number cue name retracted pending",
         "candidate e decision d",
         "the judge: the same",
         "also judged to x decision y",

@@ -7,10 +7,12 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import lancedb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,6 +22,7 @@ from palimpsest.sources.contract import Place
 from palimpsest.sources.copies import Edit, may_say, refuse_target, write_copy
 from palimpsest.sources.file_copies import copy_file
 from palimpsest.sources.mapping import FieldMapping
+from tests.migration.test_chroma import TABLES
 
 MAPPING = FieldMapping({"text": ("text",), "id": ("id",)})
 
@@ -158,6 +161,54 @@ def test_what_cannot_be_told_apart_is_not_written(
             "sqlite", Place(path, "notes", query), tmp_path / "a", edits, FieldMapping(fields)
         )
     assert [*tmp_path.iterdir()] == [path]
+
+
+def mem0s(folder: Path) -> Place:
+    """mem0's folder: a history, and the vectors of a collection in Chroma beside it."""
+    (vectors := folder / "vectors").mkdir(parents=True)
+    database(vectors / "chroma.sqlite3", *filter(None, TABLES.replace("\n", " ").split(";")))
+    (folder / ".lock").touch()
+    columns = "id, memory_id, old_memory, new_memory, event, created_at, updated_at, is_deleted"
+    database(folder / "history.db", f"CREATE TABLE history ({columns}, actor_id, role)")
+    return Place(folder)
+
+
+def test_a_copy_of_mem0_tells_chroma_and_the_history_what_went(tmp_path: Path) -> None:
+    place = mem0s(tmp_path / "mem0")
+    new = np.array([1, 2], "<f4").tobytes()
+    edits = [
+        Edit(1, {"id": "gone", "data": "Ada sings."}, None),
+        Edit(2, {"id": "old"}, {"document": "Ada hums.", "vector": new}),
+        Edit(3, {"id": "other"}, {"text": "Ada paints.", "vector": new}),
+    ]
+    for text, said in (("document", edits[:2]), ("text", edits[2:])):
+        copy = tmp_path / text
+        write_copy("chroma", place, copy, said, FieldMapping({"text": (text,)}))
+        assert not (copy / ".lock").exists()
+    asked = "SELECT seq_id, operation, topic, id, vector, encoding, metadata FROM embeddings_queue"
+    with closing(sqlite3.connect(tmp_path / "document" / "vectors" / "chroma.sqlite3")) as chroma:
+        topic = "persistent://default/default/c"
+        assert chroma.execute(asked).fetchall() == [
+            (2, 3, topic, "gone", None, None, None),
+            (3, 1, topic, "old", new, "FLOAT32", '{"chroma:document":"Ada hums."}'),
+        ]
+    with closing(sqlite3.connect(tmp_path / "text" / "vectors" / "chroma.sqlite3")) as chroma:
+        assert chroma.execute(asked).fetchone()[-1] == '{"text":"Ada paints."}'
+    assert rows_of(tmp_path / "text" / "history.db", "history") == []
+    [(_, *deleted)] = rows_of(tmp_path / "document" / "history.db", "history")
+    assert deleted[:4] == ["gone", "Ada sings.", None, "DELETE"]
+    assert deleted[4] == deleted[5]
+    assert datetime.now(UTC) - datetime.fromisoformat(deleted[4]) < timedelta(minutes=5)
+    assert deleted[6:] == [1, None, None]
+    assert rows_of(place.path / "history.db", "history") == []
+
+
+def test_a_history_elsewhere_is_only_read(tmp_path: Path) -> None:
+    place = mem0s(tmp_path / "mem0")
+    (place.path / "history.db").rename(tmp_path / "history.db")
+    named = Place(place.path / "vectors", history=tmp_path / "history.db")
+    write_copy("chroma", named, tmp_path / "copy", [Edit(1, {"id": "old"}, None)], MAPPING)
+    assert rows_of(tmp_path / "history.db", "history") == []
 
 
 def test_what_an_earlier_copy_left_half_is_no_matter(tmp_path: Path) -> None:

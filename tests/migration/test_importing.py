@@ -444,6 +444,8 @@ def test_rows_that_are_tried_are_from_the_whole_source() -> None:
         assert sorted(tried) == ["text 0", "text 10", "text 20"]
         assert len(down.samples(20)) == 20
         assert len(down.samples(31)) == 30
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        down.counts()
 
 
 # -- killed --------------------------------------------------------------------------------------

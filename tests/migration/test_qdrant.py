@@ -17,6 +17,8 @@ import pytest
 from palimpsest.contracts.errors import UsageError
 from palimpsest.output import Output
 from palimpsest.sources.contract import Place
+from palimpsest.sources.copies import Edit, write_copy
+from palimpsest.sources.mapping import FieldMapping
 from palimpsest.sources.qdrant import QdrantSource, located
 from tests.cli.conftest import CommandLine
 
@@ -167,3 +169,15 @@ def test_a_folder_that_names_no_collections_is_reported(meta: str, tmp_path: Pat
     (folder / "meta.json").write_text(meta)
     with pytest.raises(UsageError, match="names no collections"):
         located(Place(folder))
+
+
+def test_every_version_of_a_point_that_goes_is_gone(theirs: type[Point], tmp_path: Path) -> None:
+    points = [theirs(id=one, payload={"n": n}) for n, one in enumerate((7, "b", 7))]
+    source = read(tmp_path / "theirs", *points)
+    place = Place(tmp_path / "theirs", trust=True)
+    (place.path / ".lock").touch()
+    edits = [Edit(1, {"id": "7"}, None)]
+    write_copy("qdrant", place, tmp_path / "copy", edits, FieldMapping({"id": ("id",)}))
+    assert [*QdrantSource(Place(tmp_path / "copy", trust=True)).rows()] == [{"n": 1, "id": "b"}]
+    assert not (tmp_path / "copy" / ".lock").exists()
+    assert len([*source.rows()]) == 2

@@ -1,0 +1,376 @@
+"""Every option of a command is what the store is asked for, and so is what nobody typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import typer
+
+from palimpsest.contracts.requests import JoinSelection, Selection
+from palimpsest.store import Palimpsest
+from tests.cli.conftest import CommandLine, row
+
+MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
+PERIOD = ("--since", "2026-03-01", "--until", "2026-04-01T02:00+02:00")
+ACTOR = "grace"
+
+Ask = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+@pytest.fixture(name="line")
+def stocked(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """Two memories of Ada's, and a person with a name."""
+    palimpsest.holds(row("a kettle"), row("some tea"))
+    monkeypatch.setenv("PALIMPSEST_ACTOR", ACTOR)
+    return palimpsest
+
+
+@pytest.fixture(name="ask")
+def asked_of_the_store(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Run a command; with what it called a method of the store, which then ends it."""
+
+    def ask(method: str, *words: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+        def called(_: Palimpsest, *args: Any, **named: Any) -> None:
+            asked.append((args, named))
+            raise typer.Exit
+
+        monkeypatch.setattr(Palimpsest, method, called)
+        ran = line(*words)
+        assert ran.status == 0, ran.err
+        [only] = asked
+        return only
+
+    return ask
+
+
+NARROWED = ("--category", "c", "--metadata", "page=2", "--metadata", "who=a=b", *PERIOD)
+NARROWLY = {
+    "category": "c",
+    "metadata": {"page": 2, "who": "a=b"},
+    "since": MARCH,
+    "until": APRIL,
+}
+WIDELY: dict[str, Any] = {"category": None, "metadata": {}, "since": None, "until": None}
+
+
+def test_recall(ask: Ask) -> None:
+    assert ask("recall", "recall", "ada", "tea") == (
+        ("ada", "tea"),
+        {
+            **WIDELY,
+            "k": 5,
+            "as_of": None,
+            "session_id": None,
+            "min_confidence": None,
+            "former": False,
+            "fold": True,
+            "namespace": None,
+        },
+    )
+    words = ("-k", "3", "--namespace", "n", "--as-of", "7", "--session", "s", *NARROWED)
+    also = ("--min-confidence", "1", "--former", "--no-fold")
+    assert ask("recall", "recall", "ada", "tea", *words, *also)[1] == {
+        **NARROWLY,
+        "k": 3,
+        "as_of": 7,
+        "session_id": "s",
+        "min_confidence": 1.0,
+        "former": True,
+        "fold": False,
+        "namespace": "n",
+    }
+
+
+def test_list(ask: Ask) -> None:
+    assert ask("list", "list", "ada") == (
+        ("ada",),
+        {**WIDELY, "limit": 50, "after": None, "former": False, "namespace": None},
+    )
+    words = ("--namespace", "n", "--limit", "3", "--after", "x", "--former", *NARROWED)
+    assert ask("list", "list", "ada", *words)[1] == {
+        **NARROWLY,
+        "limit": 3,
+        "after": "x",
+        "former": True,
+        "namespace": "n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "by"),
+    [
+        ((), ["words", "meaning"]),
+        (("--by", "meaning"), ["meaning"]),
+        (("--by", "words"), ["words"]),
+    ],
+)
+def test_find(words: tuple[str, ...], by: list[str], ask: Ask) -> None:
+    asked = ask("find", "find", "ada", "tea", *words)
+    assert asked == (("ada", "tea"), {"by": by, "k": 5, "namespace": None})
+    more = ask("find", "find", "ada", "tea", *words, "-k", "1", "--namespace", "n")
+    assert more[1] == {"by": by, "k": 1, "namespace": "n"}
+
+
+def test_likeness(ask: Ask) -> None:
+    assert ask("likeness", "likeness", "ada") == (("ada",), {"at_least": 0.9, "limit": 50})
+    words = ("--at-least", "0", "--limit", "1")
+    assert ask("likeness", "likeness", "ada", *words)[1] == {"at_least": 0.0, "limit": 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "method"),
+    [
+        ((), "check"),
+        (("--duplicate",), "check_duplicate"),
+        (("--dedup-result",), "dedup_result"),
+    ],
+)
+def test_check(words: tuple[str, ...], method: str, ask: Ask, line: CommandLine) -> None:
+    command = ("check", "ada", "tea", *words)
+    assert ask(method, *command) == (({"owner_id": "ada", "text": "tea"},), {"source": "check"})
+    also = ("--field", "category=a=b", "--field", "text=other", "--source", "chat")
+    candidate = {"category": "a=b", "owner_id": "ada", "text": "tea"}
+    assert ask(method, *command, *also) == ((candidate,), {"source": "chat"})
+    assert line(*command, "--duplicate", "--dedup-result").status == 2
+
+
+def test_decisions(ask: Ask) -> None:
+    nothing = {"owner_id": None, "decision": None, "since": None, "limit": 50, "as_of": None}
+    assert ask("decisions", "decisions") == ((), nothing)
+    words = ("--owner", "ada", "--decision", "stored", "--limit", "3", "--as-of", "2026-04-01")
+    assert ask("decisions", "decisions", *words, "--since", "2026-03-01")[1] == {
+        "owner_id": "ada",
+        "decision": "stored",
+        "since": MARCH,
+        "limit": 3,
+        "as_of": APRIL,
+    }
+
+
+def test_sql(ask: Ask) -> None:
+    words = ("sql", "SELECT $a", "--param", "a=1", "--param", "b=x=y")
+    assert ask("sql", *words) == (("SELECT $a", {"a": "1", "b": "x=y"}), {})
+
+
+def test_status_and_show(ask: Ask, line: CommandLine) -> None:
+    kettle, tea = line.ids()
+    assert ask("status", "status", "--as-of", "0") == ((), {"as_of": 0})
+    assert ask("show", "show", kettle, "--as-of", "3") == ((kettle,), {"as_of": 3})
+    assert ask("show_candidate", "show", "--candidate", tea) == ((tea,), {"as_of": None})
+
+
+MANY = ("--owner", "ada", "--source", "rows.jsonl", "--decision", "stored", *PERIOD)
+SELECTED: dict[str, Any] = {
+    "owner_id": "ada",
+    "source": "rows.jsonl",
+    "decision": "stored",
+    "since": MARCH,
+    "until": APRIL,
+}
+JOINED = ("--policy", "abc", "--below", "0.5")
+
+
+@pytest.mark.parametrize(
+    ("command", "method", "also", "joins"),
+    [
+        ("reverse", "reverse", JOINED, {"policy": "abc", "below": 0.5}),
+        ("reinstate", "reinstate_many", JOINED, {"policy": "abc", "below": 0.5}),
+        ("retract", "retract", (), {}),
+        ("restore", "restore", (), {}),
+    ],
+)
+def test_many_at_once(
+    command: str,
+    method: str,
+    also: tuple[str, ...],
+    joins: dict[str, Any],
+    ask: Ask,
+    line: CommandLine,
+) -> None:
+    kind: type[Selection] = JoinSelection if joins else Selection
+    _, tea = line.ids()
+    words = (*MANY, "--candidate", tea[:12], *also, "--because", "why")
+    selection = kind(**SELECTED, candidate_id=tea, **joins)
+    how = {"because": "why", "actor": ACTOR}
+    assert ask(method, command, *words, "--yes") == ((selection,), {**how, "dry_run": False})
+    for asks_first in (("--dry-run",), ("--yes", "--dry-run"), ()):
+        asked = ask(method, command, *words, *asks_first)
+        assert asked == ((selection,), {**how, "dry_run": True})
+    bare = ask(method, command, "--owner", "ada", "--yes")
+    assert bare == ((kind(owner_id="ada"),), {"because": None, "actor": ACTOR, "dry_run": False})
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("unmerge", "decision"),
+        ("unmerge", "candidate"),
+        ("unmerge", "memory"),
+        ("unmerge", None),
+        ("reverse", None),
+    ],
+)
+def test_unmerge(command: str, kind: str | None, ask: Ask, line: CommandLine) -> None:
+    kettle, tea = line.ids()
+    decision = line.json("merge", kettle, tea)["decision_id"]
+    typed = {"decision": decision, "candidate": tea, "memory": kettle, None: decision}[kind]
+    named = ("--" + kind, typed) if kind else (typed,)
+    ids: dict[str, str | None] = dict.fromkeys(("decision_id", "candidate_id", "memory_id"))
+    ids[f"{kind or 'decision'}_id"] = typed
+    how = {"dry_run": False, "because": None, "actor": ACTOR}
+    whole = {"with_consequences": False} if command == "unmerge" else {}
+    assert ask("unmerge", command, *named) == ((), {**ids, **how, **whole})
+    words = ("--dry-run", "--because", "why")
+    also = ("--with-consequences",) if command == "unmerge" else ()
+    how |= {"dry_run": True, "because": "why"}
+    whole = {"with_consequences": True} if command == "unmerge" else {}
+    assert ask("unmerge", command, *named, *words, *also) == ((), {**ids, **how, **whole})
+
+
+def test_one_at_a_time(ask: Ask, line: CommandLine) -> None:
+    kettle, tea = line.ids()
+    decision = line.json("show", "--candidate", kettle)["decision_id"]
+    why = ("--because", "why")
+    said = {"actor": ACTOR, "because": "why"}
+    assert ask("reinstate", "reinstate", decision, "--dry-run", *why) == (
+        (decision,),
+        {"dry_run": True, **said},
+    )
+    forgotten = ask("restore", "restore", "--forgotten", "f", "--dry-run", *why)
+    assert forgotten == ((), {"forgotten": "f", "dry_run": True, **said})
+    assert ask("confirm", "confirm", decision, *why) == ((decision,), said)
+    assert ask("separate", "separate", kettle, tea, *why) == ((kettle, tea), said)
+    assert ask("withdraw", "withdraw", kettle, tea, *why) == ((kettle, tea), said)
+    faces = {(): None, ("--face", "A"): kettle, ("--face", "B"): tea, ("--face", tea): tea}
+    for words, face in faces.items():
+        assert ask("merge", "merge", kettle, tea, *words, *why) == (
+            (kettle, tea),
+            {"face": face, **said},
+        )
+    for answer in ("same", "different"):
+        words = ("review", answer, decision, tea, *why)
+        assert ask(f"review_{answer}", *words) == ((decision, tea), said)
+
+
+def test_what_an_agent_wants(ask: Ask, line: CommandLine) -> None:
+    kettle, tea = line.ids()
+    said = {"actor": ACTOR, "because": None}
+    assert ask("update", "update", kettle, "a pot") == (
+        (kettle, "a pot"),
+        {"expect": None, "merge": False, "dry_run": False, **said},
+    )
+    words = ("--expect", "v", "--merge", "--dry-run", "--because", "why")
+    assert ask("update", "update", kettle, "a pot", *words)[1] == {
+        "expect": "v",
+        "merge": True,
+        "dry_run": True,
+        "actor": ACTOR,
+        "because": "why",
+    }
+    assert ask("undo", "undo", tea, "--dry-run") == ((tea,), {"dry_run": True, **said})
+    assert ask("forget", "forget", kettle, tea) == (
+        ([kettle, tea],),
+        {"again": "ask", "dry_run": False, **said},
+    )
+    again = ("--again", "refuse", "--dry-run", "--because", "why")
+    assert ask("forget", "forget", kettle, *again) == (
+        ([kettle],),
+        {"again": "refuse", "dry_run": True, "actor": ACTOR, "because": "why"},
+    )
+    plan: dict[str, Any] = {"hits": [{"memory_id": kettle}], "token": "t"}
+    file = line.file([json.dumps(plan)], "plan.json")
+    assert ask("forget", "forget", "--plan", file)[0] == (plan,)
+
+
+def test_runs_and_reviews(ask: Ask, line: CommandLine) -> None:
+    (_, asked) = ask("dedupe", "dedupe", "--owner", "ada", "--dry-run", "--force")
+    (_, bare) = ask("dedupe", "dedupe", "--plan", "t", "--because", "why")
+    names = ("owner_id", "dry_run", "force", "plan", "actor", "because")
+    assert [asked[name] for name in names] == ["ada", True, True, None, ACTOR, None]
+    assert [bare[name] for name in names] == [None, False, False, "t", ACTOR, "why"]
+    assert ask("review", "review", "run", "--owner", "ada")[1]["owner_id"] == "ada"
+    waits = ask("next_review", "review", "next", "--owner", "ada", "--skip", "2")
+    assert waits[1] == {"owner_id": "ada", "skip": 2}
+    assert ask("embed", "embed", "--owner", "ada")[1]["owner_id"] == "ada"
+    assert ask("rebuild", "rebuild")[0] == (["lancedb", "duckdb"],)
+    assert ask("rebuild", "rebuild", "duckdb")[0] == (["duckdb"],)
+
+
+def test_sessions(ask: Ask) -> None:
+    for command, method in (("end", "end_session"), ("compacted", "compact_session")):
+        asked = ask(method, "session", command, "monday", "--owner", "ada")
+        assert asked == (("ada", "monday"), {})
+
+
+def test_letters(ask: Ask) -> None:
+    assert ask("dead_letters", "dead-letters", "list") == ((None,), {})
+    assert ask("dead_letters", "dead-letters", "list", "--state", "open") == (("open",), {})
+    letter = "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"
+    words = ("dead-letters", "retry", letter, "--map", "content=text")
+    assert ask("retry_dead_letters", *words) == (([letter],), {"mapping": {"content": "text"}})
+    assert ask("retry_dead_letters", "dead-letters", "retry") == ((None,), {"mapping": {}})
+
+
+def test_export(ask: Ask, line: CommandLine) -> None:
+    args, named = ask("export_source", "export", "a.jsonl", "--to", "b.jsonl")
+    assert [str(one) for one in args] == ["a.jsonl", "b.jsonl"]
+    del named["progress"]
+    assert named == {
+        "source": None,
+        "keep": (),
+        "max_changes": 200,
+        "trust": False,
+        "dry_run": False,
+    }
+    words = ("--source", "s", "--keep", "1", "--keep", "2", "--max-changes", "0", "--trust")
+    _, named = ask("export_source", "export", "a", "--to", "b", *words, "--dry-run")
+    del named["progress"]
+    assert named == {
+        "source": "s",
+        "keep": ["1", "2"],
+        "max_changes": 0,
+        "trust": True,
+        "dry_run": True,
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sql", "SELECT 1", "--param", "a"),
+        ("sql", "SELECT 1", "--param", "=1"),
+        ("list", "ada", "--metadata", "page"),
+        ("ingest", "rows.jsonl", "--map", "=text"),
+        ("ingest", "rows.jsonl", "--map", "text="),
+        ("unmerge", "a", "--decision", "b"),
+        ("unmerge", "--decision", "a", "--memory", "b"),
+        ("restore", "--forgotten", "f", "--candidate", "c"),
+        ("reverse", "a", "--below", "0"),
+        ("forget",),
+        ("forget", "a", "--plan", "plan.json"),
+        ("forget", "--query", "tea"),
+        ("forget", "a", "--owner", "ada"),
+        ("forget", "a", "--again", "never"),
+    ],
+)
+def test_options_that_say_nothing_or_too_much_are_wrong(
+    words: tuple[str, ...], line: CommandLine
+) -> None:
+    assert line(*words).status == 2
+    assert line.json("status")["memories"] == 2
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_session_of_several_owners_asks_for_one(count: int, palimpsest: CommandLine) -> None:
+    rows = [row("a", owner, session_id="monday") for owner in ("ada", "bob")[:count]]
+    palimpsest.holds(*rows, row("b", "eve"))
+    ran = palimpsest("session", "end", "monday")
+    assert ran.status == 2
+    told = "2 owners have" if count else "no owner has"
+    assert f"{told} candidates in this session" in " ".join(ran.err.split())

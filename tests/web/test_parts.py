@@ -1,0 +1,515 @@
+"""The parts that pages are made of, without a server: queues, steps of evidence, texts, fields."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starlette.datastructures import Headers
+
+from palimpsest.contracts.evidence import Cue
+from palimpsest.contracts.policy import CosineCheck, PairsDedupe
+from palimpsest.serve.problems import ProblemError
+from palimpsest.streams.guard.places import Place
+from palimpsest.streams.policies import load_policy, preset_names
+from palimpsest.web import banner, desk, paths
+from palimpsest.web.answers import Answer
+from palimpsest.web.days_page import SPAN, _parsed, _row
+from palimpsest.web.desk import MOST_ANSWERS, Person
+from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
+from palimpsest.web.kinds import FAMILIES
+from palimpsest.web.pairs import _path
+from palimpsest.web.pictures import _guard, _looked_at, _measured, _verdicts, _words_in_common
+from palimpsest.web.rendering import EXCERPT, excerpt, shown, words
+from palimpsest.web.sessions import (
+    LINK_SECONDS,
+    MOST_SESSIONS,
+    NOBODY,
+    SESSION_SECONDS,
+    Session,
+    Sessions,
+    cookie_name,
+)
+from palimpsest.web.taking_back import Step
+from palimpsest.web.waiting import (
+    LEASE_SECONDS,
+    Leases,
+    Waiting,
+    Wanted,
+    in_order,
+    wanted_of,
+)
+from palimpsest.web.word_diff import cue_kind, word_diff
+from palimpsest.web.zones import zones_of_run
+from tests.web.conftest import person
+from tests.web.test_desk import pair
+
+EVERYBODY, ADA = re.compile(".*"), re.compile("ada")
+
+
+# -- the queue -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "taken"),
+    [
+        (Wanted(), True),
+        (Wanted(owner="ada", source="chat", cue="number", decision="llm_reject"), True),
+        (Wanted(owner="bob"), False),
+        (Wanted(source="mail"), False),
+        (Wanted(cue="name"), False),
+        (Wanted(decision="pending"), False),
+    ],
+)
+def test_a_filter_takes_what_has_all_that_it_names(wanted: Wanted, taken: bool) -> None:
+    assert wanted.takes(pair(1, decision="llm_reject")) is taken
+
+
+def test_what_is_wanted_is_in_the_fields_of_a_form() -> None:
+    form = {"in_owner": " ada ", "in_cue": "number", "owner": "bob", "queue": "work"}
+    assert wanted_of(form, "audit") == Wanted("audit", owner="ada", cue="number")
+    wanted = Wanted("audit", "a b", "chat", "number", "pending")
+    assert _path(wanted) == (
+        "/review/audit?in_owner=a+b&in_source=chat&in_cue=number&in_decision=pending"
+    )
+    assert _path(Wanted()) == "/review"
+
+
+@pytest.mark.parametrize(
+    ("waits_as", "decision", "cues", "is_joined", "disagree"),
+    [
+        ("pending", "pending", ("number",), False, False),
+        ("forgotten", "auto_reject", (), False, False),
+        ("unreviewed", "auto_reject", ("number",), True, False),
+        ("unreviewed", "llm_reject", ("number",), True, True),
+        ("unreviewed", "llm_merge", ("number",), True, True),
+        ("unreviewed", "llm_reject", (), True, False),
+    ],
+)
+def test_a_pair_says_what_it_is(
+    waits_as: str, decision: str, cues: tuple[str, ...], is_joined: bool, disagree: bool
+) -> None:
+    one = replace(pair(1), waits_as=waits_as, decision=decision, cues=cues)
+    assert (one.is_joined, one.disagree) == (is_joined, disagree)
+    assert one.key == ("d1", "e1")
+
+
+def test_of_equal_consequences_a_question_comes_before_a_join_and_the_earlier_first() -> None:
+    joined = pair(1, memory="a", decision="auto_reject")
+    later, earlier = pair(3, memory="b"), pair(2, memory="c")
+    pairs = [joined, later, earlier]
+    assert [one.position for one in in_order(pairs, "work")] == [2, 3, 1]
+    assert [one.position for one in in_order(pairs, "audit")] == [1]
+
+
+def test_what_is_settled_is_left_no_more_and_what_waits_again_is() -> None:
+    pairs = [pair(1), pair(2, decision="llm_reject"), replace(pair(3), owner_id="bob")]
+    waiting = Waiting(pairs)
+    work, audit, ada, cue = Wanted(), Wanted("audit"), Wanted(owner="ada"), Wanted(cue="number")
+    queues = [(EVERYBODY, one) for one in (work, audit, ada, cue)] + [(ADA, work)]
+
+    def left() -> list[int]:
+        counted = [waiting.queue(*one).left for one in queues]
+        assert counted == [len([*waiting.open(*one)]) for one in queues]
+        return counted
+
+    assert left() == [3, 1, 2, 1, 2]
+    for _ in range(2):
+        waiting.settle(pairs[1].key)
+        assert left() == [2, 0, 1, 0, 1]
+    waiting.settle(("d", "e"))
+    for _ in range(2):
+        waiting.wait_again(pairs[1])
+        assert left() == [3, 1, 2, 1, 2]
+    assert waiting.kinds(ADA) == {"cues": ["number"], "decisions": ["llm_reject", "pending"]}
+    assert waiting.kinds(re.compile("bob")) == {"cues": [], "decisions": ["pending"]}
+
+
+def test_what_waits_again_and_was_not_read_stands_beside_its_memory() -> None:
+    waiting = Waiting([pair(1, memory="a", hangs=1), pair(2, memory="b")])
+    assert [one.position for one in waiting.open(EVERYBODY, Wanted())] == [1, 2]
+    waiting.kinds(EVERYBODY)
+    waiting.wait_again(pair(3, memory="b"))
+    assert [one.position for one in waiting.open(EVERYBODY, Wanted())] == [1, 3, 2]
+    waiting.wait_again(pair(4, memory="c", decision="llm_reject"))
+    assert [one.position for one in waiting.open(EVERYBODY, Wanted())] == [4, 1, 3, 2]
+    assert [one.position for one in waiting.open(EVERYBODY, Wanted("audit"))] == [4]
+    assert waiting.kinds(EVERYBODY)["cues"] == ["number"]
+    joined = [pair(number, decision="auto_reject") for number in range(5, 20)]
+    for one in joined:
+        waiting.wait_again(one)
+    everything = [pair(4, memory="c", decision="llm_reject"), *joined]
+    assert [*waiting.open(EVERYBODY, Wanted("audit"))] == in_order(everything, "audit")
+
+
+def test_a_lease_that_is_taken_again_lasts_longer_and_what_is_over_is_forgotten() -> None:
+    now = [0.0]
+    leases = Leases(lambda: now[0])
+    first, second = pair(1).key, pair(2).key
+    for at in (0.0, LEASE_SECONDS / 2):
+        now[0] = at
+        assert leases.take(first, "kim")
+    assert leases.take(second, "lee")
+    now[0] = LEASE_SECONDS
+    leases.drop_expired()
+    assert not leases.take(first, "lee")
+    leases.release_all("kim")
+    assert leases.take(first, "lee")
+    assert not leases.take(second, "kim")
+    now[0] = 1.5 * LEASE_SECONDS
+    leases.drop_expired()
+    assert leases.take(second, "kim")
+    assert not leases.take(first, "kim")
+
+
+def test_a_person_has_few_answers_each_with_its_number() -> None:
+    kim = Person()
+    assert kim.take(None) is None
+    for number in range(1, MOST_ANSWERS + 2):
+        kim.note(Answer(pair(number), "same", None, lambda _: None), ("a", "b"))
+    assert [one.number for one in kim.answers] == [*range(2, MOST_ANSWERS + 2)]
+    latest, second = kim.take(None), kim.take(2)
+    assert latest is not None
+    assert second is not None
+    assert (latest.number, second.answer.pair.position) == (MOST_ANSWERS + 1, 2)
+    assert kim.take(1) is None
+
+
+def test_a_desk_knows_so_many_people_and_whoever_came_last_stays() -> None:
+    one: Any = desk.Desk(SimpleNamespace())  # type: ignore[arg-type]
+    sessions = [Session(person(), str(number)) for number in range(MOST_SESSIONS + 1)]
+    first = one.person(sessions[0])
+    for session in sessions[1:-1]:
+        one.person(session)
+    assert one.person(sessions[0]) is first
+    second = one.person(sessions[-1])
+    assert one.person(sessions[0]) is first
+    assert one.person(sessions[-1]) is second
+    assert len(one._people) == MOST_SESSIONS
+    one.leave(sessions[0])
+    assert one.person(sessions[0]) is not first
+
+
+# -- evidence ------------------------------------------------------------------------------------
+
+THRESHOLDS = [
+    {"check": "tokens", "at_least": 0.6, "then": "token_reject"},
+    {"check": "cosine", "at_least": 0.92, "then": "auto_reject"},
+    {"check": "cosine", "at_least": 0.85, "then": "pending"},
+]
+
+
+@pytest.mark.parametrize(
+    ("score", "found", "share", "outcome"),
+    [
+        (0.95, "0.9500", 0.95, "auto reject"),
+        (0.92, "0.9200", 0.92, "auto reject"),
+        (0.85, "0.8500", 0.85, "pending"),
+        (0.8499, "0.8499", 0.8499, "below"),
+        (1.00001, "1.0000", 1.0, "auto reject"),
+        (-0.2, "-0.2000", 0.0, "below"),
+        (None, "not measured", None, ""),
+    ],
+)
+def test_a_score_is_told_by_the_threshold_that_it_reaches(
+    score: float | None, found: str, share: float | None, outcome: str
+) -> None:
+    step = _measured("Cosine", score, THRESHOLDS, ("cosine",))
+    assert (step.name, step.found, step.share, step.outcome) == ("Cosine", found, share, outcome)
+    assert step.thresholds == ("0.92 and more: auto reject", "0.85 and more: pending")
+    assert step.marks == (0.92, 0.85)
+    assert _measured("Cosine", 0.5, THRESHOLDS, ("session",)).outcome == ""
+
+
+@pytest.mark.parametrize(
+    ("seen", "thresholds", "found", "outcome"),
+    [
+        ({"jaccard": 0.7}, THRESHOLDS, "0.7000", "token reject"),
+        ({"cosine": 0.9}, THRESHOLDS, "less than 0.6", "below"),
+        ({}, THRESHOLDS, "not measured", ""),
+        ({"cosine": 0.9}, THRESHOLDS[1:], "not measured", ""),
+    ],
+)
+def test_few_words_in_common_are_below_the_threshold(
+    seen: dict[str, Any], thresholds: list[dict[str, Any]], found: str, outcome: str
+) -> None:
+    step = _words_in_common(seen, thresholds)
+    assert (step.name, step.found, step.outcome) == ("Jaccard", found, outcome)
+
+
+@pytest.mark.parametrize(
+    ("seen", "found", "outcome"),
+    [
+        ({}, "not asked", ""),
+        ({"near_identical": True}, "near-identical in order; no cue", "passes"),
+        ({"near_identical": False}, "not near-identical in order; no cue", "stops it"),
+        (
+            {"near_identical": True, "cues": ["swapped_order", "number"]},
+            "near-identical in order; swapped order, number",
+            "stops it",
+        ),
+        ({"cues": ["number"]}, "not near-identical in order; number", "stops it"),
+    ],
+)
+def test_the_guard_says_why_it_stops_a_join(seen: dict[str, Any], found: str, outcome: str) -> None:
+    step = _guard(seen)
+    assert (step.name, step.found, step.outcome) == ("Guard", found, outcome)
+    assert step.thresholds == ("near-identical, and no cue",)
+
+
+def test_a_verdict_is_about_its_own_neighbour() -> None:
+    evidence: dict[str, Any] = {
+        "asked": [],
+        "verdicts": [
+            {"neighbour_id": "a", "answer": "not_sure", "reasoning": "why", "model": "claude"},
+            {"neighbour_id": "b", "answer": "same"},
+        ],
+        "neighbours": [{"candidate_id": "a", "cosine": 1}, {"candidate_id": "b", "cosine": 2}],
+    }
+    [one] = _verdicts(evidence, "a")
+    assert (one.found, one.thresholds, one.outcome) == ("why", ("claude",), "not sure")
+    [bare] = _verdicts(evidence, "b")
+    assert (bare.found, bare.thresholds) == ("no reasoning", ("no model named",))
+    assert [step.found for step in _verdicts(evidence, "c")] == ["nobody was asked"]
+    assert [s.found for s in _verdicts(evidence | {"asked": ["c"]}, "c")] == ["none yet"]
+    assert _looked_at(evidence, "b")["cosine"] == 2
+    assert _looked_at(evidence, "c") == {}
+
+
+@pytest.mark.parametrize(
+    ("cue", "kind"),
+    [
+        (Cue.NUMBER, "value"),
+        (Cue.NEGATION, "meaning"),
+        (Cue.ANTONYM, "meaning"),
+        (Cue.SWAPPED_ORDER, "order"),
+        (Cue.NAME, "order"),
+        (Cue.UNIT, "value"),
+        (Cue.UNKNOWN_TOKEN, "blind"),
+    ],
+)
+def test_a_cue_has_a_colour(cue: Cue, kind: str) -> None:
+    assert cue_kind(cue) == kind
+
+
+def test_words_of_one_text_are_marked_with_the_spaces_between_them() -> None:
+    places: tuple[list[Place], list[Place]] = ([], [Place(6, 7, Cue.NUMBER)])
+    old, new = word_diff("a red boat", "a big 2 red boat", places)
+    assert [(one.text, one.only) for one in old] == [("a red boat", False)]
+    assert [(one.text, one.only) for one in new] == [
+        ("a ", False),
+        ("big 2 ", True),
+        ("red boat", False),
+    ]
+    assert [(part.text, part.kind) for one in new for part in one.parts if part.kind] == [
+        ("2", "value")
+    ]
+    left, right = word_diff("東京", "京都")
+    assert [one.text for one in left if one.only] == ["東"]
+    assert [one.text for one in right if one.only] == ["都"]
+
+
+# -- texts and numbers ---------------------------------------------------------------------------
+
+
+def test_an_excerpt_says_that_there_is_more() -> None:
+    assert excerpt("x" * EXCERPT) == "x" * EXCERPT
+    assert excerpt("x" * (EXCERPT + 1)) == "x" * EXCERPT + "…"
+    assert words("llm_reject_now") == "llm reject now"
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("<b> & 'x'", "&lt;b&gt; &amp; &#39;x&#39;"),
+        ("a\n\tb", "a\n\tb"),
+        ("<\n", "&lt;\n"),
+        ("\x07", '<span class="control" title="control character">U+0007</span>'),
+        ("\u202e", '<span class="control" title="right-to-left override">U+202E</span>'),
+        (3, "3"),
+    ],
+)
+def test_a_text_is_shown_with_names_for_what_cannot_be_seen(text: object, html: str) -> None:
+    assert str(shown(text)) == html
+
+
+@pytest.mark.parametrize("given", ["0", "7", "9" * MOST_DIGITS])
+def test_a_whole_number_is_read(given: str) -> None:
+    assert whole_number("start", given) == int(given)
+
+
+@pytest.mark.parametrize("given", ["", "-1", "1.5", "x", "9" * (MOST_DIGITS + 1)])
+def test_what_is_no_whole_number_is_reported_by_its_name(given: str) -> None:
+    with pytest.raises(ProblemError, match="`start` should be a whole number") as refused:
+        whole_number("start", given)
+    assert refused.value.status == 422
+
+
+def test_a_form_has_the_last_value_of_each_field_also_an_empty_one() -> None:
+    assert _fields(b"a=1&b=&a=%C3%A9+x") == {"a": "é x", "b": ""}
+    assert len(_fields("&".join(f"f{n}=" for n in range(MOST_FIELDS)).encode())) == MOST_FIELDS
+    for wrong in ("&".join(f"f{n}=" for n in range(MOST_FIELDS + 1)).encode(), b"\xff", b"a=%ff"):
+        with pytest.raises(ProblemError, match="the form cannot be read") as refused:
+            _fields(wrong)
+        assert refused.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [("2026-03-01", date(2026, 3, 1)), ("2026-3-1", None), ("0001-02-28", None), ("", None)],
+)
+def test_a_day_is_one_that_has_days_around_it(given: str, found: date | None) -> None:
+    assert SPAN == 30
+    if found is not None:
+        assert _parsed(given) == found
+        return
+    with pytest.raises(ProblemError, match="a day is written as 2026-03-01"):
+        _parsed(given)
+
+
+def test_a_row_of_a_day_adds_up_what_the_judge_did() -> None:
+    day: Any = SimpleNamespace(
+        day=date(2026, 3, 1),
+        decisions={"stored": 2, "llm_keep": 1, "hash_exact": 4},
+        words={"merged": 1},
+        judge=[SimpleNamespace(verdicts=2), SimpleNamespace(verdicts=3)],
+        cost_usd=0.5,
+    )
+    row = _row(day)
+    assert (row.day, row.verdicts, row.cost_usd, row.words) == (
+        day.day,
+        5,
+        0.5,
+        {"merged": 1},
+    )
+    assert row.families == {"kept": 3, "repeated": 4}
+    assert [*row.families] == [name for name in FAMILIES if name in row.families]
+
+
+def test_paths_take_ids_of_any_characters() -> None:
+    step = Step("separate", "a", "b")
+    base = "/review/owners/a%2Fb%3F"
+    assert paths.owners() == "/review/owners"
+    assert paths.owner("a/b?", after="x y") == f"{base}?after=x+y"
+    assert paths.search("a/b?") == f"{base}/search"
+    assert paths.memory("a/b?", "m/", since="3") == f"{base}/memories/m%2F?since=3"
+    assert paths.timeline("a/b?", "m") == f"{base}/memories/m/timeline"
+    assert paths.take_back("a/b?", "m", step, consequences="0") == (
+        f"{base}/memories/m/take-back?verb=separate&about=a&other=b&consequences=0"
+    )
+    assert paths.queue("a/b?") == "/review?in_owner=a%2Fb%3F"
+    assert paths.days(until="2026-03-01") == "/review/days?until=2026-03-01"
+    assert paths.day(date(2026, 3, 1)) == "/review/days/2026-03-01"
+    assert paths.policy("sha256:x") == "/review/policies/sha256%3Ax"
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_zones_of_a_run_are_its_own(name: str) -> None:
+    policy = load_policy(name)
+    zones = zones_of_run(policy)
+    assert (zones[0].end, zones[-1].begin) == (1.0, 0.0)
+    if isinstance(policy.dedupe, PairsDedupe):
+        assert [one.begin for one in zones] == [policy.dedupe.above, 0.0]
+        assert [(one.kind, one.label) for one in zones] == [("joined",) * 2, ("kept",) * 2]
+    else:
+        checks = [one for one in policy.checks if isinstance(one, CosineCheck)]
+        begins = [zone.at_least for one in checks[:1] for zone in one.zones]
+        assert [one.begin for one in zones] == [*begins, 0.0]
+
+
+# -- who is in, and what is told on top ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("127.0.0.1:7077", "palimpsest_review_7077"),
+        ("example.org", "palimpsest_review_web"),
+        ("[::1]:80", "palimpsest_review_80"),
+    ],
+)
+def test_a_cookie_is_named_by_the_port(host: str, name: str) -> None:
+    assert cookie_name(Headers({"host": host})) == name
+
+
+def cookie(secret: str) -> Headers:
+    return Headers({"host": "127.0.0.1:1", "cookie": f"palimpsest_review_1={secret}"})
+
+
+def test_a_link_and_a_session_end_exactly_in_time() -> None:
+    now = [0.0]
+    sessions = Sessions(lambda: now[0])
+    codes = [sessions.link(person("kim")) for _ in range(2)]
+    now[0] = LINK_SECONDS - 0.001
+    assert sessions.redeem(codes[0]) == person("kim")
+    assert sessions.redeem(codes[0]) is None
+    now[0] = LINK_SECONDS
+    assert sessions.redeem(codes[1]) is None
+    short, long = sessions.begin(person("kim"), 10.0), sessions.begin(person("lee"))
+    assert sessions.caller(cookie(short.secret)).name == "kim"
+    now[0] += 10.0
+    assert sessions.caller(cookie(short.secret)) is NOBODY
+    found = sessions.find(cookie(long.secret))
+    assert found is not None
+    assert (found.csrf, found.secret) == (long.csrf, "")
+    now[0] += SESSION_SECONDS
+    assert sessions.find(cookie(long.secret)) is None
+
+
+def test_one_session_ends_and_others_stay() -> None:
+    sessions = Sessions(lambda: 0.0)
+    kim, lee = sessions.begin(person("kim")), sessions.begin(person("lee"))
+    sessions.end(cookie(kim.secret))
+    sessions.end(cookie("nobody"))
+    assert sessions.find(cookie(kim.secret)) is None
+    assert sessions.caller(cookie(lee.secret)).name == "lee"
+    assert sessions.caller(Headers({"host": "127.0.0.1:2", "cookie": "x=y"})) is NOBODY
+
+
+@pytest.mark.parametrize("count", [0, 1, 2_000])
+def test_the_banner_counts_what_waits(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = SimpleNamespace(count=lambda *_: count, unembedded=lambda: count)
+    log = SimpleNamespace(verifications=counted)
+    store: Any = SimpleNamespace(gateway=SimpleNamespace(log=log, behind=lambda: count or None))
+    monkeypatch.setattr(banner, "DeadLetters", lambda _: counted)
+    found = [one.text for one in banner._waiting(store)]
+    one = [
+        "This store is 1 record behind its cluster.",
+        "1 question waits for the judge.",
+        "1 text waits for the model, which was down.",
+        "1 input could not be read: palimpsest dead-letters list.",
+    ]
+    many = [
+        "This store is 2,000 records behind its cluster.",
+        "2,000 questions wait for the judge.",
+        "2,000 texts wait for the model, which was down.",
+        "2,000 inputs could not be read: palimpsest dead-letters list.",
+    ]
+    assert found == {0: [], 1: one, 2_000: many}[count]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "1 command was refused in the last 24 hours."),
+        (2, "2 commands were refused in the last 24 hours."),
+    ],
+)
+def test_refusals_are_counted_for_operators_with_the_day(
+    count: int, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[datetime] = []
+
+    def refused_since(_: object, since: datetime) -> tuple[int, datetime]:
+        asked.append(since)
+        return count, datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
+
+    monkeypatch.setattr(banner, "refused_since", refused_since)
+    store: Any = SimpleNamespace(gateway=SimpleNamespace(projections=None))
+    [line] = banner._refused(store)
+    assert line == banner.Line(told, "/review/days/2026-03-01#words", for_operators=True)
+    assert abs((datetime.now(UTC) - asked[0]).total_seconds() - 24 * 3600) < 60

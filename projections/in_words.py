@@ -90,7 +90,9 @@ def did(event: AnyEvent, *, withdraws: bool = False) -> str:
 def _came(event: Decided) -> str:
     data = event.data
     if data.join is None and data.decision == "pending":
-        return f"came in; the judge is asked about {len(data.evidence.asked)} near candidates"
+        count = len(data.evidence.asked)
+        near = "1 near candidate" if count == 1 else f"{count} near candidates"
+        return f"came in; the judge is asked about {near}"
     return f"came in: {_became(data.join)}"
 
 

@@ -181,6 +181,20 @@ def test_a_store_that_was_moved_is_known_by_its_name(palimpsest: CommandLine) ->
     assert (known["known"], known["decisions"]) == (1, {})
 
 
+def test_notes_of_imports_that_cannot_be_read_are_reported(palimpsest: CommandLine) -> None:
+    path = palimpsest.file([mem0_row("Ada sings.", "1")])
+    palimpsest.json("import", path, "--yes")
+    notes = palimpsest.store / "imports.json"
+    assert [json.loads(notes.read_text())[0][name] for name in ("path", "kind", "source")] == [
+        path,
+        "file",
+        "rows.jsonl",
+    ]
+    notes.write_text('[{"path": 3}]')
+    ran = palimpsest("import", path, "--yes")
+    assert (ran.status, f"{notes} cannot be read" in " ".join(ran.err.split())) == (4, True)
+
+
 def test_rows_come_in_by_time_where_each_has_one(palimpsest: CommandLine) -> None:
     rows = [mem0_row(f"Number {n} of all.", str(n), created_at=f"2026-01-0{n}") for n in (3, 1, 2)]
     palimpsest.json("import", palimpsest.file(rows), "--yes")

@@ -8,10 +8,23 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import orjson
 import pytest
 
-from palimpsest.streams.embedded.inbox import Inbox, Item
+from palimpsest.contracts.answers import Done, Failed
+from palimpsest.contracts.errors import InvalidInputError, StoreError
+from palimpsest.contracts.events import Accessed
+from palimpsest.streams.embedded.inbox import (
+    Inbox,
+    Item,
+    gathered_uses,
+    outcomes_of,
+    pack,
+    unpack,
+)
+from palimpsest.streams.intake import Prepared, RawRow, understand
 from palimpsest.streams.log.log import Log
+from palimpsest.streams.write.inputs import Input, Outcome
 
 ROOT = Path(__file__).parents[3]
 
@@ -111,6 +124,77 @@ def test_answers_that_nobody_fetched_are_forgotten(log: Log, inbox: Inbox) -> No
     assert inbox.forget(datetime.now(UTC) + timedelta(hours=1)) == 1
     assert inbox.take_answer(old) is None
     assert [item.id for item in inbox.waiting(10)] == [waiting]
+
+
+USED = {
+    "specversion": "1.0",
+    "type": Accessed.type,
+    "id": "5d1c7a52-1f0a-5b7e-8f53-9d6f6d0c8a22",
+    "source": "recall",
+    "data": {"owner_id": "ada", "candidate_id": "0f8b7c52-6c1a-5b0e-9f53-0d6f6d0c8a11"},
+}
+
+
+def test_gathered_uses_wait_apart_and_are_taken_once_a_minute(log: Log, inbox: Inbox) -> None:
+    inbox.put("uses", "ada", b"1")
+    request = inbox.put("request", "cli", b"?")
+    inbox.put("uses", "bob", b"2")
+    inbox.put("uses", "ada", b"3")
+    assert [item.id for item in inbox.waiting(10)] == [request]
+    assert inbox.count_waiting() == 1
+    assert [(item.origin, item.body) for item in inbox.uses()] == [
+        ("ada", b"1"),
+        ("bob", b"2"),
+        ("ada", b"3"),
+    ]
+    assert inbox.take_uses() == {"ada": [b"1", b"3"], "bob": [b"2"]}
+    assert inbox.uses() == []
+    inbox.put("uses", "ada", b"4")
+    inbox.put("uses", "eve", b"5")
+    assert inbox.take_uses() == {"eve": [b"5"]}, "ada's last are not a minute old"
+    with log.transaction():
+        log.execute("UPDATE inbox SET answered_at = answered_at - 60 WHERE kind = 'uses'")
+    assert inbox.take_uses() == {"ada": [b"4"]}
+    assert log.row("SELECT count(*) FROM inbox WHERE kind = 'uses'") == (1,)
+
+
+def test_notices_of_uses_are_kept_in_a_transaction_alone(log: Log, inbox: Inbox) -> None:
+    row = RawRow(orjson.dumps(USED), "a.jsonl")
+    used = Input(row, understand(row))
+    with pytest.raises(RuntimeError):
+        inbox.keep_uses([used])
+    with log.transaction():
+        inbox.keep_uses([used])
+    [kept] = inbox.uses()
+    assert (kept.origin, kept.body) == ("ada", row.raw)
+    [access] = gathered_uses([kept.body, b'{"owner_id": "ada", "text": "Ada sings."}'])
+    assert access == used.meaning
+
+
+def test_inputs_arrive_as_they_were_sent_and_are_read_here() -> None:
+    rows = [
+        RawRow(b'{"user": "ada", "text": "Ada sings."}', "a.jsonl", 2, "r"),
+        RawRow(b"\x00\xff", "b.jsonl"),
+    ]
+    renames = {"user": "owner_id"}
+    body = pack([Input(row, InvalidInputError("field", "not believed")) for row in rows], renames)
+    first, second = unpack(body)
+    assert [first.row, second.row] == rows
+    meant = understand(rows[0], renames)
+    assert isinstance(meant, Prepared)
+    assert first.meaning == meant
+    assert isinstance(second.meaning, InvalidInputError)
+    assert second.meaning.reason == "not_utf8"
+
+
+def test_an_answer_about_candidates_has_their_outcomes_or_says_what_went_wrong() -> None:
+    assert outcomes_of([{"result": "known", "candidate_id": "a"}]) == [
+        Outcome(result="known", candidate_id="a")
+    ]
+    with pytest.raises(RuntimeError):
+        outcomes_of(Failed("ValueError").to_json())
+    with pytest.raises(StoreError, match="cannot be read"):
+        outcomes_of(Done({}).to_json())
 
 
 ASKING = """

@@ -18,6 +18,10 @@ NUMBERS = ("confidence", "importance", "intensity")
 """Fields whose cells are numbers: all others are text, as CSV has no types."""
 
 
+_UTF_16 = ("\udcff\udcfe", "\udcfe\udcff")
+"""How such a file begins, read as UTF-8: spreadsheets write it where they are asked for Unicode."""
+
+
 def is_table(path: str) -> bool:
     """Whether a file's name says that it is CSV, packed or not."""
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
@@ -38,6 +42,8 @@ def table_rows(file: io.BufferedReader, path: str, renames: Mapping[str, str]) -
     text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         first = text.readline()
+        if first.startswith(_UTF_16):
+            raise UsageError(f"{path} is in UTF-16: write it as UTF-8")
         lines = _Lines(chain([first], text))
         reader = csv_reader(lines, delimiter_of(first))
         names = _names(next(reader, []), path)

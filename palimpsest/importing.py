@@ -111,10 +111,20 @@ def _refuse_what_cannot_be_read(source: Source, first: Sequence[Item]) -> None:
 
 @contextmanager
 def spooled(brought: Brought, absent: float | None, progress: Progress) -> Iterator[Spool]:
-    """The rows of a source set down for a while; the source itself is not needed any more."""
+    """The rows of a source set down for a while; the source itself is not needed any more.
+
+    UsageError if none of them can be read: the mapping is most likely wrong.
+    """
     with Spool(brought.name) as spool:
         for count in spool.fill(brought.source.rows(), brought.mapping, absent):
             progress(f"read {count:,} rows", brought.source.share)
+        counts = spool.counts()
+        if counts.rows and counts.invalid == counts.rows:
+            [first] = spool.invalid(1)
+            raise UsageError(
+                f"no row of {brought.name} can be read: of the first one, {first['detail']}; the"
+                f" rows have {', '.join(brought.known) or 'no fields'}: is the mapping right?"
+            )
         yield spool
 
 

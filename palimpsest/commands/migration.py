@@ -76,16 +76,17 @@ def import_source(
         owner=owner,
         renames=parse_renames(renames),
     )
-    if dry_run:
-        with call.output.progress() as report, spooled(brought, _absent(call), report) as spool:
+    if not dry_run:
+        _confirm(call.output, brought, yes=yes)
+    with call.output.progress() as report, spooled(brought, _absent(call), report) as spool:
+        if dry_run:
             document = foreseen(brought, spool)
+        else:
+            with call.store(create=True) as store:
+                document = bring_in(store.gateway, brought, spool, model=model, progress=report)
+    if dry_run:
         call.output.answer(document, lambda: rendering.foreseen_table(document))
         return
-    _confirm(call.output, brought, yes=yes)
-    with call.store(create=True) as store, call.output.progress() as report:
-        absent = store.gateway.policy_in_force().absent.confidence
-        with spooled(brought, absent, report) as spool:
-            document = bring_in(store.gateway, brought, spool, model=model, progress=report)
     if document["vectors"]["there"]:
         call.output.remark(rendering.vectors_sentence(document["vectors"]))
     print_summary(call.output, document)

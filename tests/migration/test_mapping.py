@@ -345,6 +345,33 @@ def test_a_file_of_nothing_that_can_be_read_makes_no_store(palimpsest: CommandLi
     assert not palimpsest.store.exists()
 
 
+@pytest.mark.parametrize(
+    ("rows", "given", "told"),
+    [
+        ([ROW], "memroy=text", "text: Field required"),
+        ([ROW], "metadata.user=owner_id", "owner_id: Field required"),
+        (
+            [{"user": "ada", "memory": " "}, {"user": "ada", "memory": "\t"}],
+            "user=owner_id",
+            "text",
+        ),
+    ],
+    ids=["a slip", "not there", "no words"],
+)
+def test_where_no_row_can_be_read_nothing_is_written(
+    rows: list[Any], given: str, told: str, palimpsest: CommandLine
+) -> None:
+    path = palimpsest.file(rows)
+    for words in (("--dry-run",), ("--yes",)):
+        ran = palimpsest("import", path, "--map", given, *words)
+        assert ran.status == 2
+        said = " ".join(ran.err.split())
+        assert "no row of rows.jsonl can be read: of the first one, " in said
+        assert told in said
+        assert "the rows have" in said
+        assert not palimpsest.store.exists()
+
+
 def test_a_blank_name_is_refused(palimpsest: CommandLine) -> None:
     assert palimpsest("import", palimpsest.file([ROW]), "--yes", "--source", " ").status == 2
 

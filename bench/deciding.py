@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import resource
 import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
+import orjson
 
 from bench.figure import Measured, Scale
 from bench.filling import fill
@@ -22,6 +25,8 @@ from palimpsest.streams.policies import load_policy
 EACH = 100
 """Candidates of each owner."""
 SECTIONS = 5
+SUBJECTS = Path("throughput/commit_subjects.jsonl.gz")
+"""Real texts, in the folder of `--data`."""
 
 
 def owners(scale: Scale) -> list[Measured]:
@@ -79,16 +84,28 @@ class _Ticks:
 
 
 def growing(scale: Scale) -> list[Measured]:
-    """What a decision costs in one scope of a thousand, ten thousand, a hundred thousand texts."""
+    """What a decision costs in one scope of a thousand, ten thousand, a hundred thousand texts.
+
+    Made-up sentences share 249 words, so that most of them have words in common; real ones do not.
+    """
     found = []
     for size in (1_000, 10_000, scale.of(20_000, 100_000, 100_000)):
-        found += _in_a_scope(size, scale.of(512, 2_048, 8_192))
+        found += _in_a_scope(size, scale.of(512, 2_048, 8_192), sentences(), "texts")
+    subjects = None if scale.data is None else scale.data / SUBJECTS
+    if subjects is not None and subjects.is_file():
+        size = scale.of(20_000, 100_000, 100_000)
+        found += _in_a_scope(size, scale.of(512, 2_048, 8_192), _distinct(subjects), "real texts")
     return found
 
 
-def _in_a_scope(size: int, news: int) -> list[Measured]:
+def _distinct(file: Path) -> Iterator[str]:
+    """Each text of a compressed file of rows once, in their order."""
+    with gzip.open(file) as lines:
+        yield from dict.fromkeys(orjson.loads(line)["text"] for line in lines)
+
+
+def _in_a_scope(size: int, news: int, texts: Iterator[str], what: str) -> list[Measured]:
     ticks = _Ticks()
-    texts = sentences()
     with scratch_store(StubEngine(), ticks) as store:
         fill(store.log, (("one", text) for text in islice(texts, size)), load_policy("standard"))
         store.session.begin()
@@ -98,18 +115,20 @@ def _in_a_scope(size: int, news: int) -> list[Measured]:
         seconds = store.ingest([("one", text) for text in islice(texts, news)])
     costs = ticks.costs()
     note = "processor time, neighbours included; commit and look-ahead are in decisions/s"
-    last = Measured(
-        f"one scope of {size} texts: a decision, p99",
+    scope = f"one scope of {size} {what}"
+    decision = Measured(
+        f"{scope}: a decision, p99",
         "ms",
         [costs[int(len(costs) * 0.99)]],
         5.0 if size >= 100_000 else None,
         at_most=True,
         note=note,
-        beside={"p50": costs[len(costs) // 2], "decisions/s": news / seconds},
+        beside={"p50": costs[len(costs) // 2]},
     )
-    name = f"one scope of {size} texts: the first text that comes after a start"
-    first = Measured(name, "s", [cold], at_most=True, note="processor time: the owner is folded")
-    return [last, first]
+    rate = Measured(f"{scope}: decisions", "decisions/s", [news / seconds], note="all included")
+    note = "processor time: the owner is folded"
+    name = f"{scope}: the first text that comes after a start"
+    return [decision, rate, Measured(name, "s", [cold], at_most=True, note=note)]
 
 
 def _cold(store: ScratchStore, text: str) -> float:

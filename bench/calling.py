@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bench.figure import Measured, Scale
+from bench.filling import fill
 from bench.sentences import sentences
 from palimpsest import Palimpsest
+from palimpsest.paths import LOG_FILE
+from palimpsest.streams.log.log import Log
+from palimpsest.streams.policies import load_policy
 
 OWNER = "owner"
 WARM = 20
@@ -34,12 +39,33 @@ def calls(scale: Scale) -> list[Measured]:
             _ms(store.submit, _row(text)) + _ms(store.recall, OWNER, text)
             for text in islice(texts, rounds)
         ]
+        embedder = store.gateway.embedder()
+        bare = [_ms(embedder.embed_now, text) for text in islice(texts, rounds)]
     note = f"{held:,} memories of one owner, {rounds} calls"
+    beside = {"bare embedding, ms": float(np.median(bare))}
     return [
-        _measured("one submit of a new text", submits, 5.0, note),
-        _measured("one recall", recalls, 6.0, note),
+        _measured("one submit of a new text", submits, 5.0, note, beside),
+        _measured("one recall", recalls, 6.0, note, beside),
         _measured("a submit and a recall, in turns", pairs, 22.0, note),
     ]
+
+
+def recalls_of_many(scale: Scale) -> list[Measured]:
+    """Milliseconds of a warm recall in a store of many owners, each of whom was recalled before."""
+    held, owners, rounds = scale.of(1_000, 100_000, 1_000_000), 1_000, scale.of(10, 200, 1_000)
+    texts = sentences()
+    scratch = tempfile.TemporaryDirectory(prefix="palimpsest-bench-")
+    with scratch as folder:
+        of_owners = ((f"{OWNER} {n % owners}", text) for n, text in enumerate(islice(texts, held)))
+        with Log.create(Path(folder) / LOG_FILE) as log:
+            fill(log, of_owners, load_policy("standard"))
+        with Palimpsest.open(folder) as store:
+            asked = [(f"{OWNER} {n}", text) for n, text in enumerate(islice(texts, rounds))]
+            for owner, text in asked:
+                store.recall(owner, text)
+            took = [_ms(store.recall, owner, next(texts)) for owner, _ in asked]
+    note = f"{held:,} memories of {owners:,} owners, {rounds} calls"
+    return [_measured("one recall in a store of many owners", took, 8.0, note)]
 
 
 def finds(scale: Scale) -> list[Measured]:
@@ -111,8 +137,10 @@ def many_calls(scale: Scale) -> list[Measured]:
     return [Measured(name, "", [last / first], 1.2, at_most=True, note=note, beside=beside)]
 
 
-def _measured(name: str, took: list[float], reach: float, note: str) -> Measured:
-    beside = {"p95, ms": float(np.percentile(took, 95))}
+def _measured(
+    name: str, took: list[float], reach: float, note: str, beside: Mapping[str, float] = {}
+) -> Measured:
+    beside = {"p95, ms": float(np.percentile(took, 95)), **beside}
     return Measured(name, "ms", took, reach, at_most=True, note=note, beside=beside)
 
 

@@ -30,6 +30,7 @@ from palimpsest.collector import rest_collector
 FIGURES: dict[str, Measure] = {
     "end-to-end": embedding.end_to_end,
     "calls": calling.calls,
+    "recalls": calling.recalls_of_many,
     "checks": calling.checks,
     "finds": calling.finds,
     "many-calls": calling.many_calls,

@@ -90,6 +90,11 @@ def test_meaning_proposes_after_what_mentions(memories: Palimpsest) -> None:
     plan = memories.find("ada", "dogs sleep", k=1)
     assert [hit["why"] for hit in plan["hits"]] == ["word", "cosine"]
     assert "score" in plan["hits"][1]
+    word, near = plan["hits"]
+    assert near["candidate_id"] == near["memory_id"] != word["candidate_id"]
+    assert (near["text"], near["members"]) == (near["face"], [near["memory_id"]])
+    assert near["urn"] == f"palimpsest://ada/default/{near['memory_id']}"
+    assert (plan["owner_id"], plan["query"]) == ("ada", "dogs sleep")
     assert [h["why"] for h in memories.find("ada", "tea", by=["meaning"], k=1)["hits"]] == [
         "cosine"
     ]

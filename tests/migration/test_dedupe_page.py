@@ -9,8 +9,18 @@ from typing import Any, Literal
 
 import pytest
 
-from palimpsest.dedupe_page import clusters
+from palimpsest.dedupe_page import (
+    LONGEST,
+    MOST_CLUSTERS,
+    MOST_EXAMPLES,
+    _compared,
+    _text,
+    clusters,
+    drawn,
+)
+from palimpsest.projections.figures import Scored
 from palimpsest.streams.dedupe.run import Pairing
+from palimpsest.streams.policies import load_policy
 from tests.cli.conftest import CommandLine
 from tests.web.site import PHONE, a_browser, complaints
 
@@ -171,18 +181,113 @@ def test_a_run_that_is_not_allowed_yet_explains_how(palimpsest: CommandLine) -> 
     assert "--force" not in palimpsest("dedupe", "--dry-run", "--force").out.partition("plan")[0]
 
 
-def test_clusters_are_what_the_joins_connect() -> None:
-    def pair(older: str, newer: str) -> Pairing:
-        return Pairing(
-            owner_id="ada",
-            decision="superseded",
-            similarity=0.9,
-            older=older,
-            newer=newer,
-            older_text=older.upper(),
-            newer_text=newer.upper(),
-            reasoning=None,
-        )
+def pair(older: str, newer: str, similarity: float = 0.9, **also: Any) -> Pairing:
+    whole: Any = {
+        "owner_id": "ada",
+        "decision": "superseded",
+        "similarity": similarity,
+        "older": older,
+        "newer": newer,
+        "older_text": older.upper(),
+        "newer_text": newer.upper(),
+        "reasoning": None,
+    }
+    return {**whole, **also}
 
+
+def test_clusters_are_what_the_joins_connect() -> None:
     found = clusters([pair("a", "b"), pair("c", "d"), pair("e", "f"), pair("b", "d")])
     assert sorted(map(sorted, found)) == [["A", "B", "C", "D"], ["E", "F"]]
+
+
+def page(*joined: Pairing, scored: tuple[Scored, ...] = (), **also: Any) -> Read:
+    """The page of a run of these joins."""
+    answer = {"joined": joined, "dry_run": True, "memories": 2_000, "owners": 1, "pairs": 3}
+    whole = {**answer, "left": 4, **also}
+    return Read(drawn(whole, load_policy("importance"), scored, "palimpsest <this>"))
+
+
+def in_order(said: str, *words: str) -> bool:
+    places = [said.find(one) for one in words]
+    return -1 not in places and places == sorted(places)
+
+
+def test_a_page_counts_what_was_looked_at() -> None:
+    read = page(pair("a", "b"))
+    counts = ("memories2,000", "owners1", "pairs looked at3", "left for the judge4")
+    assert in_order(read.said, "1 pairs of memories would be joined", *counts)
+    assert "To do just this: palimpsest <this>" in read.said
+    done = page(pair("a", "b"), dry_run=False)
+    assert "1 pairs of memories were joined" in done.said
+    assert "To do just this" not in done.said
+    nothing = page().said
+    assert "Largest clusters" not in nothing
+    assert "Examples to judge" not in nothing
+
+
+def test_the_largest_clusters_come_first_and_no_more_than_ten() -> None:
+    pairs = [pair(f"a{n}", f"b{n}") for n in range(MOST_CLUSTERS)]
+    read = page(*pairs, pair("a3", "c"))
+    assert read.said.count("memories become one") == MOST_CLUSTERS
+    said = read.said.partition("Largest clusters")[2]
+    assert in_order(said, "3 memories become oneA3B3C", "2 memories become one")
+    assert page(*pairs, pair("d", "e")).said.count("memories become one") == MOST_CLUSTERS
+
+
+def test_the_least_similar_pairs_come_first_and_no_more_than_twenty() -> None:
+    pairs = [pair(f"a{n}", f"b{n}", 0.99 - n / 1000) for n in range(MOST_EXAMPLES + 1)]
+    read = page(*pairs)
+    assert sum(tag == "blockquote" for tag, _ in read.tags) == 2 * MOST_EXAMPLES
+    assert in_order(read.said, "0.9700", "0.9710", "0.9890")
+    assert "0.9900" not in read.said
+
+
+@pytest.mark.parametrize(
+    ("also", "told", "untold"),
+    [
+        ({}, (), ("The memory then says", "The judge:")),
+        ({"face": "f<1>"}, ("The memory then says: f<1>",), ("The judge:",)),
+        ({"face": "f", "composed": "c"}, ("The memory then says: c",), ("says: f",)),
+        ({"reasoning": "why <b>"}, ("The judge: why <b>",), ("The memory then says",)),
+    ],
+)
+def test_an_example_says_what_becomes_of_it(
+    also: dict[str, Any], told: tuple[str, ...], untold: tuple[str, ...]
+) -> None:
+    said = page(pair("i1", "i2", 0.12345, decision="llm_merge", **also)).said
+    said = said.partition("Examples to judge")[2]
+    assert in_order(said, "0.1235 llm_merge · owner ada", "I1", "I2", "i1, i2")
+    assert all(one in said for one in told)
+    assert not any(one in said for one in untold)
+
+
+@pytest.mark.parametrize(
+    ("similarity", "bar"),
+    [(-0.1, "0.00"), (0.0, "0.00"), (0.0199, "0.00"), (0.02, "0.02"), (0.99, "0.98"), (1, "0.98")],
+)
+def test_a_similarity_has_its_column(similarity: float, bar: str) -> None:
+    assert f"{bar}: 1 replaced" in page(pair("a", "b", similarity)).said
+    came = page(scored=(Scored(int(similarity * 10_000), "stored", 3),)).said
+    assert f"{bar}: 3 kept" in came
+    assert "no text was compared with a neighbour" not in came
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "marked"),
+    [
+        ("a b c", "a x c", ("a <del>b</del> c", "a <ins>x</ins> c")),
+        ("a b", "a b", ("a b", "a b")),
+        ("a", "a b", ("a", "a <ins>b</ins>")),
+        ("<i> a", "a", ("<del>&lt;i&gt;</del> a", "a")),
+        ("a  \n b", "a b", ("a b", "a b")),
+    ],
+)
+def test_words_that_one_text_has_alone_are_marked(
+    older: str, newer: str, marked: tuple[str, str]
+) -> None:
+    assert _compared(older, newer) == marked
+
+
+def test_of_a_long_text_the_beginning_is_shown() -> None:
+    assert _text("x" * (LONGEST + 1)) == "x" * LONGEST
+    assert _compared("a " * LONGEST, "a " * LONGEST)[0].count("a") == LONGEST // 2

@@ -9,7 +9,9 @@ import pytest
 from tests.cli.conftest import CommandLine, Row
 
 HEARD = ("recall", "ada", "She keeps a kettle.", "-k", "1")
-COUNTED = ("candidates", "memories", "joins", "pending", "invalid", "decisions", "position")
+COUNTED = tuple("candidates memories joins pending unembedded invalid decisions position".split())
+NEAR = ("Ada paints wooden boats in the shed", "Ada paints boats in the shed")
+"""Of the second the judge is asked whether it is the first."""
 
 
 @pytest.fixture
@@ -29,14 +31,16 @@ def merged_and_reinstated(palimpsest: CommandLine, row: Row) -> tuple[CommandLin
 
 def test_status_as_of_each_position_is_what_it_was_then(palimpsest: CommandLine, row: Row) -> None:
     steps: list[tuple[str, ...]] = []
-    texts = ("She keeps a kettle.", "A violin rests here.", "SHE KEEPS A KETTLE.")
+    texts = ("She keeps a kettle.", "A violin rests here.", "SHE KEEPS A KETTLE.", NEAR[0], NEAR[1])
     for number, text in enumerate(texts):
         steps.append(("ingest", palimpsest.file([row(text)], f"{number}.jsonl")))
     said: list[dict[str, Any]] = []
     for step in steps:
         palimpsest.json(*step)
         said.append(palimpsest.json("status"))
-    a, b, _ = palimpsest.ids()
+    assert [one["pending"] for one in said] == [0, 0, 0, 0, 1]
+    assert said[-1]["judge"]["waiting"] == 1
+    a, b, *_ = palimpsest.ids()
     joined = palimpsest.json("merge", a, b)["decision_id"]
     said.append(palimpsest.json("status"))
     palimpsest.json("unmerge", "--decision", joined)

@@ -192,7 +192,8 @@ def pair(older: str, newer: str, similarity: float = 0.9, **also: Any) -> Pairin
         "newer_text": newer.upper(),
         "reasoning": None,
     }
-    return {**whole, **also}
+    made: Pairing = whole | also
+    return made
 
 
 def test_clusters_are_what_the_joins_connect() -> None:

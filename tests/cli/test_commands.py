@@ -10,13 +10,17 @@ import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from palimpsest.commands.maintenance import ENOUGH_BYTES, Finding, _finding_line
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.output import Output
 from palimpsest.paths import LOG_FILE
+from palimpsest.streams import embedder
+from palimpsest.streams.embedded.lock import WriterLock
 from palimpsest.streams.embedder.graph_cache import default_cache_dir
 from palimpsest.streams.embedder.notes import Notes
 from palimpsest.streams.log.dead_letters import DeadLetters, NewDeadLetter
@@ -568,6 +572,54 @@ def test_doctor_says_whether_the_judge_can_be_asked(
 def _judge_of(palimpsest: CommandLine) -> list[dict[str, Any]]:
     findings = palimpsest.json("doctor")["findings"]
     return [finding for finding in findings if finding["name"] == "judge"]
+
+
+def test_doctor_marks_what_is_missing_by_whether_it_is_needed() -> None:
+    def line(**found: Any) -> str:
+        whole = {"found": True, "detail": "d", "remedy": "do so", **found}
+        return _finding_line(Finding("x", **whole)).plain
+
+    assert line() == "✓ x: d"
+    assert line(found=False) == "✗ x: d\n    do so"
+    assert line(found=False, needed=False) == "- x: d\n    do so"
+    assert line(found=False, remedy=None) == "✗ x: d"
+
+
+def test_doctor_finds_what_keeps_a_store_from_working(
+    stocked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(name: str) -> dict[str, Any]:
+        """The last of this name: a projection is named after its package."""
+        ran = stocked("--json", "doctor")
+        *_, one = (one for one in ran.document["findings"] if one["name"] == name)
+        assert ran.document["healthy"] is (ran.status == 0)
+        assert ran.document["healthy"] is (one["found"] or not one["needed"])
+        return dict(one)
+
+    position = stocked.json("status")["position"]
+    assert found("log")["detail"] == f"{position} events read, none damaged"
+    assert found("lancedb")["detail"] == "0 events behind"
+    assert found("graph cache")["needed"] is False
+    assert "standard, with thresholds for all-MiniLM-L6-v2" in found("policy")["detail"]
+    with monkeypatch.context() as meanwhile:
+        for free, enough in ((ENOUGH_BYTES, True), (ENOUGH_BYTES - 1, False)):
+            meanwhile.setattr("shutil.disk_usage", lambda _, n=free: Mock(free=n))
+            disk = found("disk")
+            assert (disk["found"], disk["detail"]) == (enough, "0.1 GB free")
+    with WriterLock(stocked.store):
+        assert found("writer")["detail"] == "another process is writing"
+    assert found("writer")["detail"] == "no process is writing"
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(embedder, "load_engine", Mock(side_effect=ValueError("no weights")))
+        model = found("model")
+    assert (model["found"], "ValueError: no weights" in model["detail"]) == (False, True)
+
+
+def test_doctor_reports_a_damaged_log(stocked: CommandLine) -> None:
+    (stocked.store / LOG_FILE).write_bytes(b"no database" * 1_000)
+    ran = stocked("--json", "doctor")
+    [log] = [one for one in ran.document["findings"] if one["name"] == "log"]
+    assert (ran.status, log["found"], log["remedy"]) == (1, False, "restore it from a copy")
 
 
 def test_doctor_needs_no_store(palimpsest: CommandLine) -> None:

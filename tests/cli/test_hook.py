@@ -166,6 +166,31 @@ def test_a_preview_is_one_line_without_markup(text: str) -> None:
     assert all(bare[at - 1] == "\\" for at, c in enumerate(bare) if c in '*_`[]<>"#|')
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("x" * hook.PREVIEW, "x" * hook.PREVIEW),
+        ("x" * (hook.PREVIEW + 1), "x" * hook.PREVIEW + "..."),
+        ("x" * (hook.PREVIEW - 1) + " yz", "x" * (hook.PREVIEW - 1) + "..."),
+        (" two \n words ", "two words"),
+    ],
+)
+def test_a_preview_is_cut_where_it_is_long(text: str, shown: str) -> None:
+    assert hook.preview(text) == shown
+
+
+def test_what_was_sent_to_a_cluster_is_numbered() -> None:
+    """It decides later, so nothing is told to be captured."""
+    one = hook.Report(sent=["**a**: tea"]).context
+    assert one == (
+        "Sent 1 candidate to the cluster before compaction; it leaves out duplicates:\n\n"
+        "1. **a**: tea"
+    )
+    two = hook.Report(sent=["a", "b"], skipped=["c"]).context
+    assert two.startswith("Sent 2 candidates to the cluster")
+    assert two.endswith("1. a\n2. b\n\nSkipped 1 duplicate:\n- c")
+
+
 # -- it fails open --------------------------------------------------------------------------------
 
 

@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from palimpsest.commands.invocation import complete_columns, complete_kinds
-from palimpsest.commands.shell import NEAR
+from palimpsest.commands.shell import NEAR, Problem, _common_first, _meaning
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    ModelError,
+    RefusedError,
+    StoreError,
+    TransientError,
+    UsageError,
+    WrongFileError,
+)
 from tests.cli.conftest import CommandLine, row
 from tests.cli.test_help import COMMANDS, ROOT
 
@@ -128,3 +137,42 @@ def test_no_line_is_broken_for_a_program(palimpsest: CommandLine) -> None:
     lines = palimpsest("show", shown).out.splitlines()
     assert any(long.strip() in line for line in lines)
     assert any(because.strip() in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "detail", "status"),
+    [
+        (RefusedError("outranked", "no"), "refused", "refused: no (outranked)", 3),
+        (UsageError("so not"), "usage", "so not", 2),
+        (StoreError("damaged"), "store", "damaged", 4),
+        (TransientError("busy"), "busy", "busy", 1),
+        (WrongFileError("noise"), "wrong_file", "noise", 1),
+        (InvalidInputError("field", "text: none"), "invalid", "text: none", 1),
+        (ModelError("away"), "model", "away", 1),
+        (OSError(28, "No space left", "log"), "system", "log: No space left", 1),
+        (OSError(28, "No space left"), "system", "the system: No space left", 1),
+    ],
+)
+def test_an_error_has_a_kind_and_an_exit_status(
+    error: Exception, kind: str, detail: str, status: int
+) -> None:
+    reason = getattr(error, "reason", None) if kind in ("refused", "invalid") else None
+    assert _meaning(error) == (Problem(kind, detail, reason), status)
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "rest"),
+    [
+        ("status --json", "--json", "status"),
+        ("status --store a b", "--store a", "status b"),
+        ("status --store=a b", "--store=a", "status b"),
+        ("status --bootstrap a:1 --prefix p", "--bootstrap a:1 --prefix p", "status"),
+        ("recall ada -- --json --store x", "", "recall ada -- --json --store x"),
+        ("status --storey a", "", "status --storey a"),
+        ("status --store", "--store", "status"),
+    ],
+)
+def test_common_options_are_taken_from_wherever_they_stand(
+    words: str, first: str, rest: str
+) -> None:
+    assert _common_first(words.split()) == (first.split(), rest.split())

@@ -66,7 +66,7 @@ def ran(executor: Executor, request: RunRequest) -> JsonObject:
     )
     executor.run(record)
     for warning in warnings(figures):
-        _log.warning("%s of owner %s: %s", request.step, request.owner_id, warning)
+        _log.warning("%s of owner %r: %s", request.step, request.owner_id, warning)
     return _answer(request.owner_id, request.step, run, figures, joined)
 
 

@@ -16,4 +16,16 @@ def test_what_a_person_should_look_at_is_logged_too(
     memories.submit([{"owner_id": "ada", "text": window(start)} for start in range(3)])
     [told] = memories.dedupe(force=True)["runs"]
     assert told["warnings"] == ["67% of the memories were absorbed: the threshold may be too low"]
-    assert f"dedupe of owner ada: {told['warnings'][0]}" in caplog.messages
+    assert f"dedupe of owner 'ada': {told['warnings'][0]}" in caplog.messages
+
+
+def test_an_owner_cannot_write_to_the_terminal_by_the_log(
+    memories: Palimpsest, caplog: pytest.LogCaptureFixture
+) -> None:
+    memories.set_policy(load_policy("importance"))
+    owner = "ada\x1b[2J\u202e"
+    memories.submit([{"owner_id": owner, "text": window(start)} for start in range(3)])
+    assert memories.dedupe(force=True)["runs"][0]["warnings"]
+    [logged] = [one for one in caplog.messages if "of owner" in one]
+    assert r"of owner 'ada\x1b[2J\u202e': " in logged
+    assert logged.isprintable()

@@ -198,13 +198,14 @@ _SERIES = "".join(
 _STYLE = (
     ":root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif;"
     "color:CanvasText;background:Canvas}"
-    "main{max-width:48rem;margin:auto;padding:1rem}dl{display:flex;flex-wrap:wrap;gap:1.5rem}"
+    "main{max-width:48rem;margin:auto;padding:1rem;overflow-wrap:anywhere}"
+    "dl{display:flex;flex-wrap:wrap;gap:1.5rem}"
     "dd{margin:0;font-size:1.4rem}figure{margin:1rem 0}svg{width:100%;height:auto}"
     "svg path{stroke:#8884}svg text{font-size:11px;fill:currentColor}.amount{text-anchor:end}"
+    "@media(max-width:40rem){svg{overflow:visible}svg text{font-size:26px}}"
     ".label{text-anchor:middle}.zone{opacity:.2}.legend{display:flex;gap:1rem;list-style:none}"
     ".legend li::before{content:'';display:inline-block;width:.8em;height:.8em;margin-right:.3em}"
-    "blockquote{margin:.25rem 0;padding:.25rem .75rem;border-left:3px solid #8888;"
-    "overflow-wrap:anywhere}"
+    "blockquote{margin:.25rem 0;padding:.25rem .75rem;border-left:3px solid #8888}"
     "del{background:#d3302f33;text-decoration:none}ins{background:#2e7d3233;text-decoration:none}"
     f"{_SERIES}"
 )

@@ -24,6 +24,10 @@ from palimpsest.streams.policies import load_policy
 from tests.cli.conftest import CommandLine
 from tests.web.site import PHONE, a_browser, complaints
 
+SMALL = 320
+"""The narrowest phone."""
+LEGIBLE = 10
+"""Pixels of a line, at least: the charts are drawn for a wide screen."""
 HOSTILE = "</title><script>alert(1)</script> \u202e\x1b[31m"
 WORDS = "every single morning Ada walks her two old dogs along the quiet river"
 DOGS = [f"{WORDS} {last}" for last in ("bank", "path", "side")]
@@ -103,8 +107,16 @@ def test_the_page_shows_what_was_compared_on_arrival(palimpsest: CommandLine) ->
 def test_everybody_can_read_the_page(
     full: CommandLine, tmp_path: Path, scheme: Literal["light", "dark"]
 ) -> None:
-    """On a phone, too: axe-core finds nothing, and the letters are not those of a wide screen."""
+    """On a phone, too: axe-core finds nothing, and the letters are not those of a wide screen.
+
+    Nor does a word without end make it wider.
+    """
     file = tmp_path / "report.html"
+    endless = [
+        {"owner_id": "o" * 100, "text": f"{'w' * 200} {WORDS} {number}"}
+        for number in ("one", "two", "three")
+    ]
+    full.json("import", full.file(endless, "endless.jsonl"), "--yes")
     dedupe(full, "--dry-run", "--html", str(file))
     with a_browser() as browser:
         phone = browser.new_context(
@@ -115,8 +127,15 @@ def test_everybody_can_read_the_page(
         page = phone.new_page()
         page.goto(file.as_uri())
         assert complaints(page) == []
-        wide = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
-        assert wide == [PHONE["width"], PHONE["width"]]
+        for width in (PHONE["width"], SMALL):
+            page.set_viewport_size({"width": width, "height": PHONE["height"]})
+            wide = page.evaluate("() => [document.documentElement.scrollWidth, window.innerWidth]")
+            assert wide == [width, width]
+            letters = page.evaluate(
+                "() => [...document.querySelectorAll('svg text')]"
+                ".map(one => one.getBoundingClientRect().height)"
+            )
+            assert min(letters) > LEGIBLE
 
 
 def test_texts_are_nothing_but_texts(full: CommandLine, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from starlette.datastructures import Headers
@@ -24,7 +24,7 @@ from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
 from palimpsest.web.kinds import FAMILIES
 from palimpsest.web.pairs import _path
 from palimpsest.web.pictures import _guard, _looked_at, _measured, _verdicts, _words_in_common
-from palimpsest.web.rendering import EXCERPT, excerpt, shown, words
+from palimpsest.web.rendering import EXCERPT, excerpt, render, shown, words
 from palimpsest.web.sessions import (
     LINK_SECONDS,
     MOST_SESSIONS,
@@ -34,7 +34,7 @@ from palimpsest.web.sessions import (
     Sessions,
     cookie_name,
 )
-from palimpsest.web.taking_back import Step
+from palimpsest.web.taking_back import Foreseen, Step, Verb
 from palimpsest.web.waiting import (
     LEASE_SECONDS,
     Leases,
@@ -45,7 +45,7 @@ from palimpsest.web.waiting import (
 )
 from palimpsest.web.word_diff import cue_kind, word_diff
 from palimpsest.web.zones import zones_of_run
-from tests.web.conftest import person
+from tests.web.conftest import person, plain
 from tests.web.test_desk import pair
 
 EVERYBODY, ADA = re.compile(".*"), re.compile("ada")
@@ -513,3 +513,94 @@ def test_refusals_are_counted_for_operators_with_the_day(
     [line] = banner._refused(store)
     assert line == banner.Line(told, "/review/days/2026-03-01#words", for_operators=True)
     assert abs((datetime.now(UTC) - asked[0]).total_seconds() - 24 * 3600) < 60
+
+
+# -- what a step would do ------------------------------------------------------------------------
+
+
+def picture(face: str, *members: str, **also: Any) -> Any:
+    """A memory as a step's page shows it; a member that begins with a minus is retracted."""
+    said = [{"text": one.removeprefix("-"), "living": one[0] != "-"} for one in members]
+    return {"face": face, "members": said, "living": True, "needs_composition": False, **also}
+
+
+def stepped(**also: Any) -> str:
+    """What the page of a step says, without its layout."""
+    foreseen: dict[str, Any] = {
+        "step": Step("unmerge", "d"),
+        "with_consequences": True,
+        "before": [picture("a", "a", "b")],
+        "after": [picture("a", "a"), picture("b", "-b", living=False, needs_composition=True)],
+        "changes": True,
+    }
+    html = render(
+        "take_back.html",
+        owner_id="ada",
+        memory_id="m",
+        shown=Foreseen(**foreseen | also),
+        shown_members=2,
+        paths=paths,
+        me=person(),
+        csrf="secret",
+        path="/review",
+        banner=(),
+    )
+    return plain(html[html.index("Back to the memory") :])
+
+
+LATER = {
+    "text": "later <i>",
+    "was": {"decision": "llm_reject"},
+    "would_be": {"decision": "stored"},
+    "asks": [],
+}
+
+
+def test_a_step_is_shown_with_the_memories_before_and_after() -> None:
+    said = stepped()
+    now, then = said.partition(" Then ")[::2]
+    assert "Take a join out" in now
+    assert "Nothing automatic joins the two again. Nothing is done yet." in now
+    assert "2 members a b" in now
+    assert "retracted" not in now
+    assert "1 member a" in then
+    assert "1 member retracted needs composition b retracted" in then
+    for untold in ("What rests on it", "What cannot be", "stays as it is", "Nothing would change"):
+        assert untold not in said
+
+
+@pytest.mark.parametrize("verb", get_args(Verb))
+def test_every_step_says_what_it_is(verb: Verb) -> None:
+    said = stepped(step=Step(verb, "d", "e"))
+    [title] = re.findall(r"\(it is recorded\) (.*) Leave it$", said)
+    assert said.startswith(f"Back to the memory {title} ")
+
+
+def test_a_large_memory_says_how_many_more_members_it_has() -> None:
+    said = stepped(before=[picture("a", "a", "b", "c")], after=[])
+    assert "3 members a b and 1 more" in said
+    assert "Then No memory." in said
+
+
+def test_what_rests_on_a_step_is_told() -> None:
+    said = stepped(consequences=[LATER, LATER | {"asks": ["x"]}], overtaken=["e"])
+    assert "later <i> : llm reject would have been stored ." in said
+    assert "would have been stored , and the judge would have been asked." in said
+    assert "1 later word of people could not have been said; they stay." in said
+    assert "These are carried out, too: leave them as they are ." in said
+    kept = stepped(consequences=[LATER], with_consequences=False, overtaken=["e", "f"])
+    assert "These stay as they are: carry them out, too ." in kept
+    assert "2 later words of people" in kept
+    alone = stepped(overtaken=["e"])
+    assert "What rests on it" in alone
+    assert "carried out" not in alone
+
+
+def test_what_cannot_be_and_what_changes_nothing_is_told() -> None:
+    refused = stepped(refused=[{"detail": "a person said so", "reason": "outranked"}])
+    assert "What cannot be a person said so outranked" in refused
+    same = [picture("a", "a")]
+    assert "The memory stays as it is: other joins hold" in stepped(before=same, after=same)
+    nothing = stepped(changes=False)
+    assert "Nothing would change." in nothing
+    assert "Because" not in nothing

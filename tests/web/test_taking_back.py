@@ -126,6 +126,7 @@ def test_consequences_are_shown_and_an_option(tmp_path: Path) -> None:
             (third, {"decision": "superseded", "joined_to": first})
         ]
         assert kept.consequences == carried.consequences
+        assert not kept.overtaken, "nobody said anything since"
         assert [len(one["members"]) for one in kept.after] == [1, 1]
         assert [len(one["members"]) for one in carried.after] == [2, 1]
         assert kept.token != carried.token

@@ -9,6 +9,7 @@ until the earlier one is removed both hold the same rows, and readers take each 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ BUILDING = "building"
 MANIFEST = "manifest.json"
 POSITION = "position"
 POSITION_SCHEMA = pa.schema([("from_position", pa.int64()), ("position", pa.int64())])
+GROUP_ROWS = 10_000
+"""Rows of a table that are written together, as one group of its file."""
 _NAME = re.compile(r"(\d{12,})-(\d{12,})\.(\d+)")
 _SCHEMAS = {table.name: table.schema for table in TABLES}
 
@@ -109,6 +112,7 @@ class SegmentWriter:
         self._effect = effect
         self._beside = folder / BUILDING / f"from-{start}"
         self._writers: dict[str, pq.ParquetWriter] = {}
+        self._waiting: defaultdict[str, list[pa.Table]] = defaultdict(list)
         remove(self._beside)
         self._beside.mkdir(parents=True)
 
@@ -122,12 +126,19 @@ class SegmentWriter:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
+            self._waiting.clear()
             self.close()
 
     def write(self, tables: Mapping[str, pa.Table]) -> None:
         """Add rows, as Arrow tables by name."""
         for name, rows in tables.items():
-            self._writer(name, rows.schema).write_table(rows)
+            self._waiting[name].append(rows)
+            if sum(map(len, self._waiting[name])) >= GROUP_ROWS:
+                self._flush(name)
+
+    def _flush(self, name: str) -> None:
+        waiting = self._waiting.pop(name)
+        self._writer(name, waiting[0].schema).write_table(pa.concat_tables(waiting))
 
     def _writer(self, name: str, schema: pa.Schema) -> pq.ParquetWriter:
         if name not in self._writers:
@@ -136,11 +147,15 @@ class SegmentWriter:
         return self._writers[name]
 
     def close(self) -> None:
-        """Finish the files; nothing where they are finished."""
-        with ExitStack() as closing:
-            for writer in self._writers.values():
-                closing.callback(_close, writer)
-        self._writers.clear()
+        """Write what waits and finish the files; nothing where they are finished."""
+        try:
+            for name in [*self._waiting]:
+                self._flush(name)
+        finally:
+            with ExitStack() as closing:
+                for writer in self._writers.values():
+                    closing.callback(_close, writer)
+            self._writers.clear()
 
     def finish(self, end: int, generation: int = 0, *, complete: bool = False) -> Segment:
         """Put the segment in its place; `complete`: with a file for every table, rows or none."""

@@ -7,7 +7,7 @@ what stays unnoticed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import (
@@ -133,47 +133,48 @@ class References:
         self._standing.add(event_id)
 
 
-def _candidates_named(event: AnyEvent) -> Iterator[str]:
+def _candidates_named(event: AnyEvent) -> Sequence[str]:
     """Whom the fold of an event looks up. What was refused may name anything."""
     match event:
         case Decided():
             data = event.data
-            yield from _in_decision(data.join, None, data.evidence)
+            named = _in_decision(data.join, None, data.evidence)
             if data.composition is not None:
-                yield from (one for one in data.composition.sources if one != event.subject)
+                named += [one for one in data.composition.sources if one != event.subject]
+            return named
         case Settled() | Joined() | Redecided():
-            yield event.data.candidate_id
-            yield from _in_decision(event.data.join, event.data.composition, event.data.evidence)
+            later = event.data
+            named = _in_decision(later.join, later.composition, later.evidence)
+            return [later.candidate_id, *named]
         case Composed():
-            yield from event.data.composition.sources
+            return event.data.composition.sources
         case Reversed():
-            yield event.data.candidate_id
-            yield event.data.joined_to
+            return event.data.candidate_id, event.data.joined_to
         case Separated():
-            yield event.data.candidate_id
-            yield event.data.other_id
+            return event.data.candidate_id, event.data.other_id
         case Retracted() | Restored() | Embedded():
-            yield event.data.candidate_id
+            return (event.data.candidate_id,)
         case Accessed():
-            yield event.data.candidate_id
-            yield from (use.candidate_id for use in event.data.uses or ())
+            return [event.data.candidate_id, *(use.candidate_id for use in event.data.uses or ())]
         case Erased():
-            yield from event.data.candidate_ids
+            return event.data.candidate_ids
         case _:
-            return
+            return ()
 
 
 def _in_decision(
     join: Join | None, composition: Composition | None, evidence: Evidence | None
-) -> Iterator[str]:
-    if join is not None:
-        yield join.to
+) -> list[str]:
+    named = [] if join is None else [join.to]
     if composition is not None:
-        yield from composition.sources
+        named += composition.sources
     if evidence is not None:
-        yield from (neighbour.candidate_id for neighbour in evidence.neighbours)
-        yield from evidence.asked
-        yield from (verdict.neighbour_id for verdict in evidence.verdicts)
+        if evidence.neighbours:
+            named += [neighbour.candidate_id for neighbour in evidence.neighbours]
+        named += evidence.asked
+        if evidence.verdicts:
+            named += [verdict.neighbour_id for verdict in evidence.verdicts]
+    return named
 
 
 def in_order(events: Iterable[Recorded], owner_id: str) -> Iterator[Recorded]:

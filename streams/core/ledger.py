@@ -9,7 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, cast
+
+import msgspec
+from msgspec import Struct
 
 from palimpsest.contracts.candidate import CandidateFields
 from palimpsest.contracts.events import (
@@ -28,8 +31,7 @@ Review = Literal["confirmed", "reversed"]
 """What a review said of a decision; nothing recorded means unreviewed."""
 
 
-@dataclass(slots=True, eq=False)
-class Distinct:
+class Distinct(Struct, eq=False):
     """The candidates of a scope that have the same normalised text: one row of the search index.
 
     `alias` is the newest source of a composed text that has no candidate of its own yet; until it
@@ -40,7 +42,7 @@ class Distinct:
     namespace: str
     vector: Vector | None = None
     row: int | None = None
-    members: list[Entry] = field(default_factory=list)
+    members: list[Entry] = msgspec.field(default_factory=list)
     alias: Entry | None = None
 
     @property
@@ -133,8 +135,11 @@ class Forgotten:
     order: int
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+_NO_MEMORY = cast("Memory", None)
+"""That of an entry which no ledger holds: not yet, or not any more."""
+
+
+class Entry(Struct, eq=False):
     """One candidate. `place` is its arrival in the owner's log, the order of everything.
 
     `moment` is when it happened, where the log says so. The question: `asked` are the neighbours
@@ -145,6 +150,9 @@ class Entry:
     `forgotten` is by which request it was, if it was; so are newcomers that wait because of it.
     `apart` are the memories taken apart that it was a part of, `updates` are those that displaced
     it. `text_number` is how many texts the owner had said when it came, its own among them.
+
+    A struct of msgspec, as texts and what an event touched are: one is created for each event, in a
+    quarter of the time that a dataclass takes.
     """
 
     id: str
@@ -160,14 +168,14 @@ class Entry:
     asked: tuple[Neighbour, ...] = ()
     asked_by: str = ""
     closed: bool = False
-    answers: dict[str, list[Answer]] = field(default_factory=dict)
-    memory: Memory = field(init=False)
-    edges: list[Edge] = field(default_factory=list)
+    answers: dict[str, list[Answer]] = msgspec.field(default_factory=dict)
+    memory: Memory = _NO_MEMORY
+    edges: list[Edge] = msgspec.field(default_factory=list)
     living: bool = True
     pending: bool = False
     open: tuple[str, ...] = ()
     held: str | None = None
-    apart: list[Apart] = field(default_factory=list)
+    apart: list[Apart] = msgspec.field(default_factory=list)
     updates: tuple[Edge, ...] = ()
     forgotten: Forgotten | None = None
     accesses: int = 0
@@ -296,7 +304,7 @@ class Memory:
     @property
     def living(self) -> bool:
         """Whether any member is living: else it is not recalled."""
-        return any(entry.living for entry in self.members)
+        return self.members[0].living or any(entry.living for entry in self.members)
 
     @property
     def forgotten(self) -> bool:
@@ -476,7 +484,7 @@ class Ledger:
         self.composed_by.clear()
         self.recomposed.clear()
         for entry in self.entries.values():
-            del entry.memory
+            entry.memory = _NO_MEMORY
             entry.edges.clear()
             entry.updates = ()
         for scope in self.scopes.values():

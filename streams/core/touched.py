@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.streams.core.compared import Spoke
@@ -20,8 +21,7 @@ class Stated(NamedTuple):
     verdict: Verdict | None = None
 
 
-@dataclass(slots=True)
-class Touched:
+class Touched(Struct):
     """What an event changed, by id; a memory or review that is no more is None.
 
     `texts` are joins whose text must be recomposed, or (False) no more; `questions` are the
@@ -38,11 +38,11 @@ class Touched:
     reviews: dict[str, Review | None] = field(default_factory=dict)
     texts: dict[str, bool] = field(default_factory=dict)
     compared: Mapping[str, Spoke] = field(default_factory=dict)
-    stated: list[Stated] = field(default_factory=list, compare=False)
+    stated: list[Stated] = field(default_factory=list)
     questions: dict[str, bool] = field(default_factory=dict)
     unembedded: dict[str, bool] = field(default_factory=dict)
-    stirred: list[Entry] = field(default_factory=list, compare=False, repr=False)
-    asking: list[Entry] = field(default_factory=list, compare=False, repr=False)
+    stirred: list[Entry] = field(default_factory=list)
+    asking: list[Entry] = field(default_factory=list)
 
     def memory(self, memory: Memory) -> None:
         """Note a memory that is new or has changed."""

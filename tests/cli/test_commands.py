@@ -14,7 +14,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from palimpsest.commands.maintenance import ENOUGH_BYTES, Finding, _finding_line
+from palimpsest.commands.maintenance import (
+    ENOUGH_BYTES,
+    Finding,
+    _finding_line,
+    _graph_cache,
+)
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
 from palimpsest.output import Output
@@ -583,6 +588,18 @@ def test_doctor_marks_what_is_missing_by_whether_it_is_needed() -> None:
     assert line(found=False) == "✗ x: d\n    do so"
     assert line(found=False, needed=False) == "- x: d\n    do so"
     assert line(found=False, remedy=None) == "✗ x: d"
+
+
+def test_a_cache_that_is_not_there_yet_can_be_made_where_its_parent_can_be_written(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "not" / "there"
+    found = _graph_cache(folder)
+    assert (found.found, found.detail) == (True, f"{folder}, 0 graphs")
+    folder.mkdir(parents=True)
+    (folder / "a.onnx").touch()
+    (folder / "notes.json").touch()
+    assert _graph_cache(folder).detail == f"{folder}, 1 graphs"
 
 
 def test_doctor_finds_what_keeps_a_store_from_working(

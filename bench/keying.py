@@ -34,7 +34,7 @@ WATCH = """() => {
   let begun;
   document.addEventListener("keydown", () => { begun = performance.now(); }, true);
   const swapped = () => {
-    if (begun === undefined || document.getElementById("desk") === null) return;
+    if (begun === undefined || document.getElementById("board") === null) return;
     const from = begun;
     begun = undefined;
     requestAnimationFrame(() => window.took.push(performance.now() - from));

@@ -16,7 +16,7 @@ from palimpsest.serve.hosts import Hosts
 from palimpsest.serve.mcp_door import McpDoor
 from palimpsest.serve_settings import Token
 from palimpsest.web import app as web
-from palimpsest.web.desk import Desk
+from palimpsest.web.board import ReviewBoard
 from palimpsest.web.sessions import Sessions
 
 
@@ -37,7 +37,7 @@ class App:
         self._feeds = Feeds(store)
         self._mcp = McpDoor(store)
         self.sessions = Sessions()
-        self.desk = Desk(store)
+        self.board = ReviewBoard(store)
         authenticator = Authenticator(tokens)
         figures = pages.RequestFigures()
         routes: list[BaseRoute] = [
@@ -45,7 +45,7 @@ class App:
             *v1.routes(store, self._feeds),
             *self._mcp.routes(),
             *mem0.routes(store),
-            *web.routes(store, self.sessions, authenticator, self.desk),
+            *web.routes(store, self.sessions, authenticator, self.board),
         ]
         router = Router(routes, redirect_slashes=False)
         self.gate = Gate(router, Hosts(hosts), authenticator, self.sessions, figures, limits)
@@ -61,4 +61,4 @@ class App:
         self.ready = False
         self.gate.draining = True
         self._feeds.end()
-        self.desk.end()
+        self.board.end()

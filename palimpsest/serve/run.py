@@ -95,7 +95,7 @@ async def serve(
                     link = link_path(app.sessions.link(LOCAL_OPERATOR))
                     on_ready(endpoint, at(endpoint.url, settings, link))
                     if idle is None:  # one that was started for an agent waits for a reviewer
-                        app.desk.begin()
+                        app.board.begin()
                     await _until(stop, app, answering, idle)
 
 

@@ -11,7 +11,7 @@ from palimpsest.serve.callers import Authenticator
 from palimpsest.serve.gate import PAGES
 from palimpsest.serve.problems import not_found
 from palimpsest.web import days_page, entering, memory_page, owner_page, pairs, policy_page
-from palimpsest.web.desk import Desk
+from palimpsest.web.board import ReviewBoard
 from palimpsest.web.door import SECURITY, Door, Visit
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import Sessions
@@ -27,12 +27,12 @@ FOR_EVER = {"cache-control": "private, max-age=31536000, immutable"}
 
 
 def routes(
-    store: AsyncPalimpsest, sessions: Sessions, authenticator: Authenticator, desk: Desk
+    store: AsyncPalimpsest, sessions: Sessions, authenticator: Authenticator, board: ReviewBoard
 ) -> list[BaseRoute]:
     """The routes of all pages."""
     door = Door(store, sessions, authenticator)
-    entering.add(door, desk.begin, desk.leave)
-    pairs.add(door, desk)
+    entering.add(door, board.begin, board.leave)
+    pairs.add(door, board)
     for module in (memory_page, owner_page, days_page, policy_page):
         module.add(door)
     door.get("/{rest:path}", _nowhere)  # after all others

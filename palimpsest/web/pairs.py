@@ -1,4 +1,4 @@
-"""The desk's pages: a pair on a screen, and what each key sends."""
+"""The board's pages: a pair on a screen, and what each key sends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.serve.gate import PAGES
 from palimpsest.serve.problems import ProblemError
 from palimpsest.web import paths
 from palimpsest.web.answers import CHOICES
-from palimpsest.web.desk import Desk
+from palimpsest.web.board import ReviewBoard
 from palimpsest.web.door import Door, Visit, whole_number
 from palimpsest.web.sessions import Session
 from palimpsest.web.waiting import QUEUES, Key, Wanted, wanted_of
@@ -19,10 +19,10 @@ LONGEST_REASON = 2_000
 
 
 class Pairs:
-    """The pages of one desk."""
+    """The pages of one board."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, board: ReviewBoard) -> None:
+        self._board = board
 
     async def work(self, visit: Visit) -> Response:
         """What has the most consequences first."""
@@ -39,30 +39,30 @@ class Pairs:
             raise ProblemError(422, "invalid", f"`say` is one of {', '.join(CHOICES)}")
         because = visit.form.get("because", "").strip()[:LONGEST_REASON] or None
         version = visit.form.get("version", "")
-        await self._desk.answer(_session(visit), _key(visit), word, version, because)
+        await self._board.answer(_session(visit), _key(visit), word, version, because)
         return await self._then(visit)
 
     async def skip(self, visit: Visit) -> Response:
         """The space bar: no event."""
-        await self._desk.skip(_session(visit), _key(visit))
+        await self._board.skip(_session(visit), _key(visit))
         return await self._then(visit)
 
     async def undo(self, visit: Visit) -> Response:
         """Backspace, or the button of one answer."""
         number = visit.form.get("number", "")
         which = whole_number("number", number) if number else None
-        await self._desk.undo(_session(visit), _wanted(visit), which)
+        await self._board.undo(_session(visit), _wanted(visit), which)
         return await self._then(visit)
 
     async def again(self, visit: Visit) -> Response:
         """Show what was skipped."""
-        self._desk.see_skipped(_session(visit))
+        self._board.see_skipped(_session(visit))
         return await self._then(visit)
 
     async def hangs(self, visit: Visit) -> Response:
         """What hangs on one join, for an owner with many events."""
         key = visit.query.get("decision", ""), visit.query.get("existing", "")
-        values = await self._desk.hangs(_session(visit), key)
+        values = await self._board.hangs(_session(visit), key)
         return visit.page("hangs.html", hangs=values)
 
     async def _then(self, visit: Visit) -> Response:
@@ -71,14 +71,14 @@ class Pairs:
         return await self._shown(visit, wanted) if visit.is_partial else visit.to(_path(wanted))
 
     async def _shown(self, visit: Visit, wanted: Wanted) -> Response:
-        values = await self._desk.next(_session(visit), wanted)
-        template = "desk.html" if visit.is_partial else "review.html"
+        values = await self._board.next(_session(visit), wanted)
+        template = "board.html" if visit.is_partial else "review.html"
         return visit.page(template, wanted=wanted, here=_path(wanted), paths=paths, **values)
 
 
-def add(door: Door, desk: Desk) -> None:
-    """The desk's pages."""
-    pages = Pairs(desk)
+def add(door: Door, board: ReviewBoard) -> None:
+    """The board's pages."""
+    pages = Pairs(board)
     door.get("", pages.work)
     door.get("/audit", pages.audit)
     door.get("/hangs", pages.hangs)

@@ -11,7 +11,7 @@ import pytest
 
 from palimpsest.serve.callers import Caller
 from palimpsest.serve_settings import Role
-from palimpsest.web import desk
+from palimpsest.web import board
 from palimpsest.web.entering import link_path
 from tests.serve.conftest import Server, _without_a_model, served
 
@@ -22,7 +22,7 @@ COOKIE = "palimpsest_review_7077"
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page waits for the queue, however busy the machine is."""
-    monkeypatch.setattr(desk, "PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(board, "PATIENCE_SECONDS", 60.0)
 
 
 def person(name: str = "grace", owners: str = "ada|bob", role: Role = "reviewer") -> Caller:

@@ -1,4 +1,4 @@
-"""The desk in a real browser: keys, two people, a killed server, hostile texts, dark and narrow."""
+"""The board in a real browser: keys, two people, a killed server, hostile texts, dark, narrow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from palimpsest import Palimpsest
-from palimpsest.web import desk as desks
+from palimpsest.web import board as boards
 from palimpsest.web.waiting import read_pairs
 from tests.serve.child import PROGRAM
 from tests.web.conftest import own_words
@@ -57,21 +57,21 @@ def shown(page: Page) -> str | None:
 
 
 def press(page: Page, key: str) -> None:
-    """Press a key, and wait until the desk is another."""
-    until(page, "desk => !desk.hasAttribute('hx-trigger')")  # the queue is read
-    page.evaluate("() => { document.getElementById('desk').dataset.before = 'yes'; }")
+    """Press a key, and wait until the board is another."""
+    until(page, "board => !board.hasAttribute('hx-trigger')")  # the queue is read
+    page.evaluate("() => { document.getElementById('board').dataset.before = 'yes'; }")
     page.keyboard.press(key)
-    until(page, "desk => !('before' in desk.dataset)")
+    until(page, "board => !('before' in board.dataset)")
 
 
 def until(page: Page, holds: str) -> None:
-    """Wait until something holds of the desk, and tell what the page was at where it does not.
+    """Wait until something holds of the board, and tell what the page was at where it does not.
 
     It asks by itself: what waits for selectors looks at each frame that is drawn, and there may be
     none on a busy machine.
     """
     deadline = time.monotonic() + PATIENCE
-    while not page.evaluate(f"() => ({holds})(document.getElementById('desk'))"):
+    while not page.evaluate(f"() => ({holds})(document.getElementById('board'))"):
         if time.monotonic() > deadline:
             pytest.fail(f"not within {PATIENCE:.0f} s: {holds}; {page.evaluate(AT_WORK)}")
         page.wait_for_timeout(10)
@@ -117,9 +117,9 @@ def test_a_page_that_came_before_the_queue_was_read_shows_the_pair_by_itself(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Event()
-    monkeypatch.setattr(desks, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(boards, "PATIENCE_SECONDS", 0.01)
     late = lambda *given: gate.wait(60) and read_pairs(*given)  # noqa: E731 - a line is enough
-    monkeypatch.setattr("palimpsest.web.desk.read_pairs", late)
+    monkeypatch.setattr("palimpsest.web.board.read_pairs", late)
     submit_pairs(site.store, 1)
     page = site.entered(bypass_csp=True)
     expect(page.locator("#question")).to_have_text("Looking for what waits")
@@ -306,7 +306,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_every_page_of_the_desk_can_be_used_by_everybody(site: Site, look: str) -> None:
+def test_every_page_of_the_board_can_be_used_by_everybody(site: Site, look: str) -> None:
     """axe-core finds nothing, nothing is wider than the screen, and dark is dark."""
     for number, text in enumerate(REMEMBERED):
         said = {"owner_id": "ada", "source": "chat", "session_id": f"evening {number // 2}"}
@@ -336,7 +336,7 @@ def fits(page: Page) -> None:
     assert page.evaluate("() => document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_the_desk_works_without_scripts(site: Site) -> None:
+def test_the_board_works_without_scripts(site: Site) -> None:
     submit_pairs(site.store, 2)
     page = site.entered(java_script_enabled=False)
     first = shown(page)
@@ -350,7 +350,7 @@ def test_the_desk_works_without_scripts(site: Site) -> None:
 
 def test_the_keys_are_those_of_the_docs() -> None:
     docs = (ROOT / "docs" / "review.md").read_text(encoding="utf-8")
-    template = (ROOT / "palimpsest/web/templates/desk.html").read_text(encoding="utf-8")
+    template = (ROOT / "palimpsest/web/templates/board.html").read_text(encoding="utf-8")
     keys = {one.lower() for one in re.findall(r'data-key="([^"]+)"', template)}
     told = set(re.findall(r"^\| `([^`]+)` \|", docs, flags=re.MULTILINE))
     assert told == keys

@@ -16,7 +16,7 @@ from palimpsest.serve.endpoint import OnlyServer
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve.run import serve
 from palimpsest.serve_settings import ServeSettings
-from palimpsest.web.desk import Desk
+from palimpsest.web.board import ReviewBoard
 from palimpsest.web.entering import link_path
 from palimpsest.web.rendering import STATIC
 from palimpsest.web.sessions import SESSION_SECONDS, Sessions, cookie_name, set_cookie
@@ -277,7 +277,7 @@ def test_a_server_reads_the_queue_once_it_is_ready(
 ) -> None:
     """Not where it was started for an agent: then who asks for a link has it read."""
     begun: list[bool] = []
-    monkeypatch.setattr(Desk, "begin", lambda _: begun.append(True))
+    monkeypatch.setattr(ReviewBoard, "begin", lambda _: begun.append(True))
 
     async def run() -> None:
         stop = asyncio.Event()

@@ -16,10 +16,10 @@ from palimpsest.contracts.policy import CosineCheck, PairsDedupe
 from palimpsest.serve.problems import ProblemError
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy, preset_names
-from palimpsest.web import banner, desk, paths
+from palimpsest.web import banner, board, paths
 from palimpsest.web.answers import Answer
+from palimpsest.web.board import MOST_ANSWERS, Person
 from palimpsest.web.days_page import SPAN, _parsed, _row
-from palimpsest.web.desk import MOST_ANSWERS, Person
 from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
 from palimpsest.web.kinds import FAMILIES
 from palimpsest.web.pairs import _path
@@ -46,7 +46,7 @@ from palimpsest.web.waiting import (
 from palimpsest.web.word_diff import cue_kind, word_diff
 from palimpsest.web.zones import zones_of_run
 from tests.web.conftest import person, plain
-from tests.web.test_desk import pair
+from tests.web.test_board import pair
 
 EVERYBODY, ADA = re.compile(".*"), re.compile("ada")
 
@@ -179,8 +179,8 @@ def test_a_person_has_few_answers_each_with_its_number() -> None:
     assert kim.take(1) is None
 
 
-def test_a_desk_knows_so_many_people_and_whoever_came_last_stays() -> None:
-    one: Any = desk.Desk(SimpleNamespace())  # type: ignore[arg-type]
+def test_a_board_knows_so_many_people_and_whoever_came_last_stays() -> None:
+    one: Any = board.ReviewBoard(SimpleNamespace())  # type: ignore[arg-type]
     sessions = [Session(person(), str(number)) for number in range(MOST_SESSIONS + 1)]
     first = one.person(sessions[0])
     for session in sessions[1:-1]:

@@ -1,4 +1,4 @@
-"""The desk without a browser's speed: answers are events, leases, filters, conflicts, undo."""
+"""The board without a browser's speed: answers are events, leases, filters, conflicts, undo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy
-from palimpsest.web import desk as desks
+from palimpsest.web import board as boards
 from palimpsest.web.waiting import LEASE_SECONDS, Leases, Pair, Waiting, Wanted, read_pairs
 from palimpsest.web.word_diff import word_diff
 from tests.serve.conftest import Server, Use
@@ -85,7 +85,7 @@ def test_a_join_is_confirmed_or_taken_out_and_both_are_taken_back(served: Use[No
             assert browser.notice.startswith("Taken back"), browser.notice
             assert browser.left == 1
             assert await _list(server) == [before]
-            restarted = desks.Desk(server.twin)
+            restarted = boards.ReviewBoard(server.twin)
             await restarted._read()
             assert len(restarted._waiting.pairs) == 1, "nobody has answered, the log says"
 
@@ -191,7 +191,7 @@ def test_answers_that_are_taken_back_are_all_left_again(served: Use[None]) -> No
         for _ in range(4):
             await browser.say("different")
         assert "Nothing waits here" in (browser.last.text if browser.last else "")
-        assert not server.app.desk._waiting.pairs
+        assert not server.app.board._waiting.pairs
         for left in range(1, 5):
             await browser.send("/review/undo", queue="work")
             await browser.get("/review")
@@ -312,7 +312,7 @@ def test_a_skip_is_no_event_and_comes_again_when_asked_for(served: Use[None]) ->
 def test_a_pair_is_shown_to_one_person_until_the_lease_is_over(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         now = 1000.0
-        server.app.desk.leases.now = lambda: now
+        server.app.board.leases.now = lambda: now
         await waiting_pairs(server, 2)
         grace, lin, late = Browser(server), Browser(server), Browser(server)
         await grace.enter()
@@ -355,8 +355,8 @@ def test_who_leaves_holds_no_pair(served: Use[None]) -> None:
 
 def test_pairs_that_come_later_are_found_aside_and_where_none_is_left(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        now, desk = 1000.0, server.app.desk
-        desk._now = lambda: now
+        now, board = 1000.0, server.app.board
+        board._now = lambda: now
         await waiting_pairs(server, 1, "ada")
         browser = Browser(server)
         await browser.enter()
@@ -366,8 +366,8 @@ def test_pairs_that_come_later_are_found_aside_and_where_none_is_left(served: Us
         assert browser.left == 1
         now += 10_000  # however long the first look took
         await browser.get("/review")
-        assert desk._aside is not None
-        await desk._aside
+        assert board._aside is not None
+        await board._aside
         await browser.get("/review")
         assert browser.left == 2
         for _ in range(2):
@@ -391,7 +391,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, gate: Event | None = None) -> list[
         assert gate is None or gate.wait(60)
         return pairs
 
-    monkeypatch.setattr("palimpsest.web.desk.read_pairs", reading)
+    monkeypatch.setattr("palimpsest.web.board.read_pairs", reading)
     return found
 
 
@@ -403,8 +403,8 @@ def test_the_queue_is_read_before_anybody_asks_for_the_page(
     async def used(server: Server) -> None:
         await waiting_pairs(server, 1)
         answer = await server.ask("POST", "/links", {"name": "grace"}, name="root")
-        assert server.app.desk._aside is not None, "who asks for a link will soon be there"
-        await server.app.desk._aside
+        assert server.app.board._aside is not None, "who asks for a link will soon be there"
+        await server.app.board._aside
         assert reads == [1]
         browser = Browser(server)
         await browser.get(answer.json()["path"])
@@ -424,13 +424,13 @@ def test_a_page_does_not_wait_long_for_the_queue(
         await waiting_pairs(server, 1)
         browser = Browser(server)
         await browser.enter()
-        monkeypatch.setattr(desks, "PATIENCE_SECONDS", 0.01)
+        monkeypatch.setattr(boards, "PATIENCE_SECONDS", 0.01)
         page = (await browser.get("/review?in_owner=ada")).text
         assert "Looking for what waits" in page
         assert 'hx-get="/review?in_owner=ada" hx-trigger="load delay' in page, "it asks again"
         assert "Nothing waits" not in page
         gate.set()
-        monkeypatch.setattr(desks, "PATIENCE_SECONDS", 60.0)
+        monkeypatch.setattr(boards, "PATIENCE_SECONDS", 60.0)
         page = (await browser.get("/review?in_owner=ada")).text
         assert 'hx-trigger="load delay' not in page
         assert (browser.left, reads) == (1, [1])
@@ -444,7 +444,7 @@ def test_where_nothing_waits_the_queue_is_read_once_for_a_page(
     reads = counted(monkeypatch)
 
     async def used(server: Server) -> None:
-        server.app.desk._now = lambda: 1000.0
+        server.app.board._now = lambda: 1000.0
         browser = Browser(server)
         await browser.enter()
         for number in range(3):
@@ -459,7 +459,7 @@ def test_where_nothing_waits_the_queue_is_read_once_for_a_page(
 
 def test_who_skipped_a_pair_is_shown_what_came_since_the_queue_was_read(served: Use[None]) -> None:
     async def used(server: Server) -> None:
-        server.app.desk._now = lambda: 1000.0
+        server.app.board._now = lambda: 1000.0
         await waiting_pairs(server, 1, "ada")
         browser = Browser(server)
         await browser.enter()
@@ -664,10 +664,10 @@ def test_a_pair_is_shown_with_when_where_and_what_it_would_join(served: Use[None
 
 
 async def restarted(server: Server, browser: Browser) -> None:
-    """The desk as a new process has it."""
-    desk = server.app.desk
-    fresh = vars(desks.Desk(server.twin))
-    vars(desk).update(fresh)
+    """The board as a new process has it."""
+    board = server.app.board
+    fresh = vars(boards.ReviewBoard(server.twin))
+    vars(board).update(fresh)
     await browser.get("/review")
 
 
@@ -827,7 +827,7 @@ async def judged(server: Server, owner: str, *, reasoning: str | None = None) ->
         request_id=request_id(), candidate_id=asked["candidate_id"], verdicts=(verdict,)
     )
     await server.twin.settle([settle])
-    vars(server.app.desk).update(vars(desks.Desk(server.twin)))
+    vars(server.app.board).update(vars(boards.ReviewBoard(server.twin)))
 
 
 def test_where_judge_and_guard_disagree_it_is_told_and_comes_first(served: Use[None]) -> None:

@@ -1,4 +1,4 @@
-"""The desk that people review at: who looks at which pair, what they skipped and answered."""
+"""The board that people review at: who looks at which pair, what they skipped and answered."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATIENCE_SECONDS = 0.25
 MOST_WORDS = 40
 """Words of one person that are read for their last answers: some were taken back since."""
 MOST_ANSWERS = 10
-"""Answers of one person that can be taken back from the desk; older ones from a memory's page."""
+"""Answers of one person that can be taken back from the board; older ones from a memory's page."""
 
 NOTHING_TO_UNDO = "There is nothing to take back."
 NO_SUCH_ANSWER = "That is not among your last answers any more."
@@ -80,7 +80,7 @@ class Person:
         return next(found, None)
 
 
-class Desk:
+class ReviewBoard:
     """One for a server. `now` gives seconds that only grow."""
 
     def __init__(self, store: AsyncPalimpsest, now: Callable[[], float] = time.monotonic) -> None:
@@ -157,7 +157,7 @@ class Desk:
         return enough()
 
     async def next(self, session: Session, wanted: Wanted) -> dict[str, Any]:
-        """What the desk shows a person now: a pair, held for them, or that none is left.
+        """What the board shows a person now: a pair, held for them, or that none is left.
 
         `reading` says that the queue is still being read, and that the page has to ask again.
         """

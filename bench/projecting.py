@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from uuid import uuid4
 
@@ -14,8 +15,10 @@ from bench.sentences import sentences
 from bench.stub import StubEngine
 from palimpsest import Palimpsest
 from palimpsest.contracts.requests import UnmergeRequest
+from palimpsest.folding_process import FoldingProcess
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.projections.rebuild import NAMES, Build
+from palimpsest.projections.sharing import StartHelper, no_helper
 from palimpsest.projections.source import no_effect, no_progress
 from palimpsest.streams.policies import load_policy
 
@@ -36,17 +39,30 @@ def _filled(store: ScratchStore, count: int) -> None:
 def rebuild(scale: Scale) -> list[Measured]:
     """Events per second of both projections, made from the log beside the live ones."""
     count = scale.of(5_000, 100_000, 1_000_000)
-    rates = []
+    alone: list[float] = []
+    helped: list[float] = []
     with scratch_store(StubEngine()) as store:
         fill(store.log, _texts_of_owners(count), load_policy("standard"))
         for _ in range(ROUNDS):
-            begun = time.perf_counter()
-            build = Build(store.folder / PROJECTIONS_FOLDER, NAMES, store.log.head(), no_effect)
-            build.fill(store.log, no_progress)
-            rates.append(count / (time.perf_counter() - begun))
-            build.drop()
+            alone.append(count / _seconds_of_rebuild(store, no_helper))
+            helped.append(
+                count / _seconds_of_rebuild(store, partial(FoldingProcess, store.log.path))
+            )
     note = f"{count} events of {OWNERS} owners; the comparison apart"
-    return [Measured("rebuild of both projections", "events/s", rates, 20_000, note=note)]
+    name = "rebuild of both projections"
+    return [
+        Measured(name, "events/s", alone, 20_000, note=note),
+        Measured(f"{name}, two processes", "events/s", helped, 20_000, note=note),
+    ]
+
+
+def _seconds_of_rebuild(store: ScratchStore, start_helper: StartHelper) -> float:
+    begun = time.perf_counter()
+    build = Build(store.folder / PROJECTIONS_FOLDER, NAMES, store.log.head(), no_effect)
+    build.fill(store.log, no_progress, start_helper)
+    seconds = time.perf_counter() - begun
+    build.drop()
+    return seconds
 
 
 def unmerge(scale: Scale) -> list[Measured]:

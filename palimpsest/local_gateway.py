@@ -25,6 +25,7 @@ from palimpsest.contracts.errors import (
 )
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import AnyRequest, is_dry_run
+from palimpsest.folding_process import start_helper
 from palimpsest.interrupts import between_windows
 from palimpsest.paths import PROJECTIONS_FOLDER
 from palimpsest.projecting import ProjectorProcess
@@ -35,6 +36,7 @@ from palimpsest.projections.live import LiveProjections
 from palimpsest.projections.mentioned import MentionIndexes
 from palimpsest.projections.recall import Recollections
 from palimpsest.projections.segments import reached
+from palimpsest.projections.sharing import Helper
 from palimpsest.projections.verify import verify
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.inbox import Inbox, ItemKind, outcomes_of, pack
@@ -403,7 +405,7 @@ class LocalGateway:
     ) -> dict[str, Any]:
         """Recreate projections. TransientError while another process writes."""
         with self._alone():
-            return self._live.rebuild(which, progress)
+            return self._live.rebuild(which, progress, self._start_helper)
 
     def verify(self, progress: Callable[[str, float], None] | None) -> dict[str, Any]:
         """Check the log, and compare the projections with its fold; no process may write then.
@@ -413,7 +415,11 @@ class LocalGateway:
         with self._alone():
             check_log(self.log, progress)
             self._live.show()
-            return verify(self.log, self.projections, progress)
+            return verify(self.log, self.projections, progress, self._start_helper)
+
+    def _start_helper(self, end: int) -> Helper | None:
+        """A second process that folds a long log with this one."""
+        return start_helper(self.log.path, end)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,19 +27,33 @@ SECONDS = 0.25
 _INPUT = 0
 
 
+def start_child(
+    module: str, *words: str, stdout: int, pass_fds: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    """Start a module of ours beside this process, which writes to its standard input.
+
+    A process that `multiprocessing` spawns would import the program's main module once more.
+    """
+    paths = os.pathsep.join(path for path in sys.path if path)
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *words],
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        env=os.environ | {"PYTHONPATH": paths},
+        pass_fds=pass_fds,
+        start_new_session=True,  # Ctrl-C is for the parent alone
+    )
+
+
 class ProjectorProcess:
     """The child, as its parent sees it."""
 
     def __init__(self, store: Path, lock: WriterLock) -> None:
-        paths = os.pathsep.join(path for path in sys.path if path)
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "palimpsest.projecting", str(store.absolute())],
-            bufsize=0,
-            stdin=subprocess.PIPE,
+        self.process = start_child(
+            "palimpsest.projecting",
+            str(store.absolute()),
             stdout=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": paths},
             pass_fds=[lock.fileno()],
-            start_new_session=True,  # Ctrl-C is for the parent alone
         )
 
     @property

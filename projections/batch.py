@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from palimpsest.projections.folding import folded
+from palimpsest.projections.folding import folded_owners, touched_owners
 from palimpsest.projections.lance_tables import CANDIDATES, MEMORIES, Writes, writes
 from palimpsest.projections.models import Models
 from palimpsest.projections.rows import Gone, MemoryState, Rows
@@ -68,5 +68,16 @@ def batches(
     source: EventSource, start: int, end: int, progress: Progress = no_progress
 ) -> Generator[Batch, None, None]:
     """What the events after `start` touched, as it is at `end`."""
-    with closing(folded(source, start, end, progress)) as found:
+    return batches_of(source, touched_owners(source, start, end), start, end, progress)
+
+
+def batches_of(
+    source: EventSource,
+    owners: Sequence[str],
+    start: int,
+    end: int,
+    progress: Progress = no_progress,
+) -> Generator[Batch, None, None]:
+    """As `batches`, of some owners."""
+    with closing(folded_owners(source, owners, start, end, progress)) as found:
         yield from map(Batch.of, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.rows import Rows
@@ -26,7 +26,17 @@ def folded(
     source: EventSource, start: int, end: int, progress: Progress = no_progress
 ) -> Generator[Rows, None, None]:
     """What the events after `start` touched, as it is at `end`; many owners in one batch."""
-    owners = touched_owners(source, start, end)
+    return folded_owners(source, touched_owners(source, start, end), start, end, progress)
+
+
+def folded_owners(
+    source: EventSource,
+    owners: Sequence[str],
+    start: int,
+    end: int,
+    progress: Progress = no_progress,
+) -> Generator[Rows, None, None]:
+    """As `folded`, of some owners."""
     batch = Rows(end)
     with collector_at_rest():
         for number, owner_id in enumerate(owners):

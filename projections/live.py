@@ -12,6 +12,7 @@ from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.projections.changes import Changes
 from palimpsest.projections.projector import Projector
+from palimpsest.projections.sharing import StartHelper, no_helper
 from palimpsest.projections.source import Effect, EventSource, Progress, no_effect
 from palimpsest.streams.core.touched import Touched
 
@@ -131,10 +132,15 @@ class LiveProjections:
         self._followed = None
         return True
 
-    def rebuild(self, which: Iterable[str], progress: Progress | None) -> dict[str, Any]:
+    def rebuild(
+        self,
+        which: Iterable[str],
+        progress: Progress | None,
+        start_helper: StartHelper = no_helper,
+    ) -> dict[str, Any]:
         """Recreate projections from the log beside the live ones, then swap them in."""
         self._take_back()
-        return self.projector.rebuild(which, progress)
+        return self.projector.rebuild(which, progress, start_helper)
 
     def close(self) -> None:
         """Write what waits, and end the projector's thread."""

@@ -23,6 +23,7 @@ from palimpsest.projections.overlap import overlapped
 from palimpsest.projections.rebuild import rebuild
 from palimpsest.projections.rows import Rows
 from palimpsest.projections.segments import SegmentWriter
+from palimpsest.projections.sharing import StartHelper, no_helper
 from palimpsest.projections.source import Effect, EventSource, Progress, no_effect, no_progress
 
 BATCH_ROWS = 6_000
@@ -272,7 +273,10 @@ class Projector:
     # -- rebuild -------------------------------------------------------------------------------
 
     def rebuild(
-        self, which: Iterable[str] = (), progress: Progress | None = None
+        self,
+        which: Iterable[str] = (),
+        progress: Progress | None = None,
+        start_helper: StartHelper = no_helper,
     ) -> dict[str, Any]:
         """Make projections anew beside the live ones, compare, swap; all where none is named.
 
@@ -284,7 +288,13 @@ class Projector:
         self._seen = None  # also where it fails: the next start opens both again
         with store_errors():
             done = rebuild(
-                self._folder, self._source, names, self._duck, self._effect, progress or no_progress
+                self._folder,
+                self._source,
+                names,
+                self._duck,
+                self._effect,
+                progress or no_progress,
+                start_helper,
             )
         self.start()
         return done

@@ -15,6 +15,7 @@ from palimpsest.projections.lance import FOLDER, LanceStore
 from palimpsest.projections.lance_files import swap
 from palimpsest.projections.overlap import overlapped
 from palimpsest.projections.segments import SegmentWriter
+from palimpsest.projections.sharing import StartHelper, no_helper, shared_batches
 from palimpsest.projections.source import Effect, EventSource, Progress
 
 NAMES = ("lancedb", "duckdb")
@@ -35,9 +36,15 @@ class Build:
             self.lance = LanceStore(folder / f"{FOLDER}.new", effect)
             self.lance.create()
 
-    def fill(self, source: EventSource, progress: Progress) -> None:
-        """Fold the log into them."""
-        overlapped(batches(source, 0, self.end, progress), self._add)
+    def fill(
+        self, source: EventSource, progress: Progress, start_helper: StartHelper = no_helper
+    ) -> None:
+        """Fold the log into them, with another process's help if it pays."""
+        helper = start_helper(self.end)
+        if helper is None:
+            overlapped(batches(source, 0, self.end, progress), self._add)
+        else:
+            overlapped(shared_batches(source, self.end, progress, helper), self._add)
         if self.lance is not None:
             self.lance.index()
             self.lance.commit(self.end)
@@ -81,10 +88,11 @@ def rebuild(
     duck: DuckStore,
     effect: Effect,
     progress: Progress,
+    start_helper: StartHelper = no_helper,
 ) -> dict[str, Any]:
     """Build, compare and swap. The live projections must be at rest, and opened again after it."""
     build = Build(folder, names, source.head(), effect)
-    build.fill(source, progress)
+    build.fill(source, progress, start_helper)
     found = build.compare(folder, progress)
     if build.writer is not None:
         duck.replace(build.writer, build.end, at_once=found["duckdb"].differences > 0)

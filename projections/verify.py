@@ -11,12 +11,18 @@ from palimpsest.projections.files import remove, store_errors
 from palimpsest.projections.lance import FOLDER, read_state
 from palimpsest.projections.rebuild import NAMES, Build
 from palimpsest.projections.segments import chain, listed
+from palimpsest.projections.sharing import StartHelper, no_helper
 from palimpsest.projections.source import EventSource, Progress, no_effect, no_progress
 
 WORK = "verifying"
 
 
-def verify(source: EventSource, folder: Path, progress: Progress | None = None) -> dict[str, Any]:
+def verify(
+    source: EventSource,
+    folder: Path,
+    progress: Progress | None = None,
+    start_helper: StartHelper = no_helper,
+) -> dict[str, Any]:
     """`differences`, `checked` and `details`; no process may write at the same time.
 
     Files are read to the last byte, and every row of both projections is compared, column by
@@ -25,14 +31,16 @@ def verify(source: EventSource, folder: Path, progress: Progress | None = None) 
     tell = progress or no_progress
     work = folder / WORK
     with store_errors():
-        return _verified(source, folder, work, tell)
+        return _verified(source, folder, work, tell, start_helper)
 
 
-def _verified(source: EventSource, folder: Path, work: Path, tell: Progress) -> dict[str, Any]:
+def _verified(
+    source: EventSource, folder: Path, work: Path, tell: Progress, start_helper: StartHelper
+) -> dict[str, Any]:
     remove(work)
     build = Build(work, NAMES, source.head(), no_effect)
     try:
-        build.fill(source, tell)
+        build.fill(source, tell, start_helper)
         total = Comparison()
         _check_positions(folder, build.end, total)
         for found in build.compare(folder, tell).values():

@@ -58,8 +58,10 @@ def drawn(
 
 
 def _title(answer: Mapping[str, Any]) -> str:
-    verb = "would be joined" if answer["dry_run"] else "were joined"
-    return f"{len(answer['joined']):,} pairs of memories {verb}"
+    count = len(answer["joined"])
+    pairs = "1 pair" if count == 1 else f"{count:,} pairs"
+    were = "would be" if answer["dry_run"] else "was" if count == 1 else "were"
+    return f"{pairs} of memories {were} joined"
 
 
 def _summary(answer: Mapping[str, Any], policy: Policy, just_this: str) -> Iterator[str]:

@@ -225,7 +225,7 @@ def _graph_cache(folder: Path) -> Finding:
     return Finding(
         "graph cache",
         found=os.access(nearest, os.W_OK),
-        detail=f"{folder}, {kept} graphs",
+        detail=f"{folder}, {kept} graph{'s' * (kept != 1)}",
         remedy="the graph is built at each start; set XDG_CACHE_HOME to a folder you can write",
         needed=False,
     )

@@ -341,7 +341,9 @@ def views(file: Path, ways: Mapping[str, str]) -> RenderableType:
 def verified(found: Mapping[str, Any]) -> RenderableType:
     """The count of differences, and each of them."""
     details = [shown(f"  {detail}") for detail in found.get("details", [])]
-    return Group(shown(f"{found['differences']} differences, {found['checked']} checked"), *details)
+    count = found["differences"]
+    differences = "1 difference" if count == 1 else f"{count} differences"
+    return Group(shown(f"{differences}, {found['checked']} checked"), *details)
 
 
 def bulk_count(verb: str, done: str, answer: Mapping[str, Any]) -> str:

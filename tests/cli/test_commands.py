@@ -599,7 +599,7 @@ def test_a_cache_that_is_not_there_yet_can_be_made_where_its_parent_can_be_writt
     folder.mkdir(parents=True)
     (folder / "a.onnx").touch()
     (folder / "notes.json").touch()
-    assert _graph_cache(folder).detail == f"{folder}, 1 graphs"
+    assert _graph_cache(folder).detail == f"{folder}, 1 graph"
 
 
 def test_doctor_finds_what_keeps_a_store_from_working(

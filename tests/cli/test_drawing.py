@@ -699,7 +699,7 @@ def test_a_review_reports_what_it_found() -> None:
 
 def test_differences_are_counted_and_listed() -> None:
     found = {"differences": 1, "checked": 2, "details": ["a row is missing"]}
-    assert lines(rendering.verified(found)) == ["1 differences, 2 checked", "a row is missing"]
+    assert lines(rendering.verified(found)) == ["1 difference, 2 checked", "a row is missing"]
     assert lines(rendering.verified({"differences": 0, "checked": 2})) == [
         "0 differences, 2 checked"
     ]

@@ -235,10 +235,10 @@ def in_order(said: str, *words: str) -> bool:
 def test_a_page_counts_what_was_looked_at() -> None:
     read = page(pair("a", "b"))
     counts = ("memories2,000", "owners1", "pairs looked at3", "left for the judge4")
-    assert in_order(read.said, "1 pairs of memories would be joined", *counts)
+    assert in_order(read.said, "1 pair of memories would be joined", *counts)
     assert "To do just this: palimpsest <this>" in read.said
     done = page(pair("a", "b"), dry_run=False)
-    assert "1 pairs of memories were joined" in done.said
+    assert "1 pair of memories was joined" in done.said
     assert "To do just this" not in done.said
     nothing = page().said
     assert "Largest clusters" not in nothing

@@ -67,7 +67,7 @@ def worker_and_embedder(scale: Scale) -> list[Measured]:
     note = f"{len(texts)} texts, {'real' if scale.data else 'made up'}, by turns"
     beside = {"worker, decisions/s": median(rates), "bare, texts/s": median(bare)}
     name = "worker with the default embedder, divided by the bare embedder"
-    whole = Measured(name, "", ratios, 0.85, note=note, beside=beside)
+    whole = Measured(name, "", ratios, 0.82, note=note, beside=beside)
     return [whole, Measured("event loop at most 100 ms late", "of 1", in_time, 0.99, note=note)]
 
 

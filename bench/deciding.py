@@ -48,7 +48,7 @@ def owners(scale: Scale) -> list[Measured]:
         Measured(
             "decisions with a stub embedder", "decisions/s", rates, 2_500, note=note, beside=beside
         ),
-        Measured("resident memory, most", "MB", [_resident()], 1_000, at_most=True, note=note),
+        Measured("resident memory, most", "MB", [_resident()], 850, at_most=True, note=note),
     ]
 
 

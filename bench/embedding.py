@@ -52,7 +52,7 @@ def end_to_end(scale: Scale) -> list[Measured]:
             "end to end on new texts, divided by the bare embedder",
             "",
             ratios,
-            0.85,
+            0.91,
             note=note,
             beside={"whole, texts/s": median(whole), "bare, texts/s": median(bare)},
         )

@@ -50,7 +50,7 @@ def failover(scale: Scale) -> list[Measured]:
     name = "fail-over after SIGKILL"
     return [
         Measured(f"{name}, workers with --standby", "s", stood_by, 3, at_most=True, note=note),
-        Measured(f"{name}, replicas made anew", "s", anew, 3, at_most=True, note=note),
+        Measured(f"{name}, replicas made anew", "s", anew, 2, at_most=True, note=note),
     ]
 
 

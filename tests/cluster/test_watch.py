@@ -227,15 +227,43 @@ def test_a_flood_is_more_than_so_many_within_a_minute() -> None:
     assert not flood.is_on()
 
 
-def test_of_a_topic_that_is_gone_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def asked(
+    monkeypatch: pytest.MonkeyPatch, *, begin: int, end: int, acknowledged: int | None = None
+) -> Waiting:
+    """What waits where only the first partition of the topic of candidates has been worked on."""
     topics = Topics("", 2)
-    offsets = AsyncMock(side_effect=lambda asked: dict.fromkeys(asked, 3))
-    brokers = SimpleNamespace(end_offsets=offsets, beginning_offsets=offsets)
+    done = {} if acknowledged is None else {topics.at("candidates", 0): acknowledged}
+    brokers = SimpleNamespace(
+        end_offsets=AsyncMock(side_effect=lambda asked: dict.fromkeys(asked, end)),
+        beginning_offsets=AsyncMock(side_effect=lambda asked: dict.fromkeys(asked, begin)),
+    )
     there = SimpleNamespace(topics={"memory.candidates": SimpleNamespace(topic_id="first")})
     monkeypatch.setattr(watch_module, "read_metadata", AsyncMock(return_value=there))
     monkeypatch.setattr(watch_module, "answering", lambda _: nullcontext())
     monkeypatch.setattr(watch_module, "reader", lambda _: nullcontext(brokers))
-    monkeypatch.setattr(watch_module, "acknowledged", AsyncMock(return_value={}))
-    waiting = asyncio.run(ask_waiting(Connection(bootstrap="nobody:1"), topics))
-    assert {*waiting.ends} == {topics.at("candidates", partition) for partition in (0, 1)}
+    monkeypatch.setattr(watch_module, "acknowledged", AsyncMock(return_value=done))
+    return asyncio.run(ask_waiting(Connection(bootstrap="nobody:1"), topics))
+
+
+def test_of_a_topic_that_is_gone_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = asked(monkeypatch, begin=3, end=3)
+    assert {(at.topic, at.partition) for at in waiting.ends} == {
+        ("memory.candidates", partition) for partition in (0, 1)
+    }
     assert waiting.identities == {"memory.candidates": "first"}
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "lags"),
+    [
+        pytest.param(None, [6, 6], id="what retention deleted does not wait"),
+        pytest.param(7, [3, 6], id="what was acknowledged does not wait"),
+        pytest.param(2, [6, 6], id="acknowledged before retention deleted more"),
+        pytest.param(12, [0, 6], id="never less than nothing"),
+    ],
+)
+def test_what_waits_can_still_be_read(
+    monkeypatch: pytest.MonkeyPatch, acknowledged: int | None, lags: list[int]
+) -> None:
+    waiting = asked(monkeypatch, begin=4, end=10, acknowledged=acknowledged)
+    assert [waiting.lag[at] for at in sorted(waiting.lag)] == lags

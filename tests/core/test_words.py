@@ -24,6 +24,7 @@ from tests.core.spec import (
     separate,
     separated,
     unmerge,
+    withdraw,
 )
 
 THREE = (say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Mate", {"a": KEEP}))
@@ -139,3 +140,12 @@ def test_a_question_that_was_closed_is_closed_again_by_the_reinstatement() -> No
     (back,) = history.new
     assert isinstance(back, Reinstated)
     assert back.data.cause == again.request_id
+
+
+def test_a_refusal_names_the_joins_that_stand_not_one_that_was_taken_out() -> None:
+    history = given(say("a", "Tea"), say("b", "Milk"), say("c", "Water"), merge("a", "c"))
+    gone = history.join("c", "a").id
+    history.do(withdraw("a", "c"), merge("a", "b"), merge("b", "c"))
+    history.when(separate("a", "c")).then("refused one_memory")
+    assert history.join("b", "a").id in history.detail()
+    assert gone not in history.detail()

@@ -211,8 +211,9 @@ def sources_of(runtime: Runtime, settled: Mapping[str, Any]) -> tuple[str, ...]:
     return found.event.data.composition.sources
 
 
-def test_a_composed_text_names_what_it_was_made_of(runtime: Runtime) -> None:
-    """Also where another text speaks for the neighbour by now."""
+@pytest.mark.parametrize("named", [True, False])
+def test_a_composed_text_names_what_it_was_made_of(runtime: Runtime, named: bool) -> None:
+    """Also where another text speaks for the neighbour by now: unnamed, it is what speaks."""
     first, second = submit(
         runtime,
         "Ada paints 4 wooden boats in the harbour",
@@ -227,9 +228,9 @@ def test_a_composed_text_names_what_it_was_made_of(runtime: Runtime) -> None:
         candidate_id=b,
         verdicts=(Verdict(neighbour_id=a, answer="compose"),),
         composed="Ada paints boats",
-        sources=(a, b),
+        sources=(a, b) if named else (),
     )
-    assert sources_of(runtime, ask(runtime, settle)) == (a, b)
+    assert sources_of(runtime, ask(runtime, settle)) == ((a if named else c), b)
     assert runtime.ledger_matches_log()
 
 

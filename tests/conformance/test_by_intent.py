@@ -280,6 +280,10 @@ def test_an_update_keeps_what_was_said_beside_the_text(ada: Agent) -> None:
     updated = ada.events()[-1]
     assert isinstance(updated, Decided)
     assert {name: getattr(updated.data.candidate, name) for name in beside} == beside
+    ada.update(google, APPLE, metadata={})
+    cleared = ada.events()[-1]
+    assert isinstance(cleared, Decided)
+    assert cleared.data.candidate.metadata == {}, "empty is said, too"
 
 
 def test_what_nothing_tells_apart_is_folded_and_the_log_gets_nothing(runtime: Runtime) -> None:

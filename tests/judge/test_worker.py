@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -386,6 +387,24 @@ def test_stopped_it_brings_what_is_answered_and_leaves_the_rest() -> None:
     questions = Scripted(taken(5))
     tally = run(questions, judge, until_asked)
     assert tally.questions == len(questions.brought) == 0
+
+
+def test_stopped_as_the_answers_come_it_delivers_and_counts_them() -> None:
+    async def stopped_in_time() -> tuple[Tally, int]:
+        stop = asyncio.Event()
+
+        class Stopped(JudgeWorker):
+            async def _wait(self, _: asyncio.Task[Any]) -> None:
+                await asyncio.wait(self._tasks)
+                stop.set()
+
+        questions = Scripted(taken(3))
+        verifier = Verifier(lambda _: StandIn(), Batcher(BatchSettings(patience=0.0)))
+        tally = await Stopped(questions, verifier, lambda _: None).run(stop)
+        return tally, len(questions.brought)
+
+    tally, brought = asyncio.run(stopped_in_time())
+    assert (tally.questions, tally.outcomes, brought) == (3, {"brought": 3}, 3)
 
 
 def test_what_the_judge_raises_ends_it() -> None:

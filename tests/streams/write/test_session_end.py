@@ -146,3 +146,23 @@ def test_without_an_embedder_layers_1_and_2_and_consolidation_go_on(
         [answer] = serve(runtime.writer, [end()])
         assert isinstance(answer, Done)
         assert answer.result["superseded_count"] == 2
+
+
+@pytest.mark.parametrize("protected", [True, False])
+def test_what_the_policy_protects_everywhere_is_not_joined_at_the_end_either(
+    tmp_path: Path, protected: bool
+) -> None:
+    """The rule has categories of its own, which come on top."""
+    categories = ("promise",) if protected else ()
+    rules = RULES.model_copy(update={"protected_categories": categories})
+    with Runtime(tmp_path / "log.sqlite", policy=rules) as runtime:
+        rows = ({"owner_id": "ann", "session_id": "s", "category": "promise"} for _ in TEXTS)
+        runtime.submit(
+            *(
+                row | {"text": f"grip force cup table winch {text}"}
+                for row, text in zip(rows, TEXTS, strict=True)
+            )
+        )
+        [answer] = serve(runtime.writer, [end()])
+        assert isinstance(answer, Done)
+        assert answer.result["superseded_count"] == (0 if protected else 2)

@@ -12,7 +12,8 @@ from tests.projections.histories import History
 
 def test_a_dissolved_ledger_leaves_the_collector_nothing() -> None:
     log = History(3).steps(120).log
-    gc.collect()
+    while gc.collect():
+        pass  # what earlier tests left: since Python 3.12 some of it goes in a second pass
     gc.disable()
     try:
         for owner in log.owners():

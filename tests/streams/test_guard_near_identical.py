@@ -12,6 +12,8 @@ SAME = [
     ("He's a baker.", "He is a baker"),
     ("User is a baker in Lyon.", "Is a baker in Lyon"),
     ("The user likes jazz.", "Likes jazz"),
+    ("What a day! User likes tea.", "What a day! Likes tea."),
+    ("Milk or tea? The user likes tea.", "Milk or tea? Likes tea."),
     ("There is a lamp on the gateway.", "A lamp is on the gateway."),
     ("A lamp that is on the gateway", "A lamp is positioned on the gateway."),
     ("Her favourite colour is teal.", "Her favorite color is teal"),

@@ -74,3 +74,15 @@ def test_a_killed_process_lets_it_go(tmp_path: Path) -> None:
         holder.wait()
         assert lock.try_acquire()
     lock.release()
+
+
+def test_released_it_is_free_while_a_child_still_has_its_file(tmp_path: Path) -> None:
+    lock = WriterLock(tmp_path)
+    assert lock.try_acquire()
+    waits = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen(waits, stdin=subprocess.PIPE, pass_fds=[lock.fileno()]) as child:
+        assert not WriterLock(tmp_path).try_acquire()
+        lock.release()
+        with WriterLock(tmp_path) as other:
+            assert other.held
+            assert child.poll() is None, "it has the file, and ends when its input does"

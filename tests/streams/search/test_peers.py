@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -31,7 +31,8 @@ def batch(rows: list[list[int]]) -> NDArray[np.float16]:
     return np.array(rows, np.float16) / np.float16(2)
 
 
-@given(numbers, st.sampled_from([0.0, 0.5, 0.7071, 0.8, 1.0]))
+@given(numbers, st.sampled_from([0.0, 0.5, 0.6667, 0.7071, 0.8, 1.0]))
+@example([[1, 1, 1, 0, 0, 0], [2, 2, -1, 0, 0, 0], [1, 1, 0, 1, 0, 0]], 0.6667)  # 2/3 rounds up
 def test_each_gets_all_earlier_ones_over_the_floor(rows: list[list[int]], floor: float) -> None:
     vectors = batch(rows)
     expected = [

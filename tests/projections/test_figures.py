@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from palimpsest.contracts.commands import Confirm, Merge, Retract, Settle, Unmerge
+from palimpsest.contracts.commands import Confirm, Merge, Reinstate, Retract, Settle, Unmerge
+from palimpsest.contracts.events import Decided
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections.analysts import query
 from palimpsest.projections.figures import WHOLE, Owners, activity_on, days, outcomes
@@ -181,6 +182,24 @@ def test_outcomes_are_those_of_the_view(told: tuple[Path, History]) -> None:
     half, fewer = outcomes(folder, policy, ["ada"])
     assert {one.decision: 2 * one.n for one in half} == {one.decision: one.n for one in became}
     assert [one.n for one in fewer] == [1]
+
+
+def test_of_two_reviews_the_latest_counts_also_in_another_segment(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", "She keeps a kettle.")
+    history.admit("ada", "she keeps a KETTLE!", (a, 0.99))
+    decided = [one.event for one in history.log.of_owner("ada")]
+    [joined] = [one.id for one in decided if isinstance(one, Decided) and one.data.join]
+    counted = []
+    for command in (Unmerge, Reinstate):
+        history.run(command(command_id=history.fresh(), owner_id="ada", decision_id=joined))
+        projector = Projector(tmp_path, history.log)
+        projector.start()
+        projector.close()
+        policy = query(tmp_path, "SELECT DISTINCT policy FROM policy_outcomes")[0]["policy"]
+        became, _ = outcomes(tmp_path, policy)
+        counted.append(sum(one.reversed for one in became))
+    assert counted == [1, 0]
 
 
 def test_rows_of_two_generations_count_once(told: tuple[Path, History], tmp_path: Path) -> None:

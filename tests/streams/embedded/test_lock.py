@@ -50,8 +50,9 @@ def test_a_file_left_behind_is_no_obstacle(tmp_path: Path) -> None:
 def test_the_locks_of_two_stores_are_two(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-    with WriterLock(tmp_path / "one"), WriterLock(tmp_path / "two"):
-        pass
+    with WriterLock(tmp_path / "one") as one, WriterLock(tmp_path / "two") as two:
+        assert one.held
+        assert two.held
 
 
 def test_a_folder_that_is_not_there_is_reported(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import base64
 import numpy as np
 import pytest
 
-from palimpsest.contracts.commands import Merge, Retract
+from palimpsest.contracts.commands import Merge, Reinstate, Retract, Unmerge
 from palimpsest.contracts.events import Vector
 from palimpsest.projections.changes import MANY_MEMBERS, Changes
 from palimpsest.projections.folding import folded, owner_rows
@@ -49,6 +49,26 @@ def test_a_repeat_of_a_forgotten_text_speaks_for_it() -> None:
     row = history.take().distincts[first]
     assert isinstance(row, DistinctState)
     assert row.entry.id == again
+
+
+def test_rows_that_wait_take_in_what_is_said_of_the_same_things_later() -> None:
+    """A reversal and its reinstatement, and the memories as they are after both."""
+    history = History()
+    a, b = (history.admit("ada", text) for text in ("Tea", "Milk"))
+    [joined] = history.run(Merge(command_id=history.fresh(), owner_id="ada", a=a, b=b))
+    history.take()
+    waiting = []
+    for command in (Unmerge, Reinstate):
+        history.run(command(command_id=history.fresh(), owner_id="ada", decision_id=joined.id))
+        waiting.append(history.take())
+    first, second = waiting
+    assert first.reviews[joined.id].review == "reversed"
+    assert isinstance(first.memories[b], MemoryState)
+    first.add(second)
+    assert first.reviews == second.reviews
+    assert first.reviews[joined.id].review == "reinstated"
+    assert isinstance(first.memories[b], Gone)
+    assert {entry.memory_id for entry in first.candidates.values()} == {a}
 
 
 def final(batches: list[Rows]) -> dict[str, MemoryState | Gone]:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from palimpsest.projections.analysts import ensure_views
 from palimpsest.projections.files import replace_json
 from palimpsest.projections.segments import FOLDER, SegmentWriter
+from palimpsest.projections.views import FILE
 
 
 class Disk:
@@ -72,3 +74,14 @@ def test_a_state_is_on_the_disk_before_it_replaces_the_one_before(
         replace_json(tmp_path / "state.json", state)
         assert not disk.lacks(tmp_path)
     assert replaced == [False, False]
+
+
+def test_the_views_are_on_the_disk_before_they_have_their_name(tmp_path: Path, disk: Disk) -> None:
+    lacking: dict[str, bool] = {}
+
+    def effect(name: str) -> None:
+        beside = tmp_path / f"{FILE}.new"
+        lacking[name] = not beside.exists() or disk.lacks(beside)
+
+    assert ensure_views(tmp_path, effect)
+    assert not lacking["views:written"]

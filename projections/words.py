@@ -166,8 +166,6 @@ def text_row(fact: Fact) -> TextRow | None:
     """The composed text that came with an event, if one did."""
     event = fact.event
     match event:
-        case Decided() if event.data.composition is None:  # nearly every event is one of these
-            return None
         case Decided() | Settled() | Joined() | Redecided():
             if event.data.composition is None:
                 return None

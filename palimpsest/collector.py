@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gc
 
-YOUNG = 100_000
-"""New objects between two collections of the young: a few windows of candidates."""
+YOUNG = 200_000
+"""New objects between two collections of the young: more than all imports make together."""
 OLD = 50
 """Collections of the young between two of the middle-aged, and of these between two of all."""
 

@@ -149,10 +149,12 @@ COSTLY = (
 
 
 IMPORTED = """
-import atexit, sys
-atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+import sys
 from palimpsest.start import main
-main()
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
 """
 
 

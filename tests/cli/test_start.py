@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+FULL = Path("/dev/full")
 
 STARTED = """
 import os, signal, sys
@@ -45,3 +48,73 @@ def test_stopped_while_modules_are_imported(words: list[str], status: int, numbe
         timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
+
+
+ENDED = """
+import atexit, os, sys
+from palimpsest import start
+
+class Ending:
+    def __call__(self):
+        os.write(2, b"handlers ran")
+
+def run():
+    atexit.register(Ending())
+    exec(sys.argv.pop())
+
+cli = type(sys)("palimpsest.cli")
+cli.main = run
+sys.modules["palimpsest.cli"] = sys.modules["palimpsest"].cli = cli
+start.main()
+"""
+"""The command line is what the last word does; something waits for the end of the process."""
+
+
+def ended(what: str, stdout: int = subprocess.PIPE) -> subprocess.CompletedProcess[bytes]:
+    """Run `what` as the command line, its output buffered as users have it."""
+    paths = os.pathsep.join(path for path in sys.path if path)
+    environment = os.environ | {"PYTHONPATH": paths}
+    environment.pop("PYTHONUNBUFFERED", None)
+    return subprocess.run(
+        [sys.executable, "-c", ENDED, what],
+        env=environment,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "status"), [("sys.exit()", 0), ("sys.exit(0)", 0), ("sys.exit(3)", 3)]
+)
+def test_a_command_ends_with_its_status_all_its_output_and_the_handlers_of_the_exit(
+    what: str, status: int
+) -> None:
+    done = ended(f"print('x' * 100_000, end=''); {what}")
+    assert (done.returncode, done.stderr, len(done.stdout)) == (status, b"handlers ran", 100_000)
+
+
+def test_a_bug_is_reported_by_the_interpreter() -> None:
+    done = ended("print('so far'); 1 / 0")
+    assert (done.returncode, done.stdout) == (1, b"so far\n")
+    assert b"ZeroDivisionError" in done.stderr
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a device of Linux")
+def test_output_that_cannot_be_written_is_an_error() -> None:
+    with FULL.open("wb") as full:
+        done = ended("print('lost'); sys.exit(0)", full.fileno())
+    assert done.returncode == 120  # as Python ends a process that cannot write its last output
+    assert b"No space left on device" in done.stderr
+
+
+def test_a_process_without_an_output_ends_with_its_status() -> None:
+    done = ended("sys.stdout = sys.stderr = None; sys.exit(3)")
+    assert (done.returncode, done.stderr) == (3, b"handlers ran")
+
+
+def test_what_is_in_memory_is_not_freed_one_by_one() -> None:
+    kept = "sys.kept = type('Kept', (), {'__del__': lambda _, w=os.write: w(2, b'freed')})()"
+    assert ended(f"{kept}; sys.exit(0)").stderr == b"handlers ran"
+    assert ended(kept).stderr == b"handlers ranfreed"  # no status: the interpreter ends it

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from datetime import UTC, date, timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, date, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from palimpsest.contracts.commands import Confirm, Merge, Reinstate, Retract, Settle, Unmerge
+from palimpsest.contracts.commands import (
+    Confirm,
+    Merge,
+    Reinstate,
+    Retract,
+    Separate,
+    Settle,
+    Unmerge,
+)
 from palimpsest.contracts.events import Decided
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections.analysts import query
-from palimpsest.projections.figures import WHOLE, Owners, activity_on, days, outcomes
+from palimpsest.projections.figures import (
+    WHOLE,
+    JudgeDay,
+    Owners,
+    activity_on,
+    days,
+    latest_statements,
+    outcomes,
+    refused_since,
+)
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import listed
 from tests.projections.histories import History
@@ -202,14 +221,156 @@ def test_of_two_reviews_the_latest_counts_also_in_another_segment(tmp_path: Path
     assert counted == [1, 0]
 
 
-def test_rows_of_two_generations_count_once(told: tuple[Path, History], tmp_path: Path) -> None:
+@contextmanager
+def in_two_generations(folder: Path) -> Iterator[None]:
     """While a merged segment is there beside those that it was made of, as after a crash."""
-    folder, _ = told
-    before = days(folder, *span(folder))
     [segment] = [one for one in listed(folder) if one.end]
     again = segment.path.with_name(segment.path.name.rpartition(".")[0] + ".7")
     again.symlink_to(segment.path)
     try:
-        assert days(folder, *span(folder)) == before
+        yield
     finally:
         again.unlink()
+
+
+def test_rows_of_two_generations_count_once(told: tuple[Path, History]) -> None:
+    folder, _ = told
+    first, last = span(folder)
+    [policy] = {row["policy"] for row in query(folder, "FROM policy_outcomes")}
+
+    def figures() -> list[object]:
+        every_day = [first + timedelta(days=n) for n in range((last - first).days + 1)]
+        return [
+            days(folder, first, last),
+            *(activity_on(folder, day, 100) for day in every_day),
+            outcomes(folder, policy),
+        ]
+
+    before = figures()
+    with in_two_generations(folder):
+        assert figures() == before
+
+
+def projected(folder: Path, history: History) -> Path:
+    projector = Projector(folder, history.log)
+    projector.start()
+    projector.close()
+    return folder
+
+
+def test_two_answers_about_one_candidate_are_two(tmp_path: Path) -> None:
+    history = History()
+    near = [history.admit("ada", text) for text in ("A kettle.", "A pot.")]
+    asked = history.admit("ada", "A kettle is hers.", *((one, 0.8) for one in near))
+    answers = tuple(one for other in near for one in verdicts(other, "different"))
+    history.run(
+        Settle(command_id=history.fresh(), owner_id="ada", candidate_id=asked, verdicts=answers)
+    )
+    [day] = [one for one in days(projected(tmp_path, history), *span(tmp_path)) if one.judge]
+    assert day.judge == [JudgeDay("judge-1", 2, 0, 1.0, 0.5)]
+
+
+def test_an_answer_without_model_or_cost_is_counted_with_none(tmp_path: Path) -> None:
+    history = History()
+    known = history.admit("ada", "A kettle.")
+    asked = history.admit("ada", "A kettle is hers.", (known, 0.8))
+    nobody = (Verdict(neighbour_id=known, answer="unavailable"),)
+    history.run(
+        Settle(command_id=history.fresh(), owner_id="ada", candidate_id=asked, verdicts=nobody)
+    )
+    [day] = [one for one in days(projected(tmp_path, history), *span(tmp_path)) if one.judge]
+    assert day.judge == [JudgeDay("", 1, 1, 0, 0)]
+    assert day.cost_usd == 0
+
+
+def test_scores_are_rounded_to_the_nearest_ten_thousandth(tmp_path: Path) -> None:
+    """0.8003 times 10,000 is a little less than 8,003."""
+    history = History()
+    known = history.admit("ada", "A kettle.")
+    history.admit("ada", "A kettle is hers.", (known, 0.8003))
+    rows = query(projected(tmp_path, history), "FROM policy_outcomes")
+    _, [scored] = outcomes(tmp_path, rows[0]["policy"])
+    assert scored.score == 8_003
+
+
+def refused(history: History, owner: str, decision_id: str = "unknown") -> None:
+    history.run(Reinstate(command_id=history.fresh(), owner_id=owner, decision_id=decision_id))
+
+
+def test_refusals_are_those_since_a_moment_in_whatever_zone(tmp_path: Path) -> None:
+    history = History()
+    a, b = (history.admit("ada", text) for text in ("Tea", "Milk"))
+    [joined] = history.run(Merge(command_id=history.fresh(), owner_id="ada", a=a, b=b))
+    for _ in range(3):
+        refused(history, "ada", joined.id)
+    folder = projected(tmp_path, history)
+    times = [
+        row["decided_at"].replace(tzinfo=UTC)
+        for row in query(folder, "SELECT decided_at FROM events WHERE event = 'refused' ORDER BY 1")
+    ]
+    assert len(times) == 3
+    for zone in (UTC, timezone(timedelta(hours=9)), timezone(timedelta(hours=-7))):
+        for moment in times:
+            since = [one for one in times if one >= moment]
+            assert refused_since(folder, moment.astimezone(zone)) == (len(since), times[-1])
+    just_after = times[-1] + timedelta(microseconds=1)
+    assert refused_since(folder, just_after) == (0, None)
+    with in_two_generations(folder):
+        assert refused_since(folder, times[0])[0] == 3
+
+
+def test_the_latest_statements_of_each_person_are_shown_in_their_order(tmp_path: Path) -> None:
+    """Whatever anybody else said meanwhile; a rule's joins and a review's words are nobody's."""
+    history = History()
+    ids = [history.admit("ada", f"Fact {number}") for number in range(8)]
+
+    def separate(number: int, actor: str | None, rank: Any = "person") -> None:
+        history.run(
+            Separate(
+                command_id=history.fresh(),
+                owner_id="ada",
+                a=ids[number],
+                b=ids[number + 1],
+                actor=actor,
+                rank=rank,
+            )
+        )
+
+    separate(0, "kim")
+    separate(1, "kim")
+    merge = Merge(command_id=history.fresh(), owner_id="ada", a=ids[3], b=ids[4], actor="kim")
+    [joined] = history.run(merge)
+    separate(4, None)
+    separate(5, "robot", rank="review")
+    separate(6, "lee")
+    told = latest_statements(projected(tmp_path, history), 2)
+    assert [(one.actor, one.event, one.candidate_id) for one in told] == [
+        ("kim", "separated", ids[2]),
+        ("kim", "joined", ids[4]),
+        ("lee", "separated", ids[7]),
+    ]
+    assert [one.other_id for one in told] == [ids[1], ids[3], ids[6]]
+    assert told[1].decision_id == told[1].event_id == joined.id
+    with in_two_generations(tmp_path):
+        assert latest_statements(tmp_path, 2) == told
+
+
+def test_a_reversal_that_followed_from_another_is_no_statement(tmp_path: Path) -> None:
+    history = History()
+    a, b, c = (history.admit("ada", text) for text in ("Tea", "Milk", "Salt"))
+    own, followed = (
+        history.run(Merge(command_id=history.fresh(), owner_id="ada", a=one, b=other))[0].id
+        for one, other in ((a, b), (a, c))
+    )
+    for decision_id, consequence_of in ((own, None), (followed, own)):
+        history.run(
+            Unmerge(
+                command_id=history.fresh(),
+                owner_id="ada",
+                decision_id=decision_id,
+                actor="kim",
+                consequence_of=consequence_of,
+            )
+        )
+    told = latest_statements(projected(tmp_path, history), 10)
+    assert [(one.event, one.decision_id) for one in told] == [("reversed", own)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,26 @@ def test_it_is_recorded_by_itself_while_nobody_calls(
                 break
         time.sleep(0.01)
     assert len(recorded(faded)) == 1
+
+
+def test_after_a_minute_of_uses_is_recorded_the_next_use_begins_another(
+    faded: Palimpsest, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Callable[[], None]] = []
+
+    class Minute(threading.Timer):
+        def start(self) -> None:
+            begun.append(self.function)
+
+    monkeypatch.setattr(uses, "Timer", Minute)
+    say(faded, "green tea")
+    for minutes in (1, 2):
+        clock.now += DAY
+        faded.recall("ann", "tea")
+        faded.recall("ann", "tea")
+        assert len(begun) == minutes
+        begun[-1]()
+        assert len(recorded(faded)) == minutes
 
 
 def test_a_store_that_cannot_be_written_to_says_so_and_goes_on(

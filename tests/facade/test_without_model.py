@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, RefusedError, store
+from palimpsest import Palimpsest, RefusedError, local_gateway, store
 from palimpsest.contracts.errors import ModelError
+from palimpsest.projections import recall
 from palimpsest.streams.embedder import EngineMissing, load_engine
 from tests.stub_engine import load_stub
 
@@ -111,6 +112,23 @@ def test_what_has_no_vector_yet_is_found_by_words_beside_what_has_one(
         again = reader.recall("ann", KEY, k=5)
         assert again[0]["face"] == KEY
         assert len({one["memory_id"] for one in again}) == len(again) == 3
+
+
+def test_a_large_owners_texts_without_a_vector_are_found_by_words_too(
+    without: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(local_gateway, "FOLDED_EVENTS", 0)
+    kettle = "a kettle for the boat"
+    with monkeypatch.context() as there:
+        there.setattr(store, "load_engine", load_stub)
+        with opened(without, "onnx") as writer:
+            writer.embed()
+    with opened(without, "none") as writer:
+        writer.submit({"owner_id": "ann", "text": kettle})
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    with opened(without, "onnx") as reader:
+        assert reader.recall("ann", kettle)[0]["face"] == kettle
 
 
 def test_a_check_says_what_a_submit_would_do(without: Palimpsest) -> None:

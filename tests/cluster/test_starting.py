@@ -13,13 +13,16 @@ from palimpsest.commands import cluster
 from palimpsest.contracts.errors import StoreError
 from palimpsest.settings import read_settings
 from palimpsest.streams.cluster import topics as topics_module
+from palimpsest.streams.cluster import worker
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import BrokersAwayError
 from palimpsest.streams.cluster.topics import Topics
+from palimpsest.streams.embedder import Embedder
 from tests.cluster.cluster import environment
 from tests.cluster.managers import new_manager
 from tests.cluster.test_topics import ask_admin, counts
 from tests.reliability.processes import Forge, until
+from tests.stub_engine import StubEngine
 
 WRONG = "memory.candidates: 8 partitions instead of 4; with another number owners would change"
 
@@ -76,6 +79,21 @@ def test_its_own_settings_are_those_of_file_environment_and_options(
     found = read_settings().over(instance="b", data=None, web_port=None)
     assert (found.instance, found.data, found.web_port) == ("b", Path("copies"), 6067)
     assert (found.letters_per_minute, found.standby) == (0, True)
+
+
+@pytest.mark.parametrize(("given", "flood"), [(None, 100), (7, 7), (0, 0)])
+def test_any_dead_letter_is_a_flood_for_whoever_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: int | None, flood: int
+) -> None:
+    begun: list[worker.WorkerSettings] = []
+    monkeypatch.setattr(worker, "run", lambda settings, **_: begun.append(settings))
+    settings = read_settings().over(data=tmp_path, letters_per_minute=given)
+    cluster._run_worker(settings, Connection(bootstrap="nowhere:1"), Topics(), load_embedder)
+    assert [one.letters_per_minute for one in begun] == [flood]
+
+
+def load_embedder() -> Embedder:
+    return Embedder(StubEngine())
 
 
 def test_brokers_that_start_later_are_waited_for(

@@ -187,6 +187,9 @@ def test_days_and_policies_are_of_the_owners_that_one_sees(served: Use[None]) ->
         became = plain((await bob.get(f"/review/policies/{policy}")).text)
         assert "stored 1 0 0" in became
         assert "hash exact" not in became
+        nobody = await entered(server, owners="carol")
+        assert "Nothing was decided" in (await nobody.get(f"/review/days/{today}")).text
+        assert "Nothing happened." in (await nobody.get("/review/days")).text
         everybody = await entered(server, owners=".*")
         day = plain((await everybody.get(f"/review/days/{today}")).text)
         assert "invalid invalid 1" in day

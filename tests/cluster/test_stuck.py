@@ -45,7 +45,7 @@ def test_it_is_not_ready_while_it_catches_up_and_ends_when_it_is_stuck(cluster: 
     eventually(lambda: status(port, "readyz") == 200, "it is ready")
     eventually(lambda: status(port, "healthz") == 503, "it is stuck")
     assert worker.wait() == 1, stderr_of(worker)
-    assert "nothing was done for 10 s" in stderr_of(worker)
+    assert "input waits, without progress for 10 s" in stderr_of(worker)
 
     last = cluster.worker("two")
     cluster.decided()

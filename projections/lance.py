@@ -35,7 +35,7 @@ READABLE = (1, 2, 3, LAYOUT)
 """Layouts that can be recalled from. Whoever writes makes an earlier one anew."""
 DEFAULT_DIMENSION = 384
 INDEXED_FROM = 10_000
-"""Rows from which on scalar indexes pay."""
+"""Rows from which on scalar indexes pay: without one, each change reads all keys of the table."""
 FRAGMENTED = 64
 """Fragments from which on a table is compacted, once a quarter of its rows is new."""
 VERY_FRAGMENTED = 400
@@ -255,20 +255,22 @@ class LanceStore:
         }
         replace_json(self.folder / STATE, state)
 
-    def index(self) -> None:
-        """Make the scalar indexes where the tables are large enough; `commit` comes after it."""
+    def index(self) -> bool:
+        """Make the scalar indexes where many rows are in none; `commit` comes after it if so."""
         self.flush()
-        for name in self._live():
-            self._index(name)
+        done = [self._index(name) for name in self._live()]
+        return any(done)
 
     def tidy(self) -> bool:
         """Index and compact what needs it, and remove versions that nobody reads any more."""
+        indexed = self.index()
         crowded = [name for name in self._live() if self._is_crowded(name)]
+        if indexed:
+            self.commit(self.position)
         if not crowded:
-            return False
+            return indexed
         for name in crowded:
             self._effect(f"lancedb:{name}:tidy")
-            self._index(name)
             self._tables[name].optimize(cleanup_older_than=timedelta(days=3650))
         self.commit(self.position, files=False)
         for name in crowded:
@@ -284,15 +286,25 @@ class LanceStore:
         rows: int = self._tables[name].count_rows()
         return fragments >= VERY_FRAGMENTED or self._new_rows[name] * 4 >= rows
 
-    def _index(self, name: str) -> None:
+    def _index(self, name: str) -> bool:
+        """Make a table's indexes, anew if a quarter of its rows came after them; tell if so.
+
+        Compacting would index the rows, too, but it writes all of the table again.
+        """
         from lancedb.index import Bitmap, BTree
 
         table = self._tables[name]
-        if table.count_rows() < INDEXED_FROM or table.list_indices():
-            return
+        rows = table.count_rows()
         key = next(t.key for t in LANCE_TABLES if t.name == name)
+        if rows < INDEXED_FROM:
+            return False
+        known = table.index_stats(f"{key}_idx")
+        if known is not None and known.num_unindexed_rows * 4 < rows:
+            return False
+        self._effect(f"lancedb:{name}:index")
         table.create_index(key, config=BTree())
         table.create_index("owner_id", config=Bitmap())
+        return True
 
     def close(self) -> None:
         """Let the tables go, and what was not committed."""

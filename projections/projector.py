@@ -145,6 +145,7 @@ class Projector:
             else:
                 overlapped(batches(self._source, start, head), self._lance.apply)
             if lance:
+                self._lance.index()
                 self._lance.commit(head)
 
     # -- rows ----------------------------------------------------------------------------------

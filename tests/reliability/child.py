@@ -188,6 +188,7 @@ def _shrink(window: int, batch: int, bulk: int, grace: float) -> None:
     compaction.FEWEST, compaction.MOST = 4, 8
     vars(duck)["GRACE_SECONDS"] = grace
     lance.FRAGMENTED = 4
+    lance.INDEXED_FROM = 10
 
 
 def effect_of(plan: Plan) -> Any:

@@ -10,7 +10,7 @@ import typer
 from palimpsest.collector import rest_collector
 from palimpsest.commands.invocation import Invocation
 from palimpsest.commands.shell import Shell
-from palimpsest.imports import leave_out_catalogues
+from palimpsest.imports import lighten_lancedb
 from palimpsest.interrupts import end_on_signals, interrupt_on_signals
 from palimpsest.logs import silence_brokers
 from palimpsest.output import Output
@@ -80,6 +80,6 @@ def main() -> None:
     """
     end_on_signals()
     rest_collector()
-    leave_out_catalogues()
+    lighten_lancedb()
     silence_brokers()
     app()

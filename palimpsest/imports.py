@@ -2,7 +2,8 @@
 
 LanceDB imports a client of remote catalogues, hundreds of generated models: 1.4 of the 2.4 s that
 `import lancedb` takes. Nothing here speaks to a catalogue. It is the process that decides this, not
-the library: programs that embed Palimpsest may use them.
+the library: programs that embed Palimpsest may use them. On Python 3.11 a check of signatures
+decorates its methods, and reads the bytecode of each class: a third of what is left.
 
 Typer's help imports what renders Markdown and tracebacks, half of its import; the help has neither.
 """
@@ -17,13 +18,21 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 CATALOGUES = "lance_namespace_urllib3_client"
+CHECKS = "overrides"
 NOT_IN_HELP = ("rich.markdown", "rich.traceback")
 
 
-def leave_out_catalogues() -> None:
-    """Have what LanceDB imports of the client be names without a meaning, if it is not imported."""
+def lighten_lancedb() -> None:
+    """Have LanceDB's import, if it is still to come, bring neither the client nor the checks.
+
+    What it imports of the client are names without a meaning then.
+    """
     if CATALOGUES not in sys.modules:
         sys.meta_path.insert(0, _LeftOut(CATALOGUES))
+    if sys.version_info < (3, 12) and CHECKS not in sys.modules:  # later ones check nothing
+        checks = ModuleType(CHECKS)
+        vars(checks).update(override=_unchecked, EnforceOverrides=type("EnforceOverrides", (), {}))
+        sys.modules[CHECKS] = checks
 
 
 def import_help() -> None:
@@ -75,6 +84,10 @@ class _Empty(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         return type(name, (), {"__init__": _refuse, "__module__": self.__name__})
+
+
+def _unchecked(method: Any) -> Any:
+    return method
 
 
 def _refuse(self: object, *_: object, **__: object) -> NoReturn:

@@ -10,7 +10,7 @@ import duckdb
 import typer.main
 
 from palimpsest.collector import rest_collector
-from palimpsest.imports import leave_out_catalogues
+from palimpsest.imports import lighten_lancedb
 from palimpsest.projections import analysts
 from palimpsest.streams.embedder import DEFAULT_MODEL, load
 from palimpsest.streams.embedder.batch_check import Measurable
@@ -34,7 +34,7 @@ def lighten() -> None:
     Before anything imports LanceDB or typer's test client.
     """
     rest_collector()
-    leave_out_catalogues()
+    lighten_lancedb()
     vars(typer.main)["get_command"] = cache(typer.main.get_command)
     vars(analysts)["_comment_on_columns"] = _say_nothing
     vars(analysts)["_write_views"] = _write_known_views

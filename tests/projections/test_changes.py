@@ -145,6 +145,19 @@ def test_a_memory_that_a_person_joins_to_a_large_one_is_counted_in_its_place(bef
     assert final(batches) == final(list(folded(history.log, 0, history.log.head())))
 
 
+def test_a_join_is_of_its_newer_candidate_whichever_memory_took_in_the_other() -> None:
+    history = History()
+    a, b, c = (history.admit("ada", text) for text in ("Tea", "Milk", "Salt"))
+    for one, other in ((a, c), (b, c)):
+        history.take()
+        history.run(Merge(command_id=history.fresh(), owner_id="ada", a=one, b=other))
+    rows = history.take()
+    assert rows.candidates.keys() == {b}, "c is where it was"
+    [fact] = rows.facts
+    assert fact.entry is not None
+    assert fact.entry.id == c
+
+
 def of_memory(history: History, memory_id: str) -> MemoryState:
     row = history.take().memories[memory_id]
     assert isinstance(row, MemoryState)

@@ -309,6 +309,101 @@ def test_a_skip_is_no_event_and_comes_again_when_asked_for(served: Use[None]) ->
     served(used)
 
 
+def shown_key(browser: Browser) -> dict[str, str]:
+    """What the form of the pair that is shown sends."""
+    return {name: browser.field(name) for name in ("decision", "existing", "version", "queue")}
+
+
+def test_a_pair_that_somebody_skips_is_free_for_others(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        grace, lin = Browser(server), Browser(server)
+        await grace.enter()
+        await lin.enter(person("lin"))
+        await grace.get("/review")
+        held = grace.texts
+        await grace.send("/review/skip", **shown_key(grace))
+        await lin.get("/review")
+        assert lin.texts == held
+
+    served(used)
+
+
+def test_a_skip_of_what_is_no_pair_is_not_counted(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        await browser.send("/review/skip", decision="none", existing="none", queue="work")
+        page = await browser.get("/review")
+        assert browser.left == 1
+        assert "skipped by you" not in page.text
+
+    served(used)
+
+
+def test_a_pair_is_not_skipped_any_more_once_it_is_answered_and_shown_again_once_it_is_taken_back(
+    served: Use[None],
+) -> None:
+    """In another tab of the browser the page may be older."""
+
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        held, key = browser.texts, shown_key(browser)
+        await browser.send("/review/skip", **key)
+        assert "See the 1 skipped again" in (await browser.get("/review")).text
+        await browser.send("/review/answer", say="different", **key)
+        page = await browser.get("/review")
+        assert browser.notice == "Recorded: different."
+        assert "skipped" not in page.text
+        await browser.send("/review/skip", **key)
+        await browser.get("/review")
+        await browser.send("/review/undo", queue="work")
+        await browser.get("/review")
+        assert browser.texts == held
+
+    served(used)
+
+
+def test_a_pair_that_somebody_else_settled_is_left_no_more(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 2)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        assert browser.left == 2
+        first = browser.texts
+        [row] = await server.twin.sql("FROM review_queue WHERE new_text = ?", [first[1]])
+        await server.twin.separate(row["existing_id"], row["candidate_id"])
+        await browser.get("/review")
+        assert browser.texts != first
+        assert browser.left == 1
+
+    served(used)
+
+
+def test_a_pair_that_is_shown_is_left_whatever_was_asked_for(served: Use[None]) -> None:
+    """What is taken back is shown where that was asked, also under a filter."""
+
+    async def used(server: Server) -> None:
+        await waiting_pairs(server, 1)
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review")
+        shown = browser.texts
+        await browser.say("different")
+        await browser.send("/review/undo", queue="work", in_cue="number")
+        await browser.get("/review?in_cue=number")
+        assert browser.texts == shown
+        assert browser.left == 1
+
+    served(used)
+
+
 def test_a_pair_is_shown_to_one_person_until_the_lease_is_over(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         now = 1000.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -18,7 +19,7 @@ from palimpsest.streams.guard.places import Place
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.web import banner, board, paths
 from palimpsest.web.answers import Answer
-from palimpsest.web.board import MOST_ANSWERS, Person
+from palimpsest.web.board import MOST_ANSWERS, REFRESH_SECONDS, REFRESH_SHARE, Person
 from palimpsest.web.days_page import SPAN, _parsed, _row
 from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
 from palimpsest.web.kinds import FAMILIES
@@ -38,6 +39,7 @@ from palimpsest.web.taking_back import Foreseen, Step, Verb
 from palimpsest.web.waiting import (
     LEASE_SECONDS,
     Leases,
+    Pair,
     Waiting,
     Wanted,
     in_order,
@@ -129,6 +131,20 @@ def test_what_is_settled_is_left_no_more_and_what_waits_again_is() -> None:
     assert waiting.kinds(re.compile("bob")) == {"cues": [], "decisions": ["pending"]}
 
 
+def test_an_answer_about_whoever_is_named_alike_is_left_to_them() -> None:
+    waiting = Waiting([pair(1), replace(pair(2), owner_id="adam")])
+    assert waiting.queue(ADA, Wanted()).left == 1
+    waiting.settle(pair(2).key)
+    assert waiting.queue(ADA, Wanted()).left == 1
+    assert [one.owner_id for one in waiting.open(ADA, Wanted())] == ["ada"]
+
+
+def test_the_pair_with_the_most_consequences_counts_however_many_pairs_a_memory_has() -> None:
+    few = [pair(number, memory="a", hangs=2) for number in (1, 2)]
+    most = pair(3, memory="b", hangs=3)
+    assert [one.position for one in in_order([*few, most], "work")] == [3, 1, 2]
+
+
 def test_what_waits_again_and_was_not_read_stands_beside_its_memory() -> None:
     waiting = Waiting([pair(1, memory="a", hangs=1), pair(2, memory="b")])
     assert [one.position for one in waiting.open(EVERYBODY, Wanted())] == [1, 2]
@@ -192,6 +208,108 @@ def test_a_board_knows_so_many_people_and_whoever_came_last_stays() -> None:
     assert len(one._people) == MOST_SESSIONS
     one.leave(sessions[0])
     assert one.person(sessions[0]) is not first
+
+
+class Read:
+    """A store whose queue is read in so many seconds; counts how often it is."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float = 0.0) -> None:
+        self.now, self.head, self.times, self.seconds = 1_000.0, 7, 0, seconds
+        self.gateway = SimpleNamespace(projections=None, refresh=lambda: None)
+        self.store = self
+        self.board = board.ReviewBoard(self, lambda: self.now)  # type: ignore[arg-type]
+        monkeypatch.setattr(board, "read_pairs", self._pairs)
+        monkeypatch.setattr(board, "latest_statements", lambda *_: [])
+
+    async def position(self) -> int:
+        return self.head
+
+    async def call(self, method: Any) -> Any:
+        return method(self)
+
+    def _pairs(self, _: object) -> list[Pair]:
+        self.times += 1
+        self.now += self.seconds
+        return []
+
+    async def begin(self) -> int:
+        """Have it read where it is time; how often it was by then."""
+        self.board.begin()
+        if self.board._aside is not None:
+            await self.board._aside
+        return self.times
+
+
+def test_the_queue_is_read_again_in_a_minute_where_the_log_has_moved_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def used() -> None:
+        read = Read(monkeypatch)
+        assert await read.begin() == 1
+        read.head += 1
+        read.now += 1
+        assert await read.begin() == 1, "it has just been read"
+        read.head -= 1
+        read.now += REFRESH_SECONDS
+        assert await read.begin() == 1, "nothing has happened"
+        read.head += 1
+        assert await read.begin() == 1, "it has just been looked at"
+        read.now += REFRESH_SECONDS + 1
+        assert await read.begin() == 2
+
+    asyncio.run(used())
+
+
+def test_a_queue_that_takes_long_is_read_in_a_small_share_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def used() -> None:
+        read = Read(monkeypatch, seconds=10.0)
+        begun = read.now
+        await read.begin()
+        read.head += 1
+        read.now = begun + 10.0 / REFRESH_SHARE
+        assert await read.begin() == 1
+        read.now += 1
+        assert await read.begin() == 2
+
+    asyncio.run(used())
+
+
+def test_leases_that_are_over_are_dropped_as_the_queue_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def used() -> None:
+        read = Read(monkeypatch)
+        read.board.leases.take(("d1", "e1"), "kim")
+        read.now += LEASE_SECONDS + 1
+        read.board.leases.take(("d2", "e2"), "lee")
+        await read.begin()
+        assert read.board.leases._held.keys() == {("d2", "e2")}
+
+    asyncio.run(used())
+
+
+def test_who_does_not_wait_for_the_queue_does_not_stop_its_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def used() -> None:
+        read, go_on = Read(monkeypatch), asyncio.Event()
+
+        async def position() -> int:
+            await go_on.wait()
+            return 7
+
+        monkeypatch.setattr(read, "position", position)
+        monkeypatch.setattr(board, "PATIENCE_SECONDS", 0.0)
+        assert not await read.board._patiently(lambda: read.times > 0)
+        reading = read.board._aside
+        assert reading is not None
+        go_on.set()
+        await reading
+        assert read.times == 1
+
+    asyncio.run(used())
 
 
 # -- evidence ------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,10 @@ from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.figures import latest_statements
 from palimpsest.web.answers import Answer
-from palimpsest.web.board import MOST_WORDS
+from palimpsest.web.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard
 from palimpsest.web.remembering import answers, by_name
-from tests.web.conftest import own_words, pair_texts
+from palimpsest.web.waiting import read_pairs
+from tests.web.conftest import own_words, pair_texts, person
 
 
 @pytest.fixture(name="store")
@@ -194,3 +197,41 @@ def test_everybody_has_their_own_words(store: Palimpsest) -> None:
     assert [one.pair.candidate_id for one in remembered(store, "kim")] == [first[1]]
     assert [one.pair.candidate_id for one in remembered(store, "lee")] == [second[1]]
     assert remembered(store, "grace") == []
+
+
+def test_a_person_is_told_their_latest_answers_once_they_were_read(store: Palimpsest) -> None:
+    pairs = [asked(store, number) for number in range(MOST_ANSWERS + 2)]
+    for one in pairs:
+        store.separate(*one, actor="grace")
+    store.gateway.refresh()
+    told = by_name(latest_statements(store.gateway.projections, MOST_WORDS))
+    board: Any = ReviewBoard(SimpleNamespace())  # type: ignore[arg-type]
+    grace = Person()
+    board._remember(store, grace, person())
+    assert not grace.remembers, "nothing is read yet"
+    board._latest_statements, board._read_through = told, 1
+    for _ in range(2):
+        board._remember(store, grace, person())
+        latest = [one.answer.pair.candidate_id for one in grace.answers]
+        assert latest == [newer for _, newer in pairs[-MOST_ANSWERS:]]
+
+
+def test_a_pair_has_as_much_that_hangs_on_it_as_joined_its_memory_later(store: Palimpsest) -> None:
+    older, newer, _ = joined(store)
+    waiting = asked(store)
+
+    def hangs() -> dict[tuple[str, str], int]:
+        store.gateway.refresh()
+        found = read_pairs(store.gateway.projections)
+        assert {one.compared_text for one in found} == {None}, "each had its own text"
+        return {(one.existing_id, one.candidate_id): one.hangs for one in found}
+
+    assert hangs() == {(older, newer): 0, waiting: 0}
+    first, second = say(store, "Ada rows a boat", "Bob paints the walls")
+    store.merge(newer, first)
+    out = store.merge(older, second)
+    assert hangs() == {(older, newer): 2, waiting: 0}
+    store.unmerge(decision_id=out["decision_id"])
+    assert hangs() == {(older, newer): 1, waiting: 0}
+    store.merge(waiting[0], second)
+    assert hangs() == {(older, newer): 1, waiting: 1}

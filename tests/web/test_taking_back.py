@@ -204,6 +204,39 @@ def test_what_was_retracted_or_forgotten_comes_back(store: Palimpsest) -> None:
     assert {one["living"] for one in store.show(a)["members"]} == {True}
 
 
+def all_ways(store: Palimpsest, some_id: str, event: str) -> list[Step | None]:
+    """The way back of each event of a kind, in their order."""
+    ledger = store.gateway.ledger("ada", however_large=True)
+    assert ledger is not None
+    told = store.history(some_id)["events"]
+    return [way_back(ledger, one) for one in told if one["event"] == event]
+
+
+def test_of_what_was_done_again_and_again_the_last_is_taken_back(store: Palimpsest) -> None:
+    a = say(store, FERRY)
+    which = Selection(owner_id="ada", candidate_id=a)
+    store.retract(which)
+    store.restore(which)
+    assert all_ways(store, a, "retracted") == [None], "it is living"
+    assert all_ways(store, a, "restored") == [Step("retract", a)]
+    store.retract(which)
+    assert all_ways(store, a, "restored") == [None], "it is retracted again"
+
+
+def test_of_words_on_a_pair_the_one_that_holds_is_taken_back(store: Palimpsest) -> None:
+    a, b = say(store, FERRY), say(store, "A boat goes there every day")
+    store.separate(a, b)
+    store.withdraw(a, b)
+    assert all_ways(store, b, "separated") == [None]
+    assert all_ways(store, b, "reversed") == [Step("separate", a, b)]
+    store.separate(a, b)
+    assert all_ways(store, b, "separated") == [None, Step("withdraw", a, b)]
+    assert all_ways(store, b, "reversed") == [None], "they are two again"
+    store.withdraw(a, b)
+    store.merge(a, b)
+    assert all_ways(store, b, "reversed") == [None, None], "they are one"
+
+
 def test_an_exact_repeat_cannot_be_cut(store: Palimpsest) -> None:
     a, again = say(store, FERRY), store.submit({"owner_id": "ada", "text": FERRY, "id": "2"})[0]
     assert again.decision == "hash_exact"

@@ -47,6 +47,14 @@ def test_it_is_folded_before_the_cut_and_nothing_is_written(unchecked: Palimpses
     assert unchecked.status()["memories"] == 3
 
 
+def test_a_plan_to_forget_names_all_that_recall_folds(unchecked: Palimpsest) -> None:
+    ids = submit(unchecked, CATS, SAME, MORE)
+    plan = unchecked.find("ada", CATS, by=["meaning"])
+    assert [one["memory_id"] for one in plan["hits"]] == ids
+    unchecked.forget(plan)
+    assert unchecked.recall("ada", CATS) == []
+
+
 def test_a_fold_is_of_pairs_and_not_of_chains(unchecked: Palimpsest) -> None:
     the, mixed, both = submit(
         unchecked,

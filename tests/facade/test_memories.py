@@ -47,6 +47,7 @@ def test_the_latest_memory_comes_first_and_nobody_elses(memories: Palimpsest) ->
     last = memories.list("ada", limit=2, after=page["next"])
     assert [one["memory_id"] for one in last["memories"]] == [a]
     assert (last["next"], last["total"]) == (None, 3)
+    assert memories.list("ada", limit=3)["next"] is None, "the last page is full"
     assert memories.list("nobody") == {"memories": [], "next": None, "total": 0}
     with pytest.raises(UsageError, match="after"):
         memories.list("ben", after=a)

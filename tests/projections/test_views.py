@@ -114,6 +114,26 @@ def test_the_log_of_what_was_compared(tmp_path: Path) -> None:
     assert rate["rate"] == pytest.approx(1 / 3)
 
 
+def test_what_a_confirming_review_by_the_model_cost_is_counted(tmp_path: Path) -> None:
+    history = History()
+    a = history.admit("ada", "She keeps a kettle.")
+    b = history.admit("ada", "A kettle is hers.")
+    merge = Merge(command_id=history.fresh(), owner_id="ada", a=a, b=b)
+    [joined] = history.run(merge)
+    verdict = Verdict(neighbour_id=a, answer="same", model="judge-1", cost_usd=0.25, calls=1.0)
+    history.run(
+        Confirm(
+            command_id=history.fresh(),
+            owner_id="ada",
+            decision_id=joined.id,
+            rank="review",
+            verdicts=(verdict,),
+        )
+    )
+    show(tmp_path, history)
+    assert one(tmp_path, "FROM judge_cost")["cost_usd"] == 0.25
+
+
 def test_who_waits_because_of_a_forgetting_is_shown_until_a_person_decides(tmp_path: Path) -> None:
     history = History()
     a = history.admit("ada", NEAR[0])

@@ -10,12 +10,12 @@ import pytest
 from palimpsest.contracts.commands import Combine
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Answer, Evidence, Verdict
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import CosineCheck, Policy
 from palimpsest.contracts.requests import CombineRequest
 from palimpsest.streams.dedupe import Run, proposals
 from palimpsest.streams.judge.pairs import Composed, Pair, Side
 from palimpsest.streams.policies import load_policy
-from tests.core.spec import History, content, given
+from tests.core.spec import History, content, given, merge, separate
 from tests.streams.dedupe.test_by_tokens import STILL, at, at_cosine
 
 RULES = load_policy("replace-or-merge")
@@ -36,7 +36,9 @@ class Composes:
 
     async def compose(self, sources: Sequence[Side]) -> Composed:
         self.given.append([source.text for source in sources])
-        verdict = Verdict(neighbour_id=sources[0].candidate_id, answer=self.answer)
+        verdict = Verdict(
+            neighbour_id=sources[0].candidate_id, answer=self.answer, reasoning="as it should"
+        )
         made = self.text or " + ".join(source.text for source in sources)
         return Composed(made if self.answer == "compose" else None, verdict)
 
@@ -247,3 +249,154 @@ def test_a_pair_that_the_model_cannot_tell_apart_is_never_certain() -> None:
     _, [join] = run_of(history, judge)
     assert judge.given == [["борщ soup", "щи soup"]]
     assert join.decision == "llm_merge"
+
+
+def checking(**fields: object) -> Policy:
+    """The policy with one check that says this of cosines."""
+    check = CosineCheck.model_validate({"check": "cosine", **fields})
+    return RULES.model_copy(update={"checks": (check,)})
+
+
+PENDING = ({"at_least": 0.9, "action": "pending"},)
+
+
+def test_the_largest_cluster_comes_first_and_of_equal_ones_that_whose_newest_is_the_earlier() -> (
+    None
+):
+    history = given(
+        at("a", "Ada rows", 0),
+        at("b", "Ben bakes", 90),
+        at("c", "rowing is Ada's", GRAY),
+        at("d", "baking is Ben's", 90 + GRAY),
+        at("e", "Cleo sings", 200),
+        at("f", "singing is Cleo's", 200 + GRAY),
+        at("g", "songs of Cleo", 200 + 2 * GRAY),
+        policy=STILL,
+    )
+    judge = Composes()
+    run_of(history, judge)
+    assert [texts[0] for texts in judge.given] == ["Cleo sings", "Ada rows", "Ben bakes"]
+
+
+def test_a_policy_without_a_judge_joins_what_is_certain_and_leaves_the_rest() -> None:
+    steps = (
+        at("a", "Ada sails on the lake", 0),
+        at("b", "Ada sails on that lake", CERTAIN),
+        at("c", "Ben bakes bread", 90),
+        at("d", "bread is what Ben bakes", 90 + GRAY),
+    )
+    nobody = RULES.model_copy(update={"judge": RULES.judge.model_copy(update={"enabled": False})})
+    judge = Composes()
+    run, [join] = run_of(given(*steps, policy=STILL), judge, rules=nobody)
+    assert (join.decision, judge.given, run.left) == ("superseded", [], 1)
+
+
+@pytest.mark.parametrize(("floor", "joins"), [(0.92, 1), (0.93, 0)])
+def test_each_namespace_has_the_floor_that_the_policy_has_for_it(floor: float, joins: int) -> None:
+    steps = (
+        at("a", "the first of them", 0, namespace="lab"),
+        at("b", "the last of them", GRAY, namespace="lab"),
+    )
+    for action, decision in (("pending", "llm_merge"), ("superseded", "superseded")):
+        zones = ({"at_least": 0.99, "action": action},)
+        rules = checking(zones=zones, namespaces={"lab": floor})
+        run, found = run_of(given(*steps, policy=STILL), Composes(), rules=rules)
+        assert [one.decision for one in found] == [decision] * joins
+        assert (run.memories, run.all_pairs, run.pairs) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(("fewest", "joins"), [(9, 1), (10, 0)])
+def test_a_text_that_is_too_short_for_the_check_is_in_no_cluster(fewest: int, joins: int) -> None:
+    history = given(at("a", "rows daily", 0), at("b", "row daily", GRAY), policy=STILL)
+    rules = checking(zones=PENDING, min_characters=fewest)
+    _, found = run_of(history, Composes(), rules=rules)
+    assert len(found) == joins
+
+
+def test_two_that_are_said_to_differ_are_in_no_cluster_together_by_a_third() -> None:
+    history = given(
+        at("a", "beside the mill", 0),
+        at("b", "behind the church", 2 * GRAY),
+        at("c", "between the two", GRAY),
+        separate("a", "b"),
+        policy=STILL,
+    )
+    run, [join] = run_of(history, Composes())
+    assert history.name(join.b) == "c"
+    assert len(run.joins) == 1
+
+
+def test_a_cue_between_any_two_keeps_the_cluster_from_the_fallback() -> None:
+    history = given(
+        at("a", "Ada has 2 cats", 0),
+        at("b", "Ada has 3 cats", CERTAIN),
+        at("c", "Ada has 3 cats at home", CERTAIN + GRAY),
+        policy=STILL,
+    )
+    run, joins = run_of(history, Composes("unavailable"))
+    assert (joins, run.asked) == ([], {"unavailable": 1})
+
+
+def test_as_the_policy_falls_back_the_oldest_speaks_for_the_cluster() -> None:
+    rules = RULES.model_copy(
+        update={"judge": RULES.judge.model_copy(update={"unavailable": "reject"})}
+    )
+    history = given(
+        at("a", "Ada rows", 0), at("b", "Ada is in a boat", GRAY), at("c", "boats", 2 * GRAY)
+    )
+    _, joins = run_of(history, Composes("unavailable"), rules=rules)
+    assert [(one.decision, one.face) for one in joins] == [("fallback_reject", "keep")] * 2
+
+
+def test_the_last_join_has_the_verdict_on_all_and_it_is_about_its_own_older_one() -> None:
+    history = given(
+        at("a", "Ada rows", 0),
+        at("b", "Ada is in a boat", GRAY),
+        at("c", "boats of hers", 2 * GRAY),
+        policy=STILL,
+    )
+    run, joins = run_of(history, Composes())
+    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "b"), ("b", "c")]
+    assert [one.face for one in joins] == ["take", "text"]
+    assert [one.rank for one in joins] == ["judge", "judge"]
+    told = [[verdict.neighbour_id for verdict in one.evidence.verdicts] for one in joins]
+    assert told == [[], [history.id("b")]]
+    assert [one.get("composed") for one in run.joins] == [None, joins[1].composed]
+    assert [one["reasoning"] for one in run.joins] == [None, "as it should"]
+
+
+def test_a_join_that_needs_no_judge_is_the_rules() -> None:
+    pair = at("a", "Ada sails on the lake", 0), at("b", "Ada sails on that lake", CERTAIN)
+    _, [join] = run_of(given(*pair, policy=STILL), Composes())
+    assert (join.rank, join.evidence.verdicts, join.evidence.asked) == ("rule", (), ())
+
+
+def test_pairs_are_joined_in_the_order_in_which_their_newer_ones_came() -> None:
+    history = given(
+        at("a", "Ada rows", 0),
+        at("b", "Ada is in a boat", 2 * GRAY),
+        at("c", "boats of hers", GRAY - 1),
+        policy=STILL,
+    )
+    _, joins = run_of(history, Composes())
+    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("a", "c"), ("b", "c")]
+    history = given(
+        at("x", "Ada rows", 0),
+        at("y", "Ada is in a boat", GRAY),
+        at("z", "boats of hers", 2 * GRAY - 5),
+        policy=STILL,
+    )
+    _, joins = run_of(history, Composes())
+    assert [(history.name(one.a), history.name(one.b)) for one in joins] == [("x", "y"), ("y", "z")]
+
+
+def test_of_a_pair_the_older_is_the_speaker_that_came_first() -> None:
+    history = given(
+        at("a", "Ada is at the pier", 100),
+        at("x", "beside the mill", 0),
+        at("b", "behind the church", GRAY),
+        merge("a", "b", face="b"),
+        policy=STILL,
+    )
+    _, [join] = run_of(history, Composes())
+    assert (history.name(join.a), history.name(join.b)) == ("x", "b")

@@ -15,10 +15,12 @@ from palimpsest.contracts.commands import Access
 from palimpsest.contracts.events import Accessed, Use
 from palimpsest.contracts.identity import candidate_id
 from palimpsest.streams.cluster.records import Record
+from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.intake import RawRow, parse, understand
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.inputs import Input
-from palimpsest.streams.write.uses import summed
+from palimpsest.streams.write.owners import fold_owner
+from palimpsest.streams.write.uses import added_up, summed
 from tests.streams.cluster.test_offsets import CANDIDATES, Brokers, opened_writer
 
 TEA = candidate_id("ann", "kitchen", "tea")
@@ -176,6 +178,19 @@ def test_what_comes_again_counts_once_whether_it_waits_or_was_added_up(
     assert len(runtime.recorded()) == 2
 
 
+def test_what_is_recorded_already_does_not_wait_when_it_comes_again(
+    runtime: Embedded | Cluster, clock: Clock
+) -> None:
+    word = used("a", clock.now, tea=1)
+    runtime.take(word)
+    runtime.take(word)
+    if isinstance(runtime, Embedded):
+        assert Inbox(runtime.store.gateway.log).uses() == []
+    else:
+        assert not runtime.writer.uses_wait
+    assert len(runtime.recorded()) == 1
+
+
 def test_a_single_access_that_a_producer_says_does_not_wait(
     runtime: Embedded | Cluster, clock: Clock
 ) -> None:
@@ -213,3 +228,17 @@ def test_of_uses_that_are_added_up_the_latest_time_counts(clock: Clock, order: i
     said = [parse(used(str(at), at, tea=2), source="recall") for at in times[::order]]
     words = [word for word in said if isinstance(word, Access)]
     assert summed(words) == (Use(candidate_id=TEA, count=4, at=clock.now + MINUTE),)
+
+
+def test_of_reports_that_are_added_up_those_are_left_out_that_are_recorded(
+    runtime: Embedded | Cluster, clock: Clock
+) -> None:
+    rows = [used(name, clock.now, tea=1) for name in "ab"]
+    runtime.take(rows[0])
+    first, second = (parse(row, source="recall") for row in rows)
+    assert isinstance(first, Access)
+    assert isinstance(second, Access)
+    log = runtime.store.gateway.log if isinstance(runtime, Embedded) else runtime.writer.log
+    ledger = fold_owner(log, "ann")
+    assert added_up([second, first], ledger) == second
+    assert added_up([first], ledger) is None

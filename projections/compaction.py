@@ -1,5 +1,3 @@
-# Texts of queries are put together of names in this package and of quoted paths, never of input.
-# ruff: noqa: S608
 """Many small segments become one, so that analysts read few files; the old ones leave later."""
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ import duckdb
 from palimpsest.projections.columns import Table
 from palimpsest.projections.files import remove
 from palimpsest.projections.segments import (
+    GROUP_ROWS,
     Segment,
     SegmentWriter,
     chain,
@@ -72,15 +71,18 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
 def _merged(table: Table, files: Sequence[Path], target: Path) -> str:
     """By key the latest row, also where it says that there is none.
 
-    The old segments stay a while, and what they say must not show again.
+    The old segments stay a while, and what they say must not show again. Keys and positions alone
+    are held in memory: the rows stream through, in the order of the files, which is that of the
+    positions.
     """
     listing = ", ".join(quoted(literal_glob(path.as_posix())) for path in files)
-    rows = f"SELECT * FROM read_parquet([{listing}])"
+    rows = f"FROM read_parquet([{listing}])"
     if not table.lasting:
         keys = ", ".join(table.key)
-        rows += f" QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY position DESC) = 1"
-    options = "(FORMAT parquet, COMPRESSION zstd)"
-    return f"COPY ({rows} ORDER BY position) TO {quoted(str(target))} {options}"
+        latest = f"SELECT {keys}, max(position) AS position {rows} GROUP BY {keys}"
+        rows += f" SEMI JOIN ({latest}) USING ({keys}, position)"
+    options = f"(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {GROUP_ROWS})"
+    return f"COPY ({rows}) TO {quoted(str(target))} {options}"
 
 
 def retire(folder: Path, effect: Effect, *, grace: float = GRACE_SECONDS) -> None:

@@ -53,6 +53,12 @@ def test_the_latest_memory_comes_first_and_nobody_elses(memories: Palimpsest) ->
         memories.list("ben", after=a)
 
 
+def test_a_page_that_has_the_last_memory_names_no_next_one(memories: Palimpsest) -> None:
+    submit(memories, "tea in the shed", "a blue car")
+    assert len(memories.list("ada", limit=2)["memories"]) == 2
+    assert memories.list("ada", limit=2)["next"] is None
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_is_doubled_or_left_out_while_memories_come_and_go(
     memories: Palimpsest, seed: int

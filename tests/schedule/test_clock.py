@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import pytest
@@ -61,6 +61,7 @@ def test_of_several_times_the_latest_counts_and_the_next_is_waited_for() -> None
 @pytest.mark.parametrize(
     ("said", "wrong"),
     [
+        ({"zone": "Europe"}, "there is no time zone 'Europe'"),
         ({"zone": "Oslo"}, "no time zone 'Oslo'"),
         ({"zone": "../etc"}, "no time zone"),
         ({"dedupe": "three"}, "three is no clock time"),
@@ -73,6 +74,17 @@ def test_of_several_times_the_latest_counts_and_the_next_is_waited_for() -> None
 def test_what_is_no_schedule_is_reported(said: dict[str, Any], wrong: str) -> None:
     with pytest.raises(ValidationError, match=wrong):
         Schedule.model_validate(said)
+
+
+def test_the_days_about_a_moment_are_those_of_the_zone() -> None:
+    """On Kiritimati it is 14 hours later: the next time is on the day after tomorrow there."""
+    far = Schedule(zone="Pacific/Kiritimati", dedupe="00:30")
+    assert far.latest("dedupe", at(1, 11)) == at(1, 10, 30)
+    assert far.upcoming(at(1, 11)) == at(2, 10, 30)
+
+
+def test_clock_times_are_sorted_and_each_is_one() -> None:
+    assert Schedule(dedupe="15:30, 03:00, 15:30,").dedupe == (time(3), time(15, 30))
 
 
 def test_a_schedule_is_a_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

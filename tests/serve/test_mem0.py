@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -370,3 +371,29 @@ def test_what_would_mean_something_is_not_ignored(served: Use[None], more: dict[
         assert (await server.ask("POST", ADD, {**said, "expiration_date": None})).status_code == 200
 
     served(used)
+
+
+def test_a_star_stands_for_any_value_and_for_none_that_is_missing() -> None:
+    filters = understood({"user_id": "ada", "agent_id": "*", "metadata": {"page": "*"}})
+    assert filters.metadata == {}, "no member has to say a star"
+    row = {"agent_id": "chef", "metadata": {"page": 3}}
+    assert filters.keep(row)
+    assert not filters.keep({**row, "agent_id": None})
+    assert not filters.keep({**row, "metadata": {}})
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone of a process is Unix's")
+def test_a_time_without_a_zone_is_utc_wherever_the_server_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    filters = understood({"user_id": "ada", "created_at": {"gte": "2026-03-01T12:00:00"}})
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        there = understood({"user_id": "ada", "created_at": {"gte": "2026-03-01T12:00:00"}})
+        for each in (filters, there):
+            assert each.keep({"created_at": "2026-03-01T12:00:00+00:00"})
+            assert not each.keep({"created_at": "2026-03-01T11:59:00+00:00"})
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -284,13 +284,13 @@ def test_an_answer_without_model_or_cost_is_counted_with_none(tmp_path: Path) ->
 
 
 def test_scores_are_rounded_to_the_nearest_ten_thousandth(tmp_path: Path) -> None:
-    """0.8191 times 10,000 is a little less than 8,191."""
+    """0.7001 times 10,000 is a little less than 7,001."""
     history = History()
     known = history.admit("ada", "A kettle.")
-    history.admit("ada", "A kettle is hers.", (known, 0.8191))
+    history.admit("ada", "A kettle is hers.", (known, 0.7001))
     rows = query(projected(tmp_path, history), "FROM policy_outcomes")
     _, [scored] = outcomes(tmp_path, rows[0]["policy"])
-    assert scored.score == 8_191
+    assert scored.score == 7_001
 
 
 def refused(history: History, owner: str, decision_id: str = "unknown") -> None:

@@ -106,8 +106,7 @@ class Session:
             notices = gathered_uses(item.body for item in items)
             with self.writer.undone_on_failure():
                 if self.writer.record_uses(owner_id, notices):
-                    done = Done({"items": len(items)})
-                    self.writer.pending.answers += [Reply(item.id, done) for item in items]
+                    self.writer.pending.answers += [Reply(one.id, Done({})) for one in items]
                     self.writer.commit()
 
     def _understood(self, item: Item) -> PendingRequest | None:

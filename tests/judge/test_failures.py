@@ -218,6 +218,13 @@ def test_one_text_that_is_refused_keeps_no_other_from_its_answer(asking: Asking)
     assert asking.server.calls == 7
 
 
+def test_pairs_that_no_message_answers_are_not_sent_again_one_by_one(asking: Asking) -> None:
+    asking.server.fail(WRONG["no JSON"])
+    assert asking.answers(SAME, APART) == ["unusable", "unusable"]
+    assert asking.server.calls == 1
+    assert asking.answers(SAME, APART) == ["same", "different"]
+
+
 def test_what_was_unusable_in_company_is_not_remembered(asking: Asking) -> None:
     """Nobody answers while the pairs are asked about one by one: so nothing is known of either."""
     asking.set(retries=0)
@@ -252,6 +259,13 @@ def test_a_composition_that_is_unusable_is_remembered(asking: Asking) -> None:
         assert (composed.text, composed.verdict.answer) == (None, "unusable")
         assert composed.verdict.calls == calls
     assert asking.ruled(model="other").compose(*sources).text
+
+
+def test_a_composition_that_no_message_answers_is_asked_for_again(asking: Asking) -> None:
+    sources = side("It runs at night."), side("It runs on two.", "b", 1)
+    asking.server.fail(WRONG["no JSON"])
+    assert asking.compose(*sources).verdict.answer == "unusable"
+    assert asking.compose(*sources).text
 
 
 def test_a_reason_is_recorded_plain_and_not_endless(asking: Asking) -> None:

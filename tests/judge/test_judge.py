@@ -335,6 +335,14 @@ def test_what_a_dry_run_paid_is_in_the_first_verdict_that_is_recorded(asking: As
     assert asking.server.calls == 2
 
 
+def test_a_dry_runs_judge_is_dry_under_other_rules_too(asking: Asking) -> None:
+    asking.is_dry_run = True
+    other = policy.Judge(ask="relation")
+    [paid] = asking.by(lambda judge: judge.by(other).compare([SAME]))
+    asking.is_dry_run = False
+    assert asking.ruled(ask="relation").compare(SAME) == [paid]
+
+
 def test_a_text_that_a_dry_run_composed_costs_whoever_records_it(asking: Asking) -> None:
     asking.is_dry_run = True
     paid = asking.compose(COMPOSE.older, COMPOSE.newer).verdict

@@ -70,7 +70,7 @@ def _changed(executor: Executor, request: UpdateRequest, owner_id: str) -> JsonO
         "decision_id": joined[-1].id if joined else None,
         "candidate_id": decided.subject if decided else memory.face.speaker.id,
         "displaced": _describe_face(face) if joined else None,
-        "merged": next(iter(homes), None) if joined else None,
+        "merged": next(iter(homes), None),
         "was": before,
         "version": version_of(memory),
         "memories": memories([entry]),

@@ -433,7 +433,7 @@ def _owners(executor: Executor, selection: Selection) -> Iterator[str]:
         return iter([owner_of_candidate(executor, selection.candidate_id)])
     if selection.owner_id is not None:
         return iter([selection.owner_id])
-    return (owner_id for owner_id in executor.log.owners() if owner_id)
+    return executor.log.owners()
 
 
 def _expanded(ledger: Ledger, request: BulkRequest) -> Sequence[Step]:

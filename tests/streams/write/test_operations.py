@@ -13,6 +13,7 @@ from palimpsest.contracts.answers import JsonObject
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.events import Decided, Joined, Refused, Reversed, Settled
 from palimpsest.contracts.evidence import Evidence, Verdict
+from palimpsest.contracts.policy import CosineCheck, Zone
 from palimpsest.contracts.requests import (
     AccessRequest,
     AnyRequest,
@@ -403,6 +404,26 @@ def test_bulk_is_finished_after_it_was_cut_short(
     assert done_by(answer) == done_by(expected)
     assert memories(filled.log) == after
     assert done_by(ask(filled, request_)) == done_by(expected)
+
+
+def test_of_all_owners_those_are_counted_who_have_what_is_meant(runtime: Runtime) -> None:
+    submit(runtime, "Ann rows")
+    runtime.submit({"owner_id": "bob", "text": "Bob sings", "source": "elsewhere"}, b"no row")
+    meant = Selection(source="test")
+    answer = ask(runtime, RetractRequest(request_id=fresh(), selection=meant))
+    assert (len(answer["retracted"]), answer["owners"]) == (1, 1)
+
+
+def test_a_dry_run_counts_the_questions_that_would_be_opened_alone(tmp_path: Path) -> None:
+    check = CosineCheck(check="cosine", zones=(Zone(at_least=0.5, action="pending"),))
+    asking = load_policy("standard").model_copy(update={"checks": (check,)})
+    with Runtime(tmp_path / "log.sqlite", policy=asking) as runtime:
+        _, gray, _ = submit(runtime, "Ann has a red boat", "Ann has a blue boat", "tea at five")
+        assert gray.decision == "pending"
+        selection = Selection(owner_id="ann", decision="stored")
+        retract = RetractRequest(request_id=fresh(), selection=selection, dry_run=True)
+        shown = dry_run(runtime, retract)
+        assert (len(shown["candidates"]), shown["asks"]) == (2, 0)
 
 
 def test_restore_brings_back_what_retract_took(filled: Runtime) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -15,16 +16,18 @@ from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Accessed, AnyEvent
 from palimpsest.contracts.requests import PolicyRequest
 from palimpsest.streams.core.touched import Touched
-from palimpsest.streams.embedded import session as embedded_session
-from palimpsest.streams.embedded.inbox import Inbox, pack
+from palimpsest.streams.embedded.inbox import Inbox, pack, unpack
 from palimpsest.streams.embedded.session import KEPT, Session
 from palimpsest.streams.embedder import Embedder
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.inputs import Input
 from palimpsest.streams.write.requests import PendingRequest, serve
 from tests.streams.write.runtime import inputs
 from tests.streams.write.test_uses import TEA, candidate_row, used
 from tests.stub_engine import StubEngine
+
+UNPACK = "palimpsest.streams.embedded.session.unpack"
 
 
 class Following:
@@ -58,7 +61,7 @@ class Held(Session):
         said = inputs([{"owner_id": "ann", "text": text, "id": text}])
         return self.inbox.put("candidates", "test", pack(said, {}))
 
-    def answer_to(self, item: int) -> object:
+    def answer_to(self, item: int) -> Any:
         found = self.inbox.take_answer(item)
         return None if found is None else orjson.loads(found)
 
@@ -125,15 +128,14 @@ def test_a_bug_in_one_item_is_its_answer_and_names_no_text(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = held.leave("Ann has a secret"), held.leave("Ann rows")
-    unpack = embedded_session.unpack
 
-    def hits_a_bug(body: bytes) -> object:
+    def hits_a_bug(body: bytes) -> list[Input]:
         found = unpack(body)
         if b"secret" in found[0].row.raw:
             raise ValueError("Ann has a secret")
         return found
 
-    monkeypatch.setattr(embedded_session, "unpack", hits_a_bug)
+    monkeypatch.setattr(UNPACK, hits_a_bug)
     held.serve_all()
     assert from_json(held.answer_to(first)) == Failed("ValueError")
     assert isinstance(held.answer_to(second), list)
@@ -151,7 +153,7 @@ def test_where_the_store_fails_nothing_is_answered_and_all_waits(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(embedded_session, "unpack", fails)
+        patch.setattr(UNPACK, fails)
         with pytest.raises(type(error)):
             held.serve_all()
     assert held.answer_to(item) is None

@@ -418,12 +418,12 @@ def test_a_dry_run_counts_the_questions_that_would_be_opened_alone(tmp_path: Pat
     check = CosineCheck(check="cosine", zones=(Zone(at_least=0.5, action="pending"),))
     asking = load_policy("standard").model_copy(update={"checks": (check,)})
     with Runtime(tmp_path / "log.sqlite", policy=asking) as runtime:
-        _, gray, _ = submit(runtime, "Ann has a red boat", "Ann has a blue boat", "tea at five")
+        _, gray, tea = submit(runtime, "Ann has a red boat", "Ann has a blue boat", "tea at five")
         assert gray.decision == "pending"
-        selection = Selection(owner_id="ann", decision="stored")
+        selection = Selection(candidate_id=tea.candidate_id)
         retract = RetractRequest(request_id=fresh(), selection=selection, dry_run=True)
         shown = dry_run(runtime, retract)
-        assert (len(shown["candidates"]), shown["asks"]) == (2, 0)
+        assert (len(shown["candidates"]), shown["asks"]) == (1, 0)
 
 
 def test_restore_brings_back_what_retract_took(filled: Runtime) -> None:

@@ -299,3 +299,75 @@ def test_what_happened_later_replaces_what_happened_before(
     assert (join.a, join.b) == (history.id("a"), history.id("b"))
     assert (join.decision, join.face) == ("superseded", face)
     assert [one.neighbour_id for one in join.evidence.verdicts] == [join.a]
+
+
+def test_a_request_about_a_pair_is_another_one_after_more_events() -> None:
+    history = given(*BOATS, policy=STILL)
+    judge = Answers(lambda pair: "same")
+
+    def asked(seen: int) -> str:
+        run = Run(lambda what, share: None, seen=seen)
+
+        async def gather() -> list[Proposal]:
+            parts = proposals(history.ledger, STORE_TIME, judge, run)
+            return [one async for part in parts for one in part]
+
+        [join] = asyncio.run(gather())
+        return join.request_id
+
+    assert asked(3) == asked(3) != asked(4)
+
+
+def test_a_verdicts_join_names_whom_it_was_asked_about_and_a_certain_one_nobody() -> None:
+    _, [join], _ = run_of(given(*BOATS, policy=STILL))
+    assert isinstance(join, CombineRequest)
+    assert join.evidence.asked == (join.a,)
+    same = at("a", "Ada has a boat in Bergen", 0), at("b", "Ada has a boat in Bergen now", 1)
+    rules = STORE_TIME.model_copy(
+        update={
+            "checks": (
+                CosineCheck(check="cosine", zones=(Zone(at_least=0.9, action="auto_reject"),)),
+            )
+        }
+    )
+    _, [certain], judge = run_of(given(*same, policy=STILL), rules=rules)
+    assert isinstance(certain, CombineRequest)
+    assert (certain.evidence.asked, certain.rank, judge.asked) == ((), "rule", [])
+
+
+def test_a_pair_said_to_differ_is_separated_with_its_score() -> None:
+    _, [parted], _ = run_of(given(*BOATS, policy=STILL), "different")
+    assert isinstance(parted, SeparateRequest)
+    assert (parted.similarity, parted.because, parted.rank) == (0.9063, "dedupe", "judge")
+
+
+def test_a_memory_with_a_protected_member_is_left_alone_whoever_speaks() -> None:
+    rules = STORE_TIME.model_copy(update={"protected_categories": ("identity",)})
+    a, b, c = BOATS
+    history = given(
+        a,
+        at("x", "Ada is a sailor", 180, category="identity"),
+        merge("a", "x", face="a"),
+        b,
+        c,
+        policy=STILL,
+    )
+    run, joins, _ = run_of(history, rules=rules)
+    assert (joins, run.memories) == ([], 2)
+
+
+@pytest.mark.parametrize(("guard", "asked"), [(True, 1), (False, 0)])
+def test_where_the_zone_has_a_guard_other_words_without_a_cue_go_to_the_judge(
+    guard: bool, asked: int
+) -> None:
+    zone = Zone(at_least=0.9, action="auto_reject", guard=guard)
+    checks = (CosineCheck(check="cosine", zones=(zone,)),)
+    history = given(
+        at("a", "Ada has a boat in Bergen", 0),
+        at("b", "a boat that is Ada's lies in Bergen", 1),
+        policy=STILL,
+    )
+    run, [join], judge = run_of(history, rules=STORE_TIME.model_copy(update={"checks": checks}))
+    assert isinstance(join, CombineRequest)
+    assert join.evidence.neighbours[0].cues == ()
+    assert len(judge.asked) == asked

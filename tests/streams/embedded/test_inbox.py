@@ -158,6 +158,17 @@ def test_gathered_uses_wait_apart_and_are_taken_once_a_minute(log: Log, inbox: I
     assert log.row("SELECT count(*) FROM inbox WHERE kind = 'uses'") == (1,)
 
 
+def test_taking_uses_leaves_the_answers_of_others_alone(log: Log, inbox: Inbox) -> None:
+    asked = inbox.put("request", "ada", b"?")
+    answer(log, asked, b"!")
+    inbox.put("uses", "ada", b"1")
+    assert inbox.take_uses() == {"ada": [b"1"]}, "a request of that name is no use"
+    with log.transaction():
+        log.execute("UPDATE inbox SET answered_at = answered_at - 60")
+    assert inbox.take_uses() == {}
+    assert inbox.take_answer(asked) == b"!"
+
+
 def test_notices_of_uses_are_kept_in_a_transaction_alone(log: Log, inbox: Inbox) -> None:
     row = RawRow(orjson.dumps(USED), "a.jsonl")
     used = Input(row, understand(row))

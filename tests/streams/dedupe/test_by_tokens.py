@@ -367,7 +367,7 @@ def test_where_the_zone_has_a_guard_other_words_without_a_cue_go_to_the_judge(
         at("b", "a boat that is Ada's lies in Bergen", 1),
         policy=STILL,
     )
-    run, [join], judge = run_of(history, rules=STORE_TIME.model_copy(update={"checks": checks}))
+    _, [join], judge = run_of(history, rules=STORE_TIME.model_copy(update={"checks": checks}))
     assert isinstance(join, CombineRequest)
     assert join.evidence.neighbours[0].cues == ()
     assert len(judge.asked) == asked

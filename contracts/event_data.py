@@ -88,11 +88,13 @@ class Join(Light):
     """The edge to the older candidate, who wins the face, and the score of the pair.
 
     `former`: a person chose the face, so what it displaced is a former wording, which no automatic
-    event brings back. `outright`: a rule that does not go by time chose the newer part's face (a
-    `take`), so it speaks although it may have happened earlier, and a repeat does not undo that.
-    `over`: it is an update, and this is the candidate that spoke until then; `to` need not be the
-    same, so that the memory stays one where an update in between is undone. `forward`: a judge said
-    that the newer text replaces the one that it was compared with, even where a person chose that.
+    event brings back. `chosen`: of the two candidates that person chose one, whose own text speaks
+    also where the two were one memory already. `outright`: a rule that does not go by time chose
+    the newer part's face (a `take`), so it speaks although it may have happened earlier, and a
+    repeat does not undo that. `over`: it is an update, and this is the candidate that spoke until
+    then; `to` need not be the same, so that the memory stays one where an update in between is
+    undone. `forward`: a judge said that the newer text replaces the one that it was compared with,
+    even where a person chose that.
     """
 
     to: str
@@ -102,6 +104,7 @@ class Join(Light):
     outright: bool | None = None
     over: str | None = None
     forward: bool | None = None
+    chosen: bool | None = None
 
 
 class Composition(Light):

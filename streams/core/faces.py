@@ -160,6 +160,9 @@ def _fold(
     for edge in edges:
         older, newer = parts.root(edge.older), parts.root(edge.newer)
         if older is newer:
+            face = parts.face[older]
+            if edge.chosen and face and (edge.chosen.living or not living_only):
+                parts.face[older] = _chosen_within(edge.chosen, face)
             continue
         a, b = parts.face[older], parts.face[newer]
         parts.parent[newer] = root = older
@@ -300,6 +303,13 @@ def _by_person(edge: Edge, a: Face, b: Face) -> Face:
     if not (meant and not other.chosen) and _says_otherwise(edge, face, other):
         contradicts = (*contradicts, edge.id)
     return face._replace(displaced=_both(a, b, face), contradicts=contradicts)
+
+
+def _chosen_within(entry: Entry, face: Face) -> Face:
+    """A person chose between two texts of one memory: this candidate's own speaks from here on."""
+    own = own_face(entry)
+    winner = face if face.hash == own.hash else own
+    return _put_behind(winner, face)._replace(contradicts=())
 
 
 def _both(a: Face, b: Face, winner: Face) -> Mapping[str, Face]:

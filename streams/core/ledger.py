@@ -189,10 +189,11 @@ class Edge:
 
     `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
     of both parts stand behind the winner (events that name their speakers). `former`: a person
-    chose the face; `outright`: a rule did, and not by time; `over`: an update did, and this
-    candidate had spoken until then; `forward`: a judge did, of this speaker. `cause` is the request
-    that the join belongs to, `reversed_by` the reversal; `freed`: an answer made it that had been
-    held back. `order` counts the owner's events.
+    chose the face, and `chosen` is the candidate whose text that person means; `outright`: a rule
+    did, and not by time; `over`: an update did, and this candidate had spoken until then;
+    `forward`: a judge did, of this speaker. `cause` is the request that the join belongs to,
+    `reversed_by` the reversal; `freed`: an answer made it that had been held back. `order` counts
+    the owner's events.
     """
 
     id: str
@@ -210,6 +211,7 @@ class Edge:
     outright: bool = False
     over: Entry | None = None
     forward: str | None = None
+    chosen: Entry | None = None
     cause: str | None = None
     freed: bool = False
     order: int = 0

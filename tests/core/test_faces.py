@@ -16,6 +16,7 @@ from tests.core.spec import (
     say,
     separate,
     unmerge,
+    withdraw,
 )
 
 MOVE: tuple[Step, ...] = (say("paris", "Paris"), say("berlin", "Berlin", {"paris": TAKE}))
@@ -103,6 +104,36 @@ def test_a_person_says_whose_side_speaks() -> None:
     history.when(merge("b", "a")).shows({"Tea": "a b"})
     history.when(unmerge("b")).when(merge("a", "b", face="b")).shows({"Chai": "a b"})
     history.when(merge("a", "b", face="c")).then("refused not_a_face")
+
+
+def test_a_person_says_which_text_of_one_memory_speaks() -> None:
+    history = given(*MOVE, merge("paris", "berlin", face="paris")).shows({"Paris": "paris berlin"})
+    history.when(say("back", "Berlin")).shows({"Paris": "paris berlin back"})
+    history.when(say("rome", "Rome", {"paris": TAKE})).shows({"Paris": "paris berlin back rome"})
+    assert history.ledger.memories()[0].face.contradicts, "what says otherwise waits for review"
+
+
+def test_what_speaks_already_is_chosen_where_a_person_says_so() -> None:
+    history = given(*MOVE, merge("paris", "berlin", face="berlin"), say("back", "Paris"))
+    history.shows({"Berlin": "paris berlin back"})
+
+
+def test_a_choice_inside_a_memory_is_taken_back_as_every_join() -> None:
+    history = given(*MOVE, merge("paris", "berlin", face="paris"))
+    history.when(withdraw("paris", "berlin")).shows({"Berlin": "paris berlin"})
+    history.when(merge("paris", "berlin", face="paris")).shows({"Paris": "paris berlin"})
+    history.when(unmerge("berlin")).shows({"Berlin": "paris berlin"})
+
+
+def test_a_chosen_text_that_is_retracted_gives_way() -> None:
+    history = given(*MOVE, merge("paris", "berlin", face="paris"), retract("paris"))
+    history.shows({"Berlin": "berlin"})
+    history.when(restore("paris")).shows({"Paris": "paris berlin"})
+
+
+def test_a_choice_of_the_members_own_text_and_not_of_the_side_that_it_came_with() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Mate", {"b": TAKE}))
+    history.shows({"Mate": "a b c"}).when(merge("a", "b", face="b")).shows({"Chai": "a b c"})
 
 
 def test_older_and_newer_go_by_the_candidates_that_the_join_names() -> None:

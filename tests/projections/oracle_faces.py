@@ -75,6 +75,10 @@ def _folded(
         [older] = [part for part in parts if join.older in part.members]
         [newer] = [part for part in parts if join.newer in part.members]
         if older is newer:
+            if join.data.get("chosen"):
+                mine = join.newer if join.data["face"] == "take" else join.older
+                if older.face is not None and counts[members.index(mine)]:
+                    older.face = _preferred(older.face, mine)
             continue
         parts.remove(newer)
         older.members += newer.members
@@ -141,6 +145,14 @@ def _chosen(join: Join, older: Face, newer: Face) -> Face:
     former = older.former | newer.former | loser.behind | {loser.hash}
     former -= {winner.hash}
     displaced = _without({**older.displaced, **newer.displaced}, winner, former)
+    return replace(winner, chosen=True, former=former, contradicts=(), displaced=displaced)
+
+
+def _preferred(spoke: Face, speaker: Candidate) -> Face:
+    """A person says which member of one memory speaks: what spoke does not return by itself."""
+    winner = spoke if spoke.hash == speaker.hash else Face(speaker)
+    former = (spoke.former | spoke.behind | {spoke.hash}) - {winner.hash}
+    displaced = _without(spoke.displaced, winner, former)
     return replace(winner, chosen=True, former=former, contradicts=(), displaced=displaced)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from palimpsest import Palimpsest
 from palimpsest.contracts.requests import Selection
+from palimpsest.projections import figures
 from palimpsest.web import days_page, memory_page, owner_page
 from palimpsest.web.days_page import SPAN, _days, seen_by, span
 from palimpsest.web.memory_page import DEEPEST, Part, _done, _part, _shown, timeline, view
@@ -45,7 +46,7 @@ class Visited(SimpleNamespace):
     def owner(self) -> str:
         return "ada"
 
-    def number(self, name: str) -> int | None:
+    def number(self, name: str) -> Any:
         return self.query.get(name)
 
     def page(self, _template: str, **context: Any) -> Any:
@@ -207,7 +208,7 @@ def test_a_span_has_so_many_days_and_rows_for_those_with_anything(
     assert [row.day for row in shown.rows] == [store_day(store, one)]
 
     def days(_folder: Path, since: Any, until: Any, _owners: Any) -> list[Any]:
-        found = [days_page.Day(since + timedelta(days=n)) for n in range((until - since).days + 1)]
+        found = [figures.Day(since + timedelta(days=n)) for n in range((until - since).days + 1)]
         found[1].words = {"reversed": 1}
         found[2].judge = [SimpleNamespace(model="m", verdicts=2, cost_usd=0.5)]  # type: ignore[list-item]
         found[3].decisions = {"stored": 1}

@@ -259,6 +259,23 @@ def test_a_merge_that_is_taken_back_waits_as_if_nobody_had_said_it(served: Use[N
     served(used)
 
 
+def test_the_newer_replaces_also_where_a_rule_has_joined_the_two(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        said = own_words(8, 30)
+        await server.add(said)
+        await server.add(f"{said} also")
+        browser = Browser(server)
+        await browser.enter()
+        await browser.get("/review/audit")
+        await browser.say("newer")
+        assert browser.notice.startswith("Recorded")
+        assert await faces(server) == [f"{said} also"]
+        await browser.send("/review/undo", queue="audit")
+        assert await faces(server) == [said]
+
+    served(used)
+
+
 async def queue(server: Server) -> list[dict[str, Any]]:
     return await server.twin.sql("FROM review_queue ORDER BY ALL")
 

@@ -527,6 +527,18 @@ def test_two_schedulers_and_a_redelivered_request_are_one_run(owner: Owner) -> N
     assert [{**one, "face": None} for one in second["joined"]] == told
 
 
+def test_a_run_that_is_asked_for_again_names_its_own_joins_alone(owner: Owner) -> None:
+    owner.say(A, B)
+    nights = [NIGHT, NIGHT + timedelta(days=1)]
+    first = run(owner, nights[0])["joined"]
+    owner.say(window(30), window(34))
+    second = run(owner, nights[1])["joined"]
+    again = [run(owner, night)["joined"] for night in nights]
+    told = [[one["decision_id"] for one in joined] for joined in (first, second, *again)]
+    assert told[2:] == told[:2]
+    assert [len(ids) for ids in told] == [1] * 4
+
+
 def test_a_run_is_named_by_the_moment_it_was_due_and_not_by_how_that_is_written(
     owner: Owner,
 ) -> None:

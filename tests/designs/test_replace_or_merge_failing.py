@@ -173,3 +173,12 @@ def test_dedup_fail_is_logged_as_a_warning(
     owner.judged(new, old, answer, text)
     [line] = logged("WARNING")
     assert line.startswith(told)
+
+
+def test_dedup_fail_is_logged_where_nobody_answers_and_both_stay(
+    owner: Owner, logged: Logged
+) -> None:
+    old, new = owner.say(*(near(19, word) for word in NO_TOKEN))
+    owner.judged(new, old, "unavailable")
+    [line] = logged("WARNING")
+    assert line.startswith("DEDUP_FAIL: LLM merge failed, falling back: fallback_keep")

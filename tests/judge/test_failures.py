@@ -103,9 +103,15 @@ def test_a_long_wait_that_the_service_asks_for_is_not_waited_out(asking: Asking)
         assert asking.set(patience=0.2).answers(SAME) == ["unavailable"]
 
 
-def test_no_credit_is_as_a_spent_budget(asking: Asking) -> None:
-    message = "Your credit balance is too low to access the API."
-    asking.server.always = Fault(400, "invalid_request_error", message)
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(400, "invalid_request_error", "Your credit balance is too low to access the API."),
+        Fault(402, "billing_error", "There is an issue with your payment."),
+    ],
+)
+def test_no_credit_is_as_a_spent_budget(asking: Asking, fault: Fault) -> None:
+    asking.server.always = fault
     assert asking.answers(SAME) == ["unavailable"]
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from palimpsest.contracts.commands import Admit
+import pytest
+
+from palimpsest.contracts.commands import Admit, Redecide
+from palimpsest.contracts.events import Rank, Reversed
 from palimpsest.contracts.evidence import Neighbour
 from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.requests import UnmergeRequest
 from palimpsest.streams.core.ledger import Ledger
-from palimpsest.streams.replay.consequences import Plan, plan
+from palimpsest.streams.replay.consequences import Plan, commands, plan
 from tests.core.spec import (
     ASK,
+    KEEP,
     TAKE,
     History,
+    combine,
     compose,
     given,
     judge,
@@ -73,6 +79,23 @@ def test_what_is_answered_there_too_is_no_consequence_though_its_score_was_anoth
     assert without(history, "b", c={"a": ASK - 0.05}, d={"a": TAKE}).consequences == ()
 
 
+@pytest.mark.parametrize("rank", ["judge", "person"])
+def test_an_answer_that_is_carried_out_again_keeps_its_rank(rank: Rank) -> None:
+    """Alone, b would have been asked about as well: so c is decided again, by the same answer."""
+    history = given(
+        say("a", "Likes tea"),
+        say("b", "Likes green tea", {"a": KEEP}),
+        say("c", "Likes all tea", {"a": ASK}),
+        judge("c", a="same", rank=rank),
+        policy=policy(search="memories"),
+    )
+    found = without(history, "b", c={"a": ASK, "b": ASK - 0.05})
+    request = UnmergeRequest(request_id=history.fresh(), decision_id=history.join("b").id)
+    asked_for = commands(history.ledger, request, [history.join("b").id], found)
+    [again] = [one for one in asked_for if isinstance(one, Redecide)]
+    assert (again.decision, again.rank) == ("llm_reject", rank)
+
+
 def test_who_withdraws_a_statement_takes_it_back_in_the_history_without_a_join_too() -> None:
     history = given(
         say("a", "Likes tea"),
@@ -84,3 +107,18 @@ def test_who_withdraws_a_statement_takes_it_back_in_the_history_without_a_join_t
         policy=policy(search="memories"),
     )
     assert without(history, "b").overtaken == ()
+
+
+def test_two_that_a_person_took_apart_stay_so_though_they_were_never_one_there() -> None:
+    """There c is near nobody and d is near c: a run's join of d and b would bring c to b."""
+    history = given(
+        say("a", "Likes tea"),
+        say("b", "Likes green tea", {"a": TAKE}),
+        say("c", "Likes mate", {"b": TAKE}),
+        unmerge("c"),
+        say("d", "Likes hot mate"),
+        combine("b", "d"),
+        policy=policy(search="memories"),
+    )
+    (apart,) = (event for event in history.log if isinstance(event, Reversed))
+    assert without(history, "b", d={"c": TAKE}).overtaken == (apart.id, history.join("d").id)

@@ -121,6 +121,16 @@ def test_an_empty_list_captures_nothing(line: CommandLine) -> None:
     assert context(run(line)) == hook.NOTHING_CAPTURED
 
 
+def test_the_owner_is_that_of_the_environment_unless_one_is_given(
+    line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_OWNER", "bob")
+    assert line("hook", "pre-compact", stdin=json.dumps([memory(TEXT)])).status == 0
+    run(line, memory(TEXT), owner="ada")
+    owners = line.json("sql", "SELECT owner_id FROM candidates ORDER BY position")
+    assert [one["owner_id"] for one in owners] == ["bob", "ada"]
+
+
 def test_what_is_given_again_with_its_id_is_not_captured_twice(line: CommandLine) -> None:
     told = [context(run(line, memory(TEXT) | {"id": "m1"})) for _ in range(2)]
     assert told[0] == told[1]

@@ -53,3 +53,12 @@ def test_a_neighbour_has_the_text_that_was_compared(
     assert told() == (newer, compared)
     memories.unmerge(candidate_id=newer)
     assert told() == (newer, compared), "what was compared stays what it was"
+
+
+def test_who_takes_the_face_was_compared_with_the_one_before(memories: Palimpsest) -> None:
+    memories.set_policy(load_policy("replace-or-merge"))
+    older, newer = submit(memories, COMPOSED, NEXT)
+    shown = memories.show_candidate(newer)
+    assert shown["decision"] == "superseded"
+    [neighbour] = shown["evidence"]["neighbours"]
+    assert (neighbour["candidate_id"], neighbour["text"]) == (older, COMPOSED)

@@ -157,6 +157,18 @@ def test_rows_without_an_id_or_with_anothers_are_told_apart(
     assert [tuple(row.values()) for row in read(to)] == [ODD[1], ODD[2], ODD[4], ODD[5]]
 
 
+def test_of_equal_rows_without_an_id_the_last_stays(
+    palimpsest: CommandLine, tmp_path: Path
+) -> None:
+    tea, office = ({"user_id": "ada", "content": one} for one in (ODD[0][2], ODD[1][2]))
+    path = jsonl(tmp_path, [tea, office, tea, tea])
+    palimpsest.json("import", str(path), "--yes")
+    to = tmp_path / "a.jsonl"
+    report = palimpsest.json("export", str(path), "--to", str(to))
+    assert [one["row"] for one in report["changed_rows"]] == [1, 3]
+    assert [json.loads(line) for line in to.read_text().splitlines()] == [office, tea]
+
+
 @pytest.mark.parametrize(
     ("query", "told"),
     [

@@ -15,6 +15,7 @@ from palimpsest.contracts.commands import (
     Compose,
     Confirm,
     Merge,
+    Redecide,
     Reinstate,
     Restore,
     Retract,
@@ -23,7 +24,7 @@ from palimpsest.contracts.commands import (
     Unmerge,
     Withdraw,
 )
-from palimpsest.contracts.events import Composition
+from palimpsest.contracts.events import Composition, Join
 from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
 from palimpsest.projections.analysts import query
 from palimpsest.projections.projector import Projector
@@ -216,6 +217,14 @@ def test_a_nightly_keep_is_a_row_of_its_own(tmp_path: Path, ada: OneOwner) -> No
     assert (row["similarity"], row["review_status"]) == (0.91, None)
 
 
+def test_a_separation_by_a_nightly_run_has_the_judges_reason(tmp_path: Path, ada: OneOwner) -> None:
+    a, b = ada.say("The ferry leaves at noon."), ada.say("At noon a ferry leaves.")
+    said = (verdict(a, "different"),)
+    ada.run(Separate(a=a, b=b, rank="judge", verdicts=said, **ada.words("janitor", "dedupe")))
+    show(tmp_path, ada)
+    assert rows(tmp_path, "SELECT llm_reasoning FROM separations") == [("as it reads",)]
+
+
 def faces(ada: OneOwner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the policy in force compare with faces, and the log say so."""
     monkeypatch.setattr("tests.projections.histories.STANDARD", FACES)
@@ -266,6 +275,31 @@ def test_the_existing_text_is_the_face_of_another(
     ada.answer(b, a, "same")
     show(tmp_path, ada)
     log = "SELECT existing_id, existing_text FROM dedup_log WHERE decision = 'llm_reject'"
+    assert rows(tmp_path, log) == [(a, "She moved to Berlin.")]
+
+
+def test_the_existing_text_of_what_is_decided_again_is_the_face(
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faces(ada, monkeypatch)
+    a = ada.say("She lives in Rome.")
+    b = ada.say("She moved to Berlin.", (a, 0.8))
+    ada.answer(b, a, "update")
+    c, d = ada.say("Her home is Berlin."), ada.say("She has a kettle.")
+    out = ada.run(Merge(a=c, b=d, **ada.words()))[0].id
+    ada.run(Unmerge(decision_id=out, **ada.words()))
+    near = (Neighbour(candidate_id=a, cosine=0.93),)
+    again = Redecide(
+        candidate_id=c,
+        consequence_of=out,
+        decision="auto_reject",
+        join=Join(to=a, face="keep"),
+        evidence=Evidence(policy=FACES.hash, neighbours=near),
+        **ada.words(),
+    )
+    ada.run(again)
+    show(tmp_path, ada)
+    log = "SELECT existing_id, existing_text FROM dedup_log WHERE decision = 'auto_reject'"
     assert rows(tmp_path, log) == [(a, "She moved to Berlin.")]
 
 

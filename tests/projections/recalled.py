@@ -47,3 +47,15 @@ def recall_as_of(
         evolve(ledger, recorded.event)
     asked = RecallOptions(k, Filter(namespace), session_id, former=True)
     return Recollection(ledger, len(vector)).recall(vector, asked)
+
+
+def recall_both(
+    folder: Path, log: MemoryLog, owner_id: str, vector: Query, wanted: RecallOptions
+) -> list[Recalled]:
+    """From LanceDB, and the same from the ledger."""
+    found = recall_lance.recall(folder, log, owner_id, vector, wanted)
+    ledger = Ledger(owner_id)
+    for recorded in log.of_owner(owner_id):
+        evolve(ledger, recorded.event)
+    assert found == Recollection(ledger, len(vector)).recall(vector, wanted)
+    return found

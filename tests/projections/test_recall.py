@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from base64 import b64encode
+from collections.abc import Collection
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +16,17 @@ from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Settl
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
+from palimpsest.projections import recall_lance
 from palimpsest.projections.analysts import query
+from palimpsest.projections.filters import Filter
+from palimpsest.projections.folding_hits import Folding
+from palimpsest.projections.hits import RecallOptions
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.recall import DECIMALS, Query
 from palimpsest.projections.vectors import decoded
 from palimpsest.streams.core.ledger import Ledger
-from tests.projections.histories import DIMENSION, History, content_of, vector_of
-from tests.projections.recalled import recall, recall_as_of
+from tests.projections.histories import DIMENSION, STANDARD, History, content_of, vector_of
+from tests.projections.recalled import recall, recall_as_of, recall_both
 
 
 def of(text: str) -> Query:
@@ -193,6 +199,81 @@ def test_a_composed_text_is_among_those_that_are_as_near(tmp_path: Path) -> None
     project(tmp_path, history)
     (found,) = recall(tmp_path, history.log, "ada", of("The kettle sings."), 1)
     assert (found["memory_id"], found["face"]) == (a, text)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "faces"),
+    [
+        (Filter(category="sport"), {"She rows."}),
+        (Filter(category="music"), set()),
+        (Filter(category="dance"), set()),
+        (Filter(since=datetime(2029, 1, 1, tzinfo=UTC)), set()),
+        (Filter(until=datetime(2029, 1, 1, tzinfo=UTC)), {"She rows.", "She will dance."}),
+        (Filter(until=datetime(2026, 1, 1, tzinfo=UTC)), set()),
+    ],
+    ids=str,
+)
+def test_a_filter_looks_at_living_members_that_have_happened(
+    tmp_path: Path, wanted: Filter, faces: Collection[str]
+) -> None:
+    """Nothing happens after it was recorded, whatever its producer says."""
+    history = History()
+    rows = history.admit("ada", "She rows.", category="sport")
+    sings = history.admit("ada", "She sings.", category="music")
+    history.run(Merge(command_id=history.fresh(), owner_id="ada", a=rows, b=sings))
+    history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=sings))
+    history.admit("ada", "She will dance.", occurred_at="2030-01-01T00:00:00Z")
+    project(tmp_path, history)
+    asked = RecallOptions(5, wanted)
+    found = recall_both(tmp_path, history.log, "ada", of("She rows."), asked)
+    assert {one["face"] for one in found} == faces
+
+
+def test_more_memories_than_a_search_can_name_are_asked_of_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = History()
+    for text in ("She rows.", "She rides."):
+        history.admit("ada", text, category="sport")
+    project(tmp_path, history)
+    for most, faces in ((2, 2), (1, None)):
+        monkeypatch.setattr(recall_lance, "MOST_NAMED", most)
+        asked = RecallOptions(5, Filter(category="sport"))
+        found = recall_lance.recall(tmp_path, history.log, "ada", of("x"), asked)
+        assert (found and len(found)) == faces
+
+
+def test_a_face_of_another_model_is_folded_with_nothing(tmp_path: Path) -> None:
+    """Another wording of its memory is found all the same."""
+    history = History()
+    short = structs.replace(vector_of("x"), dimension=2, data="AAAAAA==")
+    ferry = history.admit("ada", "A ferry crosses it.", vector=short)
+    freezes = history.admit("ada", "The harbour freezes.")
+    merge = Merge(command_id=history.fresh(), owner_id="ada", a=freezes, b=ferry, face=ferry)
+    history.run(merge)
+    project(tmp_path, history)
+    asked = RecallOptions(5, folding=Folding(STANDARD))
+    [found] = recall_both(tmp_path, history.log, "ada", of("The harbour freezes."), asked)
+    assert (found["face"], found["score"]) == ("A ferry crosses it.", 1.0)
+
+
+def test_the_ledger_is_asked_for_a_twin_behind_many_that_are_nearer(tmp_path: Path) -> None:
+    """More are nearer than a search returns, and the guard tells each of them apart."""
+    history = History()
+    same = vector_of("The kettle sings.")
+    nearly = decoded([same], DIMENSION)[0].astype(np.float32) + 0.05 * of("another")
+    twin = structs.replace(same, data=b64encode(nearly.astype("<f2").tobytes()).decode())
+    oldest = history.admit("ada", "The kettle sings in 0 keys.", vector=same)
+    for number in range(1, recall_lance.FEWEST + 8):
+        history.admit("ada", f"The kettle sings in {number} keys.", vector=same)
+    history.admit("ada", "A kettle sings in 0 keys.", vector=twin, namespace="plans")
+    project(tmp_path, history)
+    asked, query = RecallOptions(1, folding=Folding(STANDARD)), of("The kettle sings.")
+    [found] = recall_both(tmp_path, history.log, "ada", query, asked)
+    assert (found["memory_id"], found["folded"]) == (oldest, []), "one elsewhere is no twin"
+    history.admit("ada", "A kettle sings in 0 keys.", vector=twin)
+    project(tmp_path, history)
+    assert recall_lance.recall(tmp_path, history.log, "ada", query, asked) is None
 
 
 def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import html
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,24 @@ def test_a_reviewers_token_lets_in_and_an_agents_does_not(served: Use[None]) -> 
         assert (await browser.ask("POST", "/review/sign-in", form)).status_code == 403
 
     served(used)
+
+
+def test_who_signs_in_by_a_token_is_out_when_it_expires(tmp_path: Path) -> None:
+    until = datetime.now(UTC) + timedelta(hours=1)
+
+    async def used() -> None:
+        tokens = (token("grace", "ada", "reviewer", expires=until),)
+        async with serving(tmp_path / "store", tokens) as server:
+            now = 1000.0
+            server.app.sessions._now = lambda: now
+            browser = Browser(server)
+            await browser.get("/review/sign-in")
+            await browser.send("/review/sign-in", token=secret("grace"))
+            assert (await browser.get("/review")).status_code == 200
+            now += 3600.0
+            assert (await browser.get("/review")).headers["location"] == "/review/sign-in"
+
+    asyncio.run(used())
 
 
 def test_an_operators_program_makes_links_for_others(served: Use[None]) -> None:

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from msgspec import structs
 
-from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Settle, Unmerge
+from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Separate, Settle, Unmerge
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
@@ -274,6 +274,94 @@ def test_the_ledger_is_asked_for_a_twin_behind_many_that_are_nearer(tmp_path: Pa
     history.admit("ada", "A kettle sings in 0 keys.", vector=twin)
     project(tmp_path, history)
     assert recall_lance.recall(tmp_path, history.log, "ada", query, asked) is None
+
+
+def test_what_waits_for_an_answer_is_unsettled_with_what_it_waits_for(tmp_path: Path) -> None:
+    """No longer once it is retracted."""
+    history = History()
+    old = history.admit("ada", "The kettle is old.")
+    red = history.admit("ada", "The kettle is red.")
+    loud = history.admit("ada", "The kettle is loud.", (old, 0.8), (red, 0.75))
+    wanted = RecallOptions(9, former=True)
+
+    def unsettled() -> dict[str, list[str]]:
+        project(tmp_path, history)
+        found = recall_both(tmp_path, history.log, "ada", of("The kettle is loud."), wanted)
+        assert found is not None
+        return {one["memory_id"]: one["unsettled"] for one in found}
+
+    assert unsettled() == {loud: sorted([old, red]), old: [loud], red: [loud]}
+    history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=loud))
+    assert unsettled() == {old: [], red: []}
+
+
+def test_an_answer_that_a_separation_holds_back_is_unsettled(tmp_path: Path) -> None:
+    history = History()
+    old = history.admit("ada", "The kettle is old.")
+    red = history.admit("ada", "The kettle is red.")
+    loud = history.admit("ada", "The kettle is loud.", (old, 0.8), (red, 0.75))
+    history.run(Separate(command_id=history.fresh(), owner_id="ada", a=old, b=red))
+    history.run(Merge(command_id=history.fresh(), owner_id="ada", a=red, b=loud))
+    verdicts = (Verdict(neighbour_id=old, answer="same"),)
+    settle = {"candidate_id": loud, "verdicts": verdicts}
+    history.run(Settle(command_id=history.fresh(), owner_id="ada", **settle))
+    project(tmp_path, history)
+    asked = RecallOptions(9, former=True)
+    found = recall_both(tmp_path, history.log, "ada", of("The kettle is old."), asked)
+    assert {one["memory_id"]: one["unsettled"] for one in found} == {old: [red], red: [old]}
+
+
+def test_a_composed_text_agrees_while_all_its_sources_are_living_members(tmp_path: Path) -> None:
+    history = History()
+    old = history.admit("ada", "old")
+    red, loud, new = (history.admit("ada", text, (old, 0.8)) for text in ("red", "loud", "new"))
+    [joined] = history.run(Merge(command_id=history.fresh(), owner_id="ada", a=old, b=red))
+
+    def compose(*sources: str) -> None:
+        text = content_of(f"composed of {len(sources)}")
+        settle = Settle(
+            command_id=history.fresh(),
+            owner_id="ada",
+            candidate_id=sources[-1],
+            verdicts=(Verdict(neighbour_id=old, answer="compose"),),
+            composition=Composition(content=text, sources=sources),
+        )
+        history.run(settle)
+
+    def former() -> set[str]:
+        project(tmp_path, history)
+        asked = RecallOptions(9, former=True)
+        found = recall_both(tmp_path, history.log, "ada", of("old"), asked)
+        members = [member for one in found if one["memory_id"] == old for member in one["members"]]
+        return {one["text"] for one in members if one["relation"] == "former"}
+
+    compose(old, red, loud)
+    assert former() == set()
+    history.run(Retract(command_id=history.fresh(), owner_id="ada", candidate_id=red))
+    assert former() == {"old"}
+    history.run(Restore(command_id=history.fresh(), owner_id="ada", candidate_id=red))
+    assert former() == set()
+    history.run(Unmerge(command_id=history.fresh(), owner_id="ada", decision_id=joined.id))
+    assert former() == {"old"}
+    compose(old, new)
+    assert former() == {"loud"}, "the text of another join does not stand for this one"
+
+
+def test_a_wording_came_by_the_join_that_was_recorded_first(tmp_path: Path) -> None:
+    """A verdict has the place of its question, but what a person said before it stands."""
+    history = History()
+    old = history.admit("ada", "The kettle is old.")
+    red = history.admit("ada", "The kettle is red.")
+    loud = history.admit("ada", "The kettle is loud.", (old, 0.8))
+    history.run(Merge(command_id=history.fresh(), owner_id="ada", a=red, b=loud))
+    verdicts = (Verdict(neighbour_id=old, answer="same"),)
+    settle = {"candidate_id": loud, "verdicts": verdicts}
+    history.run(Settle(command_id=history.fresh(), owner_id="ada", **settle))
+    project(tmp_path, history)
+    asked = RecallOptions(9, former=True)
+    [found] = recall_both(tmp_path, history.log, "ada", of("The kettle is old."), asked)
+    came = {one["candidate_id"]: one["decision"] for one in found["members"]}
+    assert came == {old: "stored", red: "stored", loud: "manual_join"}
 
 
 def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:

@@ -303,8 +303,9 @@ def test_an_answer_that_a_separation_holds_back_is_unsettled(tmp_path: Path) -> 
     history.run(Separate(command_id=history.fresh(), owner_id="ada", a=old, b=red))
     history.run(Merge(command_id=history.fresh(), owner_id="ada", a=red, b=loud))
     verdicts = (Verdict(neighbour_id=old, answer="same"),)
-    settle = {"candidate_id": loud, "verdicts": verdicts}
-    history.run(Settle(command_id=history.fresh(), owner_id="ada", **settle))
+    history.run(
+        Settle(command_id=history.fresh(), owner_id="ada", candidate_id=loud, verdicts=verdicts)
+    )
     project(tmp_path, history)
     asked = RecallOptions(9, former=True)
     found = recall_both(tmp_path, history.log, "ada", of("The kettle is old."), asked)
@@ -355,8 +356,9 @@ def test_a_wording_came_by_the_join_that_was_recorded_first(tmp_path: Path) -> N
     loud = history.admit("ada", "The kettle is loud.", (old, 0.8))
     history.run(Merge(command_id=history.fresh(), owner_id="ada", a=red, b=loud))
     verdicts = (Verdict(neighbour_id=old, answer="same"),)
-    settle = {"candidate_id": loud, "verdicts": verdicts}
-    history.run(Settle(command_id=history.fresh(), owner_id="ada", **settle))
+    history.run(
+        Settle(command_id=history.fresh(), owner_id="ada", candidate_id=loud, verdicts=verdicts)
+    )
     project(tmp_path, history)
     asked = RecallOptions(9, former=True)
     [found] = recall_both(tmp_path, history.log, "ada", of("The kettle is old."), asked)

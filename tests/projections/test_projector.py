@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -266,6 +267,28 @@ def test_a_failure_is_raised_and_the_next_start_repairs(
     projector.start()
     projector.close()
     assert_right(history.log, tmp_path)
+
+
+def test_a_failure_that_nobody_was_told_of_is_in_the_report_of_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = History(10)
+    projector = Projector(tmp_path / "new", history.log)
+    assert projector.start().done == [], "a new store has nothing to report"
+    history.steps(10)
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    failed = Event()
+    with monkeypatch.context() as patch:
+        patch.setattr("palimpsest.projections.lance.replace_json", full)
+        projector.submit(history.take())
+        projector.when_quiet(failed.set)
+        assert failed.wait(60)
+    assert "No space left on device" in projector.start().done[0]
+    projector.close()
+    assert_right(history.log, tmp_path / "new")
 
 
 def test_earlier_versions_leave_in_time(

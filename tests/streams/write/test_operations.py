@@ -261,6 +261,22 @@ def test_a_batch_run_joins_with_a_text_that_is_embedded_here(runtime: Runtime) -
     assert runtime.ledger_matches_log()
 
 
+def test_where_a_judge_has_the_newer_speak_the_older_does_once_it_is_said_again(
+    runtime: Runtime,
+) -> None:
+    """The join goes by time: only a rule's own choice is outright."""
+    a, b = ids(*submit(runtime, "Tea", "Mate"))
+    evidence = Evidence(policy=runtime.writer.policy.hash, check="dedupe")
+    request = CombineRequest(
+        request_id=fresh(), a=a, b=b, decision="superseded", face="take", evidence=evidence
+    )
+    ask(runtime, request)
+    ledger = runtime.writer.owners.get("ann").ledger
+    spoke = ledger.entries[a].memory.face.text
+    submit(runtime, "no tea", "tea")
+    assert (spoke, ledger.entries[a].memory.face.text) == ("Mate", "tea")
+
+
 def test_a_policy_is_recorded_and_another_model_is_refused(runtime: Runtime) -> None:
     submit(runtime, "one thing")
     rules = load_policy("standard").model_dump(mode="json")

@@ -62,6 +62,11 @@ BREAKS: list[tuple[Schema, Schema, str]] = [
         "$: other properties are refused",
     ),
     (
+        record(a=TEXT) | {"additionalProperties": TEXT},
+        record(a=TEXT) | {"additionalProperties": False},
+        "$: other properties are refused",
+    ),
+    (
         {"type": "object"},
         {"type": "object", "additionalProperties": TEXT},
         "$.*: type narrowed from anything to string",

@@ -64,3 +64,15 @@ def test_a_zone_that_is_not_below_the_one_before_it_is_refused(lower: float) -> 
     zones = [{"at_least": 0.9, "action": "superseded"}, {"at_least": lower, "action": "pending"}]
     with pytest.raises(ValidationError, match="must be below"):
         CosineCheck.model_validate({"check": "cosine", "zones": zones})
+
+
+def test_thresholds_by_namespace_need_exactly_one_zone() -> None:
+    zones = [{"at_least": 0.9, "action": "superseded"}, {"at_least": 0.8, "action": "pending"}]
+    for some, fits in ((zones[:1], True), (zones, False)):
+        rules = {"check": "cosine", "zones": some, "namespaces": {"plans": 0.7}}
+        if fits:
+            [zone] = CosineCheck.model_validate(rules).zones_of("plans")
+            assert (zone.at_least, zone.action) == (0.7, "superseded")
+        else:
+            with pytest.raises(ValidationError, match="exactly one zone"):
+                CosineCheck.model_validate(rules)

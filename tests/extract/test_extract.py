@@ -205,3 +205,15 @@ def test_a_long_conversation_is_asked_part_by_part_and_nothing_is_lost() -> None
     messages = [Message(role="user", content="x" * size) for size in (30, 30, 90, 5, 5)]
     found = list(parts(messages, 60))
     assert [[number for number, _ in part] for part in found] == [[1, 2], [3], [4, 5]]
+
+
+def test_a_part_is_measured_in_bytes() -> None:
+    messages = [Message(role="user", content="é" * 10) for _ in range(3)]
+    assert [len(part) for part in parts(messages, 40)] == [2, 1]
+    assert [len(part) for part in parts(messages, 39)] == [1, 1, 1]
+
+
+def test_a_time_that_is_null_leaves_it_to_another_name() -> None:
+    line = {"role": "user", "content": "tea", "at": None, "timestamp": "2026-03-01T09:00:00Z"}
+    [message] = read_conversation([json.dumps(line).encode()])
+    assert message.at is not None

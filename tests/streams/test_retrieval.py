@@ -11,7 +11,14 @@ import pytest
 
 from palimpsest.contracts.errors import SearchError
 from palimpsest.contracts.events import Decided
-from palimpsest.contracts.policy import CosineCheck, Policy, SessionCheck, TokenCheck, Zone
+from palimpsest.contracts.policy import (
+    CosineCheck,
+    Policy,
+    SessionCheck,
+    Similar,
+    TokenCheck,
+    Zone,
+)
 from palimpsest.contracts.requests import (
     ForgetRequest,
     MergeRequest,
@@ -20,6 +27,7 @@ from palimpsest.contracts.requests import (
     Selection,
 )
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.retrieval import Reach
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.requests import execute
 from tests.streams.write.runtime import Row, Runtime, inputs
@@ -197,3 +205,24 @@ def test_what_was_forgotten_is_found_by_words_too(
     forget(runtime, first.candidate_id)
     near, far = runtime.submit(row_of(2, 1), row_of(3, *range(9)))
     assert [one.decision for one in (near, far)] == ["pending", "stored"]
+
+
+def test_a_search_reaches_as_far_as_the_namespace_and_the_similar_facts_ask() -> None:
+    one = load_policy("standard").model_copy(
+        update={
+            "checks": (
+                TokenCheck(check="tokens", threshold=0.85),
+                CosineCheck(
+                    check="cosine",
+                    zones=(Zone(at_least=0.9, action="superseded"),),
+                    namespaces={"plans": 0.7},
+                ),
+            ),
+            "similar": None,
+        }
+    )
+    near = {name: Reach.of(one, name).cosine for name in ("default", "plans")}
+    assert near == {"default": 0.9, "plans": 0.7}
+    reach = Reach.of(one.model_copy(update={"similar": Similar(at_least=0.6)}), "plans")
+    assert (reach.cosine, reach.jaccard) == (0.6, 0.6)
+    assert Reach.of(one.model_copy(update={"enabled": False}), "plans").cosine > 1.0

@@ -78,6 +78,10 @@ def test_a_conversation_becomes_candidates_with_their_times(
     assert {row["session_id"] for row in found} == {session_of(message.at)}
 
 
+def test_a_session_that_is_named_is_not_computed(server: JudgeServer, tmp_path: Path) -> None:
+    assert {row["session_id"] for row in rows(run(tmp_path, "--session", "s1"))} == {"s1"}
+
+
 def test_they_are_fit_for_ingest_and_known_when_they_come_again(
     server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

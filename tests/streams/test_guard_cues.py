@@ -156,3 +156,23 @@ def test_unknown_words_are_a_cue_only_where_they_differ() -> None:
     assert compare(pizza, pizza).cues == ()
     assert Cue.UNKNOWN_TOKEN in compare(pizza, sushi).cues
     assert not compare(pizza, sushi).near_identical
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "dates"),
+    [
+        ("hundred cats", ["#100"], []),
+        ("two thousand three hundred cats", ["#2300"], []),
+        ("twenty zero", ["#0", "#20"], []),
+        ("september 31", [], ["@?-9-31"]),
+        ("september 45", ["#45"], ["@?-9-?"]),
+        ("march of 1867", [], ["@1867-3-?"]),
+        ("12 pm", [], ["@12:00"]),
+        ("120 pm", ["#120"], []),
+    ],
+)
+def test_numbers_and_dates_are_read_as_people_write_them(
+    text: str, numbers: list[str], dates: list[str]
+) -> None:
+    found = read(text)
+    assert ([*found.numbers], [*found.dates]) == (numbers, dates)

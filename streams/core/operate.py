@@ -53,7 +53,10 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
     if command.face not in (None, older.id, newer.id):
         return Refusal("not_a_face", f"the face must be {older.id} or {newer.id}")
     if any(e.standing and e.by_person and e.other(newer) is older for e in newer.edges):
-        return Refusal("standing_already", "a person has said so already")
+        return Refusal(
+            "standing_already",
+            "a person has said so already: `withdraw` that first, to choose who speaks",
+        )
     found = conflict(ledger, older, newer, rank="person", beside=(older, newer))
     if found is not None:
         return found

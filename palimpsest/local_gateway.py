@@ -164,7 +164,7 @@ class LocalGateway:
 
     def owners(self, only: str | None = None) -> list[str]:
         """The owners of memories: all, or `only` this one if it has any."""
-        return [owner for owner in self.log.owners() if owner and only in (None, owner)]
+        return [owner for owner in self.log.owners() if only in (None, owner)]
 
     def follows(self) -> bool:
         """Whether the store's decisions are a cluster's."""

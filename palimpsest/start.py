@@ -13,7 +13,7 @@ from palimpsest.interrupts import end_on_signals
 
 
 class _QuickEnd:
-    """Ends the process at its exit, once every other handler has run.
+    """Ends the process at its exit, once the handlers of all that a command imported have run.
 
     The interpreter would free a hundred thousand objects first, one by one, for .2 s.
     """
@@ -36,7 +36,7 @@ def main() -> None:
     """Run the command line and end the process with its exit status."""
     end_on_signals()
     end = _QuickEnd()
-    atexit.register(end)  # the first, so it is called last
+    atexit.register(end)  # before a command's own handlers, so it is called after them
     from palimpsest import cli
 
     try:

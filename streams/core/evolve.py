@@ -217,7 +217,7 @@ def _edge(
         outright=bool(join.outright),
         over=ledger.entries[join.over] if join.over is not None else None,
         forward=_compared_with(evidence, join) if join.forward else None,
-        chosen=(newer if join.face == "take" else ledger.entries[join.to]) if join.chosen else None,
+        chosen=bool(join.chosen),
         cause=event.data.cause,
         freed=isinstance(event, Settled) and event.data.cause is not None,
         order=ledger.seen,

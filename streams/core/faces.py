@@ -161,8 +161,8 @@ def _fold(
         older, newer = parts.root(edge.older), parts.root(edge.newer)
         if older is newer:
             face = parts.face[older]
-            if edge.chosen and face and (edge.chosen.living or not living_only):
-                parts.face[older] = _chosen_within(edge.chosen, face)
+            if edge.chosen and face and (edge.winner.living or not living_only):
+                parts.face[older] = _chosen_within(edge.winner, face)
             continue
         a, b = parts.face[older], parts.face[newer]
         parts.parent[newer] = root = older

@@ -166,10 +166,10 @@ def current(entry: Entry) -> Entry:
     updates = [
         edge
         for edge in base.edges
-        if edge.standing and edge.over is not None and edge.updating is not base
+        if edge.standing and edge.over is not None and edge.winner is not base
     ]
-    living = [edge for edge in updates if edge.updating.living]
-    return max(living, key=lambda edge: edge.order).updating if living else entry
+    living = [edge for edge in updates if edge.winner.living]
+    return max(living, key=lambda edge: edge.order).winner if living else entry
 
 
 def anchor(memory: Memory) -> Entry:
@@ -181,12 +181,12 @@ def anchor(memory: Memory) -> Entry:
     updates = [edge for edge in memory.edges() if edge.over is not None]
     while True:
         part = _without_updates(at)
-        made_it = [edge for edge in updates if edge.updating in part]
+        made_it = [edge for edge in updates if edge.winner in part]
         if not made_it:
             return at
         latest = max(made_it, key=lambda edge: edge.order)
         updates.remove(latest)
-        at = latest.other(latest.updating)
+        at = latest.other(latest.winner)
 
 
 def _without_updates(start: Entry) -> set[Entry]:

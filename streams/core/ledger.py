@@ -189,9 +189,9 @@ class Edge:
 
     `texts` are its compositions by the events that brought them, oldest first. `ranked`: the faces
     of both parts stand behind the winner (events that name their speakers). `former`: a person
-    chose the face, and `chosen` is the candidate whose text that person means; `outright`: a rule
-    did, and not by time; `over`: an update did, and this candidate had spoken until then;
-    `forward`: a judge did, of this speaker. `cause` is the request that the join belongs to,
+    chose the face, and where it is `chosen` means the `winner`'s own text; `outright`: a rule did,
+    and not by time; `over`: an update did, and this candidate had spoken until then; `forward`: a
+    judge did, of this speaker. `cause` is the request that the join belongs to,
     `reversed_by` the reversal; `freed`: an answer made it that had been held back. `order` counts
     the owner's events.
     """
@@ -211,7 +211,7 @@ class Edge:
     outright: bool = False
     over: Entry | None = None
     forward: str | None = None
-    chosen: Entry | None = None
+    chosen: bool = False
     cause: str | None = None
     freed: bool = False
     order: int = 0
@@ -225,8 +225,8 @@ class Edge:
         return self.rank == "person"
 
     @property
-    def updating(self) -> Entry:
-        """Of an update, the candidate that brings the text; the other end is of what it updates."""
+    def winner(self) -> Entry:
+        """The candidate whose side is to speak; of an update, the one that brings the text."""
         return self.newer if self.face == "take" else self.older
 
     def other(self, entry: Entry) -> Entry:
@@ -317,7 +317,7 @@ class Memory:
     def former(self) -> bool:
         """Whether an update that is of another memory by now displaced what it says."""
         return any(
-            update.standing and update.updating.living and update.newer.memory is not self
+            update.standing and update.winner.living and update.newer.memory is not self
             for entry in self.members
             for update in entry.updates
         )

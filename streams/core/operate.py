@@ -61,11 +61,11 @@ def merge(command: Merge, ledger: Ledger, now: datetime) -> Result:
     if found is not None:
         return found
     face: FaceRule = "take" if command.face == newer.id else "keep"
-    former = True if command.face is not None else None  # and so it is `chosen`
+    chose = True if command.face is not None else None
     data = JoinedData(
         decision="manual_join",
         candidate_id=newer.id,
-        join=Join(to=older.id, face=face, similarity=None, former=former, chosen=former),
+        join=Join(to=older.id, face=face, similarity=None, former=chose, chosen=chose),
         rank="person",
         actor=command.actor,
         because=command.because,

@@ -167,7 +167,7 @@ def undone(executor: Executor, request: UndoRequest) -> JsonObject:
 
 
 def _describe_undo(edge: Edge, events: list[AnyEvent]) -> JsonObject:
-    kept, brought = edge.other(edge.updating), edge.updating
+    kept, brought = edge.other(edge.winner), edge.winner
     left = [brought.memory] if brought.memory is not kept.memory else []
     return {
         "decision_id": edge.id,

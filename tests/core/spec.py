@@ -580,7 +580,7 @@ def undo(name: str, *, rank: Speaker = "person") -> Step:
 
     def step(history: History) -> Undo:
         edges = history.ledger.entries[history.id(name)].edges
-        [update] = [e for e in edges if e.over and history.name(e.updating.id) == name]
+        [update] = [e for e in edges if e.over and history.name(e.winner.id) == name]
         return Undo(
             command_id=history.fresh(),
             owner_id=history.owner_id,

@@ -153,7 +153,7 @@ def nothing_brings_it_back(policy: Policy, story: list[Act]) -> None:
             memory.members[0]: {
                 edge.over.distinct.hash
                 for edge in memory.edges()
-                if edge.over is not None and edge.updating.living
+                if edge.over is not None and edge.winner.living
             }
             for memory in ledger.memories()
         }
@@ -226,9 +226,9 @@ def chain_is_whole(numbers: list[int], out: int) -> None:
     living = [memory for memory in told.world.ledger.memories() if memory.living]
     assert len(living) == 1
     memory = living[0]
-    said = rest[-1].updating.text if rest else memory.members[0].text
+    said = rest[-1].winner.text if rest else memory.members[0].text
     assert memory.face.text == said
-    assert [e.id for e in memory.members[1:]] == [edge.updating.id for edge in rest]
+    assert [e.id for e in memory.members[1:]] == [edge.winner.id for edge in rest]
 
 
 @fewer

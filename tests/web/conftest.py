@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import unescape
+from pathlib import Path
 
 import httpx2
 import pytest
 
+from palimpsest import Palimpsest
 from palimpsest.serve.callers import Caller
 from palimpsest.serve_settings import Role
 from palimpsest.web import board
@@ -109,6 +111,19 @@ class Browser:
         response = await self.get(path)
         assert response.status_code == 200, response.text
         return response
+
+
+@pytest.fixture(name="store")
+def _store(tmp_path: Path) -> Iterator[Palimpsest]:
+    """A store without a server."""
+    with Palimpsest.open(tmp_path / "store") as made:
+        yield made
+
+
+def say(store: Palimpsest, *texts: str, owner: str = "ada") -> list[str]:
+    """Submit texts of an owner; the candidates' ids."""
+    rows = [{"owner_id": owner, "text": text} for text in texts]
+    return [str(one.candidate_id) for one in store.submit(rows)]
 
 
 def plain(html: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -12,20 +11,9 @@ from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.requests import Selection
 from palimpsest.web.answers import Choice, give, sides
 from palimpsest.web.waiting import Pair, read_pairs
-from tests.web.conftest import own_words, pair_texts
+from tests.web.conftest import own_words, pair_texts, say
 
 JOINED = (own_words(9, 30), f"{own_words(9, 30)} also")
-
-
-@pytest.fixture(name="store")
-def _store(tmp_path: Path) -> Iterator[Palimpsest]:
-    with Palimpsest.open(tmp_path / "store") as made:
-        yield made
-
-
-def say(store: Palimpsest, *texts: str) -> list[str]:
-    rows = [{"owner_id": "ada", "text": text} for text in texts]
-    return [str(one.candidate_id) for one in store.submit(rows)]
 
 
 def the_pair(store: Palimpsest, waits_as: str) -> Pair:

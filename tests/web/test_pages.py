@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,18 +17,7 @@ from palimpsest.web import days_page, memory_page, owner_page
 from palimpsest.web.days_page import SPAN, _days, seen_by, span
 from palimpsest.web.memory_page import DEEPEST, Part, _done, _part, _shown, timeline, view
 from palimpsest.web.owner_page import _owners, counts
-from tests.web.conftest import own_words, pair_texts, person
-
-
-@pytest.fixture(name="store")
-def _store(tmp_path: Path) -> Iterator[Palimpsest]:
-    with Palimpsest.open(tmp_path / "store") as made:
-        yield made
-
-
-def say(store: Palimpsest, *texts: str, owner: str = "ada") -> list[str]:
-    rows = [{"owner_id": owner, "text": text} for text in texts]
-    return [str(one.candidate_id) for one in store.submit(rows)]
+from tests.web.conftest import own_words, pair_texts, person, say
 
 
 class Visited(SimpleNamespace):

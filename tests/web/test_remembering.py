@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,18 +16,7 @@ from palimpsest.web.answers import Answer
 from palimpsest.web.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard
 from palimpsest.web.remembering import answers, by_name
 from palimpsest.web.waiting import read_pairs
-from tests.web.conftest import own_words, pair_texts, person
-
-
-@pytest.fixture(name="store")
-def _store(tmp_path: Path) -> Iterator[Palimpsest]:
-    with Palimpsest.open(tmp_path / "store") as made:
-        yield made
-
-
-def say(store: Palimpsest, *texts: str) -> list[str]:
-    rows = [{"owner_id": "ada", "text": text} for text in texts]
-    return [str(one.candidate_id) for one in store.submit(rows)]
+from tests.web.conftest import own_words, pair_texts, person, say
 
 
 def asked(store: Palimpsest, number: int = 0) -> tuple[str, str]:

@@ -71,9 +71,8 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
 def _merged(table: Table, files: Sequence[Path], target: Path) -> str:
     """By key the latest row, also where it says that there is none.
 
-    The old segments stay a while, and what they say must not show again. Keys and positions alone
-    are held in memory: the rows stream through, in the order of the files, which is that of the
-    positions.
+    The old segments stay a while, and what they say must not show again. Only keys and positions
+    are held in memory: the rows stream through in the order of the files, unsorted.
     """
     listing = ", ".join(quoted(literal_glob(path.as_posix())) for path in files)
     rows = f"FROM read_parquet([{listing}])"

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
+
+from palimpsest.projections.columns import Table
 from palimpsest.projections.compaction import compact, retire
+from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import Segment, SegmentWriter, chain, listed
 from palimpsest.projections.source import no_effect
+from palimpsest.projections.tables import TABLES
+from tests.projections.histories import History
 
 
 def test_what_was_merged_leaves_when_its_time_is_up(tmp_path: Path) -> None:
@@ -30,3 +39,30 @@ def test_of_one_range_the_latest_generation_is_read(tmp_path: Path) -> None:
     )
     assert chain([earlier, latest, next_one]) == ([latest, next_one], [])
     assert chain([latest, next_one, earlier]) == ([latest, next_one], [])
+
+
+def test_of_each_key_the_latest_row_is_kept(tmp_path: Path) -> None:
+    """Also where it says that there is none any more."""
+    history = History(7)
+    projector = Projector(tmp_path, history.log)
+    projector.start()
+    for _ in range(5):
+        history.steps(12)
+        projector.submit(history.take())
+        projector.flush()
+    projector.close()
+    parts = sorted(segment for segment in listed(tmp_path) if segment.end > 0)
+    written = {table.name: _rows(parts, table) for table in TABLES}
+    whole = compact(tmp_path, parts, no_effect)
+    repeated = 0
+    for table in TABLES:
+        by_position = sorted(written[table.name], key=itemgetter("position"))
+        latest = {tuple(row[name] for name in table.key): row for row in by_position}
+        repeated += len(written[table.name]) - len(latest)
+        assert sorted(map(repr, _rows([whole], table))) == sorted(map(repr, latest.values()))
+    assert repeated > 10
+
+
+def _rows(segments: Sequence[Segment], table: Table) -> list[dict[str, Any]]:
+    files = [path for one in segments if (path := one.file(table.name)).exists()]
+    return [row for path in files for row in pq.read_table(path).to_pylist()]

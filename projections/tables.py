@@ -237,11 +237,8 @@ POLICIES = Table(
 
 
 def _figure(name: str, kind: pa.DataType) -> Column:
-    whole = kind is WHOLE
-
-    def figure(figures: Figures) -> int | float | None:
-        found = figures.get(name)
-        return int(found) if whole and found is not None else found
+    def figure(figures: Figures) -> float | None:
+        return figures.get(name)
 
     return _column(name, kind, "event.data.figures", figure)
 

@@ -119,11 +119,12 @@ def test_the_models_of_the_policy_have_prices() -> None:
     st.integers(1, 500),
 )
 def test_the_parts_of_a_cost_are_the_cost(read: int, said: int, usd: float | None, n: int) -> None:
-    whole = Cost(read, said, usd, 1.0, 1.0)
+    whole = Cost(read, said, usd, 2.0, 1.0)
     parts = whole.parts(n)
     total = sum(parts[1:], parts[0])
     assert (total.input_tokens, total.output_tokens) == (read, said)
     assert total.usd == (None if usd is None else pytest.approx(usd))
+    assert total.seconds == pytest.approx(2.0)
     assert total.calls == pytest.approx(1.0)
 
 
@@ -145,6 +146,18 @@ def test_a_prompt_explains_every_word_that_its_tool_offers(name: Name) -> None:
     assert tuple(entry["properties"]["answer"]["enum"]) == ANSWERS[name]
     for word in ANSWERS[name]:
         assert f"- `{word}`:" in shipped.text
+
+
+@pytest.mark.parametrize("name", get_args(Name))
+def test_the_service_validates_what_a_tool_is_given(name: Name) -> None:
+    """Every field is required and no other is allowed, at every level."""
+    tool = prompt(name).tool
+    assert tool["strict"] is True
+    schema = tool["input_schema"]
+    items = (one["items"] for one in schema["properties"].values() if one["type"] == "array")
+    for one in (schema, *items):
+        assert one["required"] == [*one["properties"]]
+        assert one["additionalProperties"] is False
 
 
 def test_a_prompt_is_long_enough_to_be_cached_by_the_service() -> None:

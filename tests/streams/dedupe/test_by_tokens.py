@@ -35,7 +35,7 @@ def at(
     *,
     namespace: str = "default",
     category: str = "fact",
-    **fields: str,
+    **fields: str | float,
 ) -> Step:
     """A candidate whose vector points so; 25 degrees are a cosine of .9063, 11 of .9816."""
 

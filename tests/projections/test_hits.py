@@ -1,0 +1,37 @@
+"""What becomes of ranked memories until they are hits, on histories by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from palimpsest.contracts.shown import Recalled
+from palimpsest.projections.folding_hits import Folding
+from palimpsest.projections.hits import RecallOptions
+from palimpsest.projections.recall import Recollection
+from tests.core.spec import ASK, PLAIN, History, given, retract
+from tests.streams.dedupe.test_by_tokens import at
+
+CATS = "two cats sleep near the stove"
+SAME = "two cats sleep near a stove"
+FOLDED = RecallOptions(9, folding=Folding(PLAIN))
+
+
+def recalled(history: History, wanted: RecallOptions) -> list[Recalled]:
+    query = np.array([1.0, 0.0], np.float32)
+    return Recollection(history.ledger, len(query)).recall(query, wanted)
+
+
+@pytest.mark.parametrize("third", ["a", "b"])
+def test_what_is_shown_together_waits_only_for_others(third: str) -> None:
+    history = given(
+        at("a", CATS, 0),
+        at("b", SAME, 1, {"a": ASK}),
+        at("c", "a dog sleeps in the barn", 70, {third: ASK}),
+    )
+    a, b, c = map(history.id, "abc")
+    first, second = recalled(history, FOLDED)
+    assert (first["memory_id"], first["folded"], first["unsettled"]) == (a, [b], [c])
+    assert (second["memory_id"], second["unsettled"]) == (c, [history.id(third)])
+    history.do(retract("c"))
+    assert [one["unsettled"] for one in recalled(history, FOLDED)] == [[]]

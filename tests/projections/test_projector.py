@@ -311,6 +311,23 @@ def test_a_log_that_ends_earlier_than_the_projections_wins(tmp_path: Path) -> No
     assert_right(earlier, tmp_path)
 
 
+def test_a_log_that_lost_its_last_event_wins(tmp_path: Path) -> None:
+    """Both projections are beyond it by one, and say so."""
+    history = History(12).steps(30)
+    while history.log.events[-1].position - history.log.events[-2].position != 1:
+        history.steps(1)
+    projector = Projector(tmp_path, history.log)
+    projector.start()
+    projector.close()
+    earlier = history.log.upto(history.log.events[-2].position)
+    done = Projector(tmp_path, earlier).start().done
+    assert [one.partition(" is ahead")[0].split()[0] for one in done if "ahead" in one] == [
+        "segment",
+        "LanceDB",
+    ]
+    assert_right(earlier, tmp_path)
+
+
 def test_recorded_positions_may_have_gaps() -> None:
     log = History(1).steps(30).log
     positions = [one.position for one in log.events]

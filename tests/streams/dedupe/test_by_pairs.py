@@ -64,6 +64,7 @@ def test_of_two_that_are_put_together_the_later_is_absorbed(later: str) -> None:
     other = "bc" if later == "a" else "ac"
     assert pairs(history, joins) == ["ab", other]
     assert run.merged == {history.id(later), history.id("c")}
+    assert joins[0].text == ("b it is. a it is" if later == "a" else "a it is. b it is")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,10 @@ def test_a_face_that_a_person_chose_stays_whatever_is_more_important(
         at("b", "b it is", 0, importance=0.2 if chosen == "b" else 0.4),
     )
     for name in chosen:
-        history.do(at(f"{name}2", f"words of {name}", 90), merge(name, f"{name}2", face=name))
+        history.do(
+            at(f"{name}2", f"words of {name}", 90, importance=0.0),
+            merge(name, f"{name}2", face=name),
+        )
     _, joins = planned(history)
     assert [join.face for join in joins if {*pairs(history, [join])} == {"ab"}] == [face]
 

@@ -136,7 +136,7 @@ def _verdicts(command: Operation) -> tuple[Verdict, ...]:
     match command:
         case Combine():
             return command.evidence.verdicts
-        case Separate() | Unmerge() | Confirm():
+        case Separate() | Unmerge() | Confirm() | Compose():
             return command.verdicts or ()
         case _:
             return ()

@@ -194,6 +194,18 @@ def test_the_session_check_sees_the_nearest_of_the_scope(nearest: int, decision:
     history.when(say("c", "Mate", {"a": 0.85, "b": 0.99}, session_id="s")).then(f"c {decision}")
 
 
+def test_what_the_session_took_back_is_not_near_to_it_though_another_says_it() -> None:
+    check = SessionCheck(check="session", threshold=0.85, nearest=1, guard=False)
+    history = given(
+        say("a", "Tea", session_id="s"),
+        say("b", "Tea", session_id="t"),
+        retract("a"),
+        policy=policy(check),
+    )
+    history.when(say("c", "Mate", {"b": 0.99}, session_id="s")).then("c stored")
+    history.when(say("d", "Milk", {"b": 0.99}, session_id="t")).then("d session_reject b")
+
+
 @pytest.mark.parametrize(("jaccard", "decision"), [(0.85, "stored"), (0.8501, "token_reject a")])
 def test_an_exclusive_threshold_must_be_exceeded(jaccard: float, decision: str) -> None:
     tokens = policy(TOKENS.model_copy(update={"exclusive": True}))
@@ -302,6 +314,37 @@ def test_similar_facts_are_living_ones() -> None:
     (event,) = history.when(say("c", "Mate", {"a": 0.6, "b": 0.5})).new
     assert isinstance(event, Decided)
     assert event.data.evidence.similar == (history.id("b"),)
+
+
+@pytest.mark.parametrize(("most", "expected"), [(3, "dab"), (2, "da")])
+def test_similar_facts_come_most_similar_first_and_of_two_the_earlier(
+    most: int, expected: str
+) -> None:
+    telling = policy().model_copy(update={"similar": Similar(at_least=0.5, most=most)})
+    history = given(*(say(name, name) for name in "abcd"), policy=telling)
+    seen = say("e", "e", {"c": 0.49, "b": 0.5, "a": 0.4}, words={"a": 0.5, "d": 0.6})
+    (event,) = history.when(seen).new
+    assert isinstance(event, Decided)
+    assert [history.name(one) for one in event.data.evidence.similar or ()] == [*expected]
+
+
+def test_who_joins_resembles_nobody_else() -> None:
+    telling = policy().model_copy(update={"similar": Similar(at_least=0.5, most=3)})
+    history = given(say("a", "Tea"), say("b", "Chai"), policy=telling)
+    (event,) = history.when(say("c", "Mate", {"a": KEEP, "b": 0.6})).new
+    assert isinstance(event, Decided)
+    assert event.data.evidence.similar is None
+
+
+@pytest.mark.parametrize("sees", [{"a": 0.5, "b": 0.5}, {"b": 0.5, "a": 0.5}])
+def test_of_neighbours_as_near_the_evidence_names_the_earlier_first(
+    sees: dict[str, float],
+) -> None:
+    history = given(say("a", "Tea"), say("b", "Chai"), say("c", "Milk"))
+    (event,) = history.when(say("d", "Mate", {"c": 0.5, **sees}, words={"c": 0.1})).new
+    assert isinstance(event, Decided)
+    seen = event.data.evidence.neighbours
+    assert [history.name(one.candidate_id) for one in seen] == ["c", "a", "b"]
 
 
 def test_event_ids_are_the_same_in_every_store() -> None:

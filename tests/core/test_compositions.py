@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, MAX_TEXT_BYTES
 from palimpsest.contracts.events import Decided, Settled
+from palimpsest.streams.core.concatenate import concatenated, one_after_the_other
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -286,3 +288,32 @@ def test_a_source_and_its_repeat_are_one_text_that_is_left() -> None:
         combine("a", "b", "llm_merge", text="Tea or mate", sources="a d c"),
     ).shows({"Tea or mate": "a b c d"})
     history.when(unmerge("c")).shows({"Chai": "a b d", "Mate": "c"})
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        ("ä" * (MAX_TEXT_BYTES // 2), True),
+        ("ä" * (MAX_TEXT_BYTES // 2) + "a", MAX_TEXT_BYTES % 2 == 1),
+    ],
+    ids=["as long as a text may be", "a byte longer"],
+)
+def test_a_text_of_several_is_no_longer_in_bytes_than_any_other(text: str, fits: bool) -> None:
+    history = given(say("a", "Tea"), say("b", "Chai"))
+    sources = (history.id("a"), history.id("b"))
+    made = concatenated(history.ledger, DEFAULT_NAMESPACE, text, sources)
+    assert (made is not None) is fits
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [
+        (("Tea", "Chai"), "Tea. Chai"),
+        ((" Tea ", " Chai "), "Tea. Chai"),
+        (("Tea.", "Chai!", "Mate?", "Milk…", "Cocoa"), "Tea. Chai! Mate? Milk… Cocoa"),
+        (("茶。", "咖啡！", "水？", "牛奶"), "茶。 咖啡！ 水？ 牛奶"),
+        (("Tea,", "Chai."), "Tea,. Chai."),
+    ],
+)
+def test_texts_are_put_together_as_sentences(texts: tuple[str, ...], whole: str) -> None:
+    assert one_after_the_other(texts) == whole

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
+from palimpsest.contracts.events import Decided
 from palimpsest.contracts.wire import encode
 from palimpsest.streams.core.version import versions_of
 from tests.core.spec import (
@@ -72,6 +75,41 @@ def test_ask_has_it_wait_for_a_person() -> None:
     history = given(*JOB, forget("google", again="ask"), say("again", "Google"))
     history.then("again pending").shows({})
     history.when(restore("again")).then("restored again").shows({"Google": "again"})
+
+
+def waits_for(history: History) -> list[str]:
+    """Of whose forgetting the last newcomer says that it waits."""
+    (event,) = history.new
+    assert isinstance(event, Decided)
+    assert event.data.withheld == "forgetting"
+    return [history.name(one.candidate_id) for one in event.data.evidence.neighbours]
+
+
+def test_who_waits_has_nobody_else_wait() -> None:
+    history = given(*JOB, forget("google", again="ask"), say("again", "Google"))
+    assert waits_for(history) == ["google"]
+    history.when(say("once more", "Google")).then("once more pending")
+    assert waits_for(history) == ["google"]
+
+
+def test_the_latest_forgetting_of_a_text_stands_in_its_way() -> None:
+    history = given(
+        say("a", "Tea"),
+        forget("a"),
+        say("b", "Tea"),
+        forget("b"),
+        restore("a"),
+        forget("a", again="ask"),
+    )
+    history.when(say("again", "Tea")).then("again pending")
+    assert waits_for(history) == ["a"]
+
+
+@pytest.mark.parametrize("names", [("x", "y"), ("y", "x")])
+def test_of_two_forgotten_as_near_a_rewording_waits_for_the_earlier(names: tuple[str, str]) -> None:
+    gone = (say("x", "Tea"), say("y", "Chai"), forget("x", "y", again="ask"))
+    history = given(*gone, say("again", "Mate", rewords=dict.fromkeys(names, KEEP)))
+    assert waits_for(history) == ["x", "y"]
 
 
 REWORDED = (*JOB, forget("google", again="ask"), say("again", "At Google", rewords={"google": ASK}))

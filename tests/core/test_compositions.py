@@ -6,7 +6,11 @@ import pytest
 
 from palimpsest.contracts.candidate import DEFAULT_NAMESPACE, MAX_TEXT_BYTES
 from palimpsest.contracts.events import Decided, Settled
-from palimpsest.streams.core.concatenate import concatenated, one_after_the_other
+from palimpsest.streams.core.concatenate import (
+    concatenated,
+    one_after_the_other,
+    recompositions,
+)
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -288,6 +292,35 @@ def test_a_source_and_its_repeat_are_one_text_that_is_left() -> None:
         combine("a", "b", "llm_merge", text="Tea or mate", sources="a d c"),
     ).shows({"Tea or mate": "a b c d"})
     history.when(unmerge("c")).shows({"Chai": "a b d", "Mate": "c"})
+
+
+def test_a_text_that_is_composed_twice_stays_with_its_first_newest_source() -> None:
+    history = given(
+        *COMPOSED,
+        say("c", "Likes it hot", {"b": ASK}),
+        judge("c", b="compose", text="Likes green tea", sources="b c"),
+    )
+    history.when(say("d", "Likes green tea")).then("d hash_exact b")
+
+
+def test_a_text_of_the_judge_is_not_put_together_anew_without_it() -> None:
+    history = given(*OF_THREE, unmerge("b"))
+    assert history.ledger.composing
+    assert [*recompositions(history.ledger)] == []
+
+
+def test_what_is_left_of_a_text_is_put_together_as_it_happened() -> None:
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai", occurred_at="2025-12-02T00:00:00Z"),
+        say("c", "Mate", occurred_at="2025-12-01T00:00:00Z"),
+        combine("a", "b"),
+        combine("b", "c", "concatenated", text="Mate. Chai. Tea", sources="c b a"),
+    )
+    history.do(retract("a"))
+    (found,) = recompositions(history.ledger)
+    assert found.text == "Mate. Chai"
+    assert found.sources == (history.id("c"), history.id("b"))
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from palimpsest.contracts.events import Decided
+from palimpsest.contracts.candidate import DEFAULT_NAMESPACE
+from palimpsest.contracts.events import Decided, Embedded, EmbeddedData
 from palimpsest.contracts.wire import encode
+from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.version import versions_of
 from tests.core.spec import (
     ASK,
@@ -26,6 +28,7 @@ from tests.core.spec import (
     undo,
     unmerge,
     update,
+    vector,
 )
 
 JOB = (say("google", "Google"), update("google", "meta", "Meta"))
@@ -110,6 +113,25 @@ def test_of_two_forgotten_as_near_a_rewording_waits_for_the_earlier(names: tuple
     gone = (say("x", "Tea"), say("y", "Chai"), forget("x", "y", again="ask"))
     history = given(*gone, say("again", "Mate", rewords=dict.fromkeys(names, KEEP)))
     assert waits_for(history) == ["x", "y"]
+
+
+def test_a_forgotten_text_is_compared_again_once_it_has_its_vector() -> None:
+    history = given(say("a", "Tea"), forget("a", again="ask"), say("b", "Chai"), forget("b"))
+    guarded = history.ledger.scope(DEFAULT_NAMESPACE).forgotten
+    assert [text for _, text in guarded] == ["Tea"]
+    for name in "ab":
+        data = EmbeddedData(candidate_id=history.id(name), vector=vector(1.0, 2.0))
+        evolve(
+            history.ledger,
+            Embedded(
+                id=history.fresh(),
+                subject=history.id(name),
+                time=history.now,
+                partitionkey=history.owner_id,
+                data=data,
+            ),
+        )
+    assert [text for _, text in guarded] == ["Tea", "Tea"]
 
 
 REWORDED = (*JOB, forget("google", again="ask"), say("again", "At Google", rewords={"google": ASK}))

@@ -136,6 +136,16 @@ def test_the_fold_knows_every_event_and_counts_each_once() -> None:
     assert ledger.seen == len(EXAMPLES)
 
 
+def test_an_earlier_time_in_the_log_does_not_turn_the_clock_back() -> None:
+    """Logs may come from elsewhere: what is decided next is no earlier than what is known."""
+    history = given(say("a", "Tea"))
+    (event,) = history.log
+    for later in (-1, 1):
+        early = structs.replace(event, id=history.fresh(), time=event.time + later * SECOND)
+        evolve(history.ledger, early)
+        assert history.ledger.last_time == max(event.time, early.time)
+
+
 def test_a_new_vector_is_that_of_the_candidate_and_of_its_face() -> None:
     history = given(say("a", "Tea"))
     new = vector(0.5, 0.5)

@@ -185,3 +185,16 @@ def test_separated_candidates_are_not_joined_by_a_late_verdict() -> None:
     history.when(separate("a", "c")).then("separated c a")
     history.when(judge("c", a="same")).then("refused separated")
     history.shows({"Tea": "a", "Milk": "b", "Chai": "c"})
+
+
+def test_a_newer_value_replaces_the_chosen_text_that_it_was_compared_with() -> None:
+    """The judge was asked about another text first, and said that it is a different fact."""
+    history = given(
+        say("x", "Tea"),
+        say("b", "Chai"),
+        merge("x", "b", face="b"),
+        say("a", "Milk"),
+        say("c", "Mate", {"a": 0.85, "b": ASK}),
+        judge("c", a="different", b="update"),
+    )
+    history.shows({"Mate": "x b c", "Milk": "a"})

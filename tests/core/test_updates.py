@@ -319,3 +319,14 @@ def test_a_composed_text_of_a_forgotten_source_lives_nowhere() -> None:
     history.when(judge("inc", google="compose", text="Google (Inc)", sources="google inc"))
     history.when(forget("google", again="allow"))
     history.when(update("tea", "x", "Google (Inc)")).then("x superseded tea")
+
+
+def test_a_version_is_of_the_face_and_of_the_living_members() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Tea"))
+    seen = [version_of(history.memory("a"))]
+    for step in (retract("c"), retract("b"), say("d", "Tea"), say("e", "Mate", {"a": TAKE})):
+        history.do(step)
+        seen.append(version_of(history.memory("a")))
+    assert len(set(seen)) == len(seen)
+    history.do(restore("c"), retract("c"))
+    assert version_of(history.memory("a")) == seen[-1]

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import pytest
+
+from palimpsest.contracts.commands import Admit, Operation, Separate
 from palimpsest.contracts.events import Refused, Reinstated
+from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import ReinstateRequest
+from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import reinstate_commands
 from tests.core.spec import (
     ASK,
     KEEP,
     PLAIN,
     TAKE,
+    History,
+    Step,
     combine,
     for_request,
     given,
@@ -20,6 +27,7 @@ from tests.core.spec import (
     policy,
     redecide,
     reinstate,
+    replayed,
     say,
     separate,
     separated,
@@ -149,3 +157,66 @@ def test_a_refusal_names_the_joins_that_stand_not_one_that_was_taken_out() -> No
     history.when(separate("a", "c")).then("refused one_memory")
     assert history.join("b", "a").id in history.detail()
     assert gone not in history.detail()
+
+
+NEAR: tuple[Step, ...] = (
+    say("a", "Tea"),
+    say("b", "Chai", {"a": TAKE}),
+    say("c", "Milk"),
+    say("d", "Cream", {"c": TAKE}),
+)
+
+
+def spoke(history: History, step: Step) -> dict[str, str]:
+    """Who spoke for whom a step's event looked at, by name, as projections hear of it."""
+    before = replayed(history)
+    history.when(step)
+    touched = evolve(before, history.new[0])
+    return {history.name(one): history.name(who.speaker) for one, who in touched.compared.items()}
+
+
+@pytest.mark.parametrize(
+    ("sees", "expected"),
+    [
+        ({"a": 0.5, "c": 0.4}, {"a": "b"}),
+        ({"c": 0.5, "a": 0.4}, {"c": "d"}),
+        ({"a": ASK, "c": 0.75}, {"a": "b", "c": "d"}),
+        ({"c": ASK, "a": 0.4}, {"c": "d"}),
+        ({"a": KEEP, "c": ASK}, {"a": "b"}),
+        ({"b": 0.5}, {}),
+    ],
+)
+def test_of_the_neighbours_the_nearest_and_those_asked_about_are_shown_as_they_spoke(
+    sees: dict[str, float], expected: dict[str, str]
+) -> None:
+    assert spoke(given(*NEAR), say("e", "Mate", sees)) == expected
+
+
+def test_a_verdict_is_shown_with_whom_it_names() -> None:
+    history = given(*NEAR, say("e", "Mate", {"a": ASK}))
+    assert spoke(history, judge("e", speaker="b", a="different")) == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [("candidates", {"a": "a", "c": "c"}), ("memories", {"a": "b", "c": "d"})],
+)
+def test_a_verdict_that_names_nobody_is_about_whom_a_search_compares(
+    search: str, expected: dict[str, str]
+) -> None:
+    history = given(*NEAR, say("e", "Mate", {"a": ASK, "c": 0.75}), policy=policy(search=search))
+    assert spoke(history, judge("e", a="different", c="same")) == expected
+
+
+@pytest.mark.parametrize("compares", [False, True])
+def test_only_a_separation_with_a_verdict_compared_what_was_composed(compares: bool) -> None:
+    composed = (say("x", "Oat", {"d": ASK}), judge("x", d="compose", text="Oats", sources="c x"))
+    history = given(*NEAR, *composed)
+
+    def apart(history: History) -> Admit | Operation:
+        command = separate("a", "x")(history)
+        assert isinstance(command, Separate)
+        verdict = Verdict(neighbour_id=history.id("a"), answer="different")
+        return command.model_copy(update={"verdicts": (verdict,) if compares else None})
+
+    assert spoke(history, apart) == ({"x": "x"} if compares else {})

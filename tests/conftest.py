@@ -11,6 +11,8 @@ from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.light import lighten
 
@@ -33,6 +35,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _whatever_is_imported() -> Iterator[None]:
+    """Hypothesis draws constants of the modules that are loaded: which depends on the tests before.
+
+    With them, the same examples would be others in another process, or when tests are chosen.
+    """
+    none = Constants()
+    with patch.object(providers, "_get_local_constants", lambda: none):
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -213,6 +213,37 @@ def test_a_transaction_is_bounded(store: Store) -> None:
     assert store.commits == 2
 
 
+def set_policy(name: str, **changes: object) -> PendingRequest:
+    policy = load_policy("standard").model_copy(update={"name": name, **changes})
+    said = PolicyRequest(request_id=str(uuid4()), policy=policy.model_dump(mode="json"))
+    return PendingRequest(said)
+
+
+def test_policies_that_were_not_committed_are_not_in_force(store: Store) -> None:
+    before = store.writer.policy
+    store.dies_before = "log:append"
+    with pytest.raises(Dies):
+        serve(store.writer, [set_policy("one"), set_policy("another")])
+    assert store.writer.policy == before
+    assert store.log.last_policy() is None or store.log.policies().keys() == {before.hash}
+    store.dies_before = ""
+    serve(store.writer, [set_policy("one"), set_policy("another")])
+    assert store.writer.policy.name == "another"
+
+
+def test_only_a_log_without_vectors_takes_a_policy_for_another_model(
+    store: Store, tmp_path: Path
+) -> None:
+    other = set_policy("other", model="another")
+    [answer] = serve(store.writer, [other])
+    assert isinstance(answer, Refused)
+    assert answer.reason == "other_model"
+    with Store(tmp_path / "empty.sqlite") as empty:
+        [answer] = serve(empty.writer, [other])
+        assert isinstance(answer, Done)
+        assert empty.writer.policy.model == "another"
+
+
 def test_a_dry_run_reports_what_would_be_and_writes_nothing(store: Store) -> None:
     """Whoever asks: the request itself says that it is one."""
     everything = Selection(source="test")

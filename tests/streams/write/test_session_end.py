@@ -71,6 +71,16 @@ def test_nothing_of_it_happened_where_the_commit_failed(tmp_path: Path) -> None:
         assert runtime.ledger_matches_log()
 
 
+def test_all_that_it_leads_to_says_who_ended_it_and_why(tmp_path: Path) -> None:
+    with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
+        submit_texts(runtime)
+        said = {"actor": "eve", "because": "she left"}
+        serve(runtime.writer, [PendingRequest(end().request.model_copy(update=said))])
+        events = [one.event for one in runtime.log.of_owner("ann")]
+        led_to = [event.data for event in events if isinstance(event, Joined | Ran)]
+        assert [(data.actor, data.because) for data in led_to] == [("eve", "she left")] * 3
+
+
 def test_redelivered_it_is_answered_as_it_was_and_nothing_happens(tmp_path: Path) -> None:
     with Runtime(tmp_path / "log.sqlite", policy=RULES) as runtime:
         submit_texts(runtime)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.policy import CosineCheck, Zone
@@ -81,6 +82,36 @@ def test_an_updates_text_is_a_candidate_that_is_known_if_it_comes_again(
     [known] = runtime.submit(row)
     [other] = runtime.submit(row | {"text": "Ann swims"})
     assert (known.result, other.result) == ("known", "invalid")
+
+
+SAID: dict[str, Any] = {
+    "namespace": "work",
+    "session_id": "s",
+    "category": "job",
+    "kind": "fact",
+    "confidence": 0.7,
+    "importance": 0.6,
+    "intensity": 0.5,
+    "topics": ["rowing"],
+    "metadata": {"from": "the club"},
+}
+
+
+def test_an_updates_text_is_described_as_the_one_that_spoke_until_then(runtime: Runtime) -> None:
+    row = {"owner_id": "ann", "text": "Ann rows", "occurred_at": "2025-12-01T00:00:00Z", **SAID}
+    a = str(runtime.submit(row)[0].candidate_id)
+    entries = runtime.writer.owners.get("ann").ledger.entries
+    fields = {**structs.asdict(entries[a].fields)}
+    for text, metadata in (("Ann sails", None), ("Ann swims", {}), ("Ann dives", None)):
+        answer = ask(runtime, request(a, text, metadata=metadata))
+        new = structs.asdict(entries[answer["candidate_id"]].fields)
+        if metadata is not None:
+            fields["metadata"] = metadata
+        of_its_own = ("id", "source", "session_id", "occurred_at")
+        assert {k: v for k, v in new.items() if k not in of_its_own} == {
+            k: v for k, v in fields.items() if k not in of_its_own
+        }
+        assert (new["session_id"], new["occurred_at"]) == (None, None)
 
 
 def test_while_the_model_is_down_an_updates_text_waits_for_its_vector(tmp_path: Path) -> None:

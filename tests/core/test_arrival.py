@@ -322,7 +322,7 @@ def test_similar_facts_come_most_similar_first_and_of_two_the_earlier(
 ) -> None:
     telling = policy().model_copy(update={"similar": Similar(at_least=0.5, most=most)})
     history = given(*(say(name, name) for name in "abcd"), policy=telling)
-    seen = say("e", "e", {"c": 0.49, "b": 0.5, "a": 0.4}, words={"a": 0.5, "d": 0.6})
+    seen = say("e", "e", {"c": 0.49, "a": 0.5, "b": 0.4}, words={"b": 0.5, "d": 0.6})
     (event,) = history.when(seen).new
     assert isinstance(event, Decided)
     assert [history.name(one) for one in event.data.evidence.similar or ()] == [*expected]

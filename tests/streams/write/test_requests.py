@@ -19,7 +19,8 @@ from palimpsest.contracts.answers import (
     from_json,
     result,
 )
-from palimpsest.contracts.errors import InvalidInputError, StoreError
+from palimpsest.contracts.commands import EndSession
+from palimpsest.contracts.errors import InvalidInputError, RefusedError, StoreError
 from palimpsest.contracts.events import Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import (
@@ -229,6 +230,16 @@ def test_policies_that_were_not_committed_are_not_in_force(store: Store) -> None
     store.dies_before = ""
     serve(store.writer, [set_policy("one"), set_policy("another")])
     assert store.writer.policy.name == "another"
+
+
+def test_a_refusal_that_was_not_committed_may_come_again(store: Store) -> None:
+    command = EndSession(command_id=str(uuid4()), owner_id="ann", session_id="s")
+    store.dies_before = "log:append"
+    with pytest.raises(Dies), store.writer.undone_on_failure():
+        store.writer.refuse(command, RefusedError("separated", "they are not the same"))
+        store.writer.commit()
+    store.dies_before = ""
+    assert [event.type for event in store.writer.run(command)] == ["palimpsest.session_ended.v1"]
 
 
 def test_only_a_log_without_vectors_takes_a_policy_for_another_model(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
+from msgspec import structs
 
 from palimpsest.contracts.commands import Admit, Operation, Separate
-from palimpsest.contracts.events import Refused, Reinstated
+from palimpsest.contracts.events import Refused, Reinstated, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import ReinstateRequest
 from palimpsest.streams.core.evolve import evolve
@@ -206,6 +207,18 @@ def test_a_verdict_that_names_nobody_is_about_whom_a_search_compares(
 ) -> None:
     history = given(*NEAR, say("e", "Mate", {"a": ASK, "c": 0.75}), policy=policy(search=search))
     assert spoke(history, judge("e", a="different", c="same")) == expected
+
+
+def test_a_verdict_of_an_older_log_names_nobody_and_is_shown_all_the_same() -> None:
+    history = given(*NEAR, say("e", "Mate", {"a": ASK}))
+    before = replayed(history)
+    (event,) = history.when(judge("e", a="different")).new
+    assert isinstance(event, Settled)
+    said = tuple(structs.replace(one, speaker=None) for one in event.data.evidence.verdicts)
+    evidence = structs.replace(event.data.evidence, verdicts=said)
+    older = structs.replace(event, data=structs.replace(event.data, evidence=evidence))
+    found = evolve(before, older).compared
+    assert {one: who.speaker for one, who in found.items()} == {history.id("a"): history.id("b")}
 
 
 @pytest.mark.parametrize("compares", [False, True])

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from palimpsest.projections.columns import Table
-from palimpsest.projections.compaction import compact, retire
+from palimpsest.projections.compaction import FEWEST, MOST, compact, crowded, retire
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import Segment, SegmentWriter, chain, listed
 from palimpsest.projections.source import no_effect
@@ -29,6 +30,35 @@ def test_what_was_merged_leaves_when_its_time_is_up(tmp_path: Path) -> None:
     assert listed(tmp_path) == sorted([*parts, whole])
     retire(tmp_path, no_effect, grace=0)
     assert listed(tmp_path) == [whole]
+
+
+class Counted(Segment):
+    """A segment of so many rows."""
+
+    def rows(self) -> int:
+        """As many as its number of generations."""
+        return self.generation
+
+
+@pytest.mark.parametrize(
+    ("rows", "merged"),
+    [
+        ([1] * (FEWEST - 1), 0),
+        ([1] * FEWEST, FEWEST),
+        ([FEWEST] + [1] * FEWEST, FEWEST + 1),
+        ([FEWEST + 1] + [1] * FEWEST, FEWEST),
+        ([9] + [1] * (FEWEST - 1), FEWEST),
+        ([FEWEST] + [1] * (FEWEST - 1), 0),
+        ([2 ** (MOST - n) for n in range(MOST)], 0),
+        ([2 ** (MOST + 1 - n) for n in range(MOST + 1)], FEWEST),
+    ],
+)
+def test_the_latest_are_merged_from_the_first_that_is_no_larger_than_all_after_it(
+    tmp_path: Path, rows: list[int], merged: int
+) -> None:
+    """Too few wait; and of too many the latest are merged, whatever their sizes."""
+    segments = [Counted(at, at + 1, count, tmp_path) for at, count in enumerate(rows)]
+    assert list(crowded(segments)) == segments[len(segments) - merged :]
 
 
 def test_of_one_range_the_latest_generation_is_read(tmp_path: Path) -> None:

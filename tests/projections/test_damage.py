@@ -205,6 +205,25 @@ def test_verify_reports_segments_that_end_before_the_log(store: Store) -> None:
     ]
 
 
+def test_verify_reports_projections_that_are_beyond_the_log(store: Store) -> None:
+    head = store.log.head()
+    earlier = store.log.upto(head - 1)
+    found = verify(earlier, store.folder)
+    wrong = {(d["projection"], d["table"], d["key"], d["what"]) for d in found["details"]}
+    beyond = f"not at position {earlier.head()}"
+    assert wrong >= {
+        ("duckdb", "segments", str(head), beyond),
+        ("lancedb", "position", str(head), beyond),
+    }
+
+
+def test_verify_names_the_positions_that_no_segment_has(store: Store) -> None:
+    gone = segment(store.folder)
+    shutil.rmtree(gone.path)
+    wrong = [d for d in verify(store.log, store.folder)["details"] if d["table"] == "segments"]
+    assert [(one["key"], one["what"]) for one in wrong] == [(f"{gone.start}-{gone.end}", "missing")]
+
+
 def test_any_changed_byte_of_a_segment_is_damage(store: Store) -> None:
     """Also where Parquet, Arrow or Python would raise something of their own over it."""
     one = segment(store.folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,3 +37,18 @@ def test_what_is_shown_together_waits_only_for_others(third: str) -> None:
     assert (second["memory_id"], second["unsettled"]) == (c, [history.id(third)])
     history.do(retract("c"))
     assert [one["unsettled"] for one in recalled(history, FOLDED)] == [[]]
+
+
+def test_what_is_folded_into_the_last_hit_is_looked_for_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not among those that are nearer to the question: these are hits already."""
+    monkeypatch.setattr("palimpsest.projections.recall.LOOKED_AT", 2)
+    history = given(
+        *(at(f"n{number}", f"{number} dogs bark", number) for number in range(3)),
+        at("a", CATS, 60),
+        at("b", SAME, 61),
+    )
+    found = recalled(history, replace(FOLDED, k=4))
+    assert found[-1]["memory_id"] == history.id("a")
+    assert [one["folded"] for one in found] == [[], [], [], [history.id("b")]]

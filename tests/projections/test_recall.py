@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Separate, Settle, Unmerge
-from palimpsest.contracts.errors import StoreError
+from palimpsest.contracts.errors import StoreError, TransientError
 from palimpsest.contracts.events import Composition
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections import recall_lance
@@ -364,6 +364,23 @@ def test_a_wording_came_by_the_join_that_was_recorded_first(tmp_path: Path) -> N
     [found] = recall_both(tmp_path, history.log, "ada", of("The kettle is old."), asked)
     came = {one["candidate_id"]: one["decision"] for one in found["members"]}
     assert came == {old: "stored", red: "stored", loud: "manual_join"}
+
+
+def test_while_lancedb_is_being_replaced_recall_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = History()
+    ferry = history.admit("ada", "The ferry leaves.")
+    project(tmp_path, history)
+    live, aside = tmp_path / "lancedb", tmp_path / "lancedb.old"
+    live.rename(aside)
+    monkeypatch.setattr("time.sleep", lambda _seconds: aside.rename(live))
+    [found] = recall(tmp_path, history.log, "ada", of("x"), 5)
+    assert found["memory_id"] == ferry
+    live.rename(aside)
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    with pytest.raises(TransientError, match="being rewritten"):
+        recall(tmp_path, history.log, "ada", of("x"), 5)
 
 
 def test_nothing_is_recalled_from_nothing(tmp_path: Path) -> None:

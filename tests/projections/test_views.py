@@ -282,6 +282,19 @@ def test_older_versions_of_duckdb_can_open_it(tmp_path: Path) -> None:
     assert "v1.2" in tags[0]["storage_version"]
 
 
+def test_columns_of_one_name_are_told_apart_and_none_is_lost(tmp_path: Path) -> None:
+    ensure_views(tmp_path)
+    [row] = query(tmp_path, "SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS a")
+    assert row == {"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}
+
+
+@pytest.mark.parametrize("text", ["", " \n", ";", "-- a comment"])
+def test_a_text_without_a_query_is_refused(tmp_path: Path, text: str) -> None:
+    ensure_views(tmp_path)
+    with pytest.raises(UsageError, match="there is no query"):
+        query(tmp_path, text)
+
+
 def test_errors_say_whose_they_are(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no views"):
         query(tmp_path, "SELECT 1")

@@ -1,0 +1,82 @@
+"""What follows a writer's commits misses none of them, whatever came between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from palimpsest.contracts.events import AnyEvent
+from palimpsest.projections.changes import Changes
+from palimpsest.projections.live import LiveProjections
+from palimpsest.projections.verify import verify
+from palimpsest.streams.core.touched import Touched
+from tests.projections.histories import History
+
+Commit = list[tuple[int, AnyEvent, Touched]]
+
+
+class Noted(Changes):
+    """Keeps what each event touched until it is handed over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.events: Commit = []
+
+    def add(self, position: int, event: AnyEvent, touched: Touched) -> None:
+        """Keep it."""
+        self.events.append((position, event, touched))
+
+    def commit(self) -> Commit:
+        """Everything since the last time."""
+        done, self.events = self.events, []
+        return done
+
+
+class Store:
+    """A history whose commits are followed only where the test says so."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.history, self.noted = History(), Noted()
+        self.history.changes = self.noted
+        self.live = LiveProjections(folder, self.history.log)
+        self.live.begin()
+
+    def write(self, text: str) -> Commit:
+        self.history.admit("ada", text)
+        return self.noted.commit()
+
+    def assert_shown(self) -> None:
+        self.live.show()
+        found = verify(self.history.log, self.folder)
+        self.live.close()
+        assert found["differences"] == 0, found["details"]
+
+
+def test_a_commit_that_was_not_followed_is_projected_with_the_next(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.live.follow(store.write("The ferry leaves."))
+    store.write("An interrupt came.")
+    store.live.follow(store.write("The harbour freezes."))
+    store.assert_shown()
+
+
+def test_a_commit_that_was_not_followed_is_shown_without_another(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write("An interrupt came.")
+    store.assert_shown()
+
+
+def test_after_the_end_another_may_have_written(tmp_path: Path) -> None:
+    """What the other touched is folded again, and not what was followed before it."""
+    store = Store(tmp_path)
+    store.live.follow(store.write("The ferry leaves."))
+    store.live.show()
+    assert store.live.end()
+    begun = [store.live.begun]
+    other = LiveProjections(tmp_path, store.history.log)
+    store.write("Another wrote.")
+    other.begin()
+    other.close()
+    store.live.follow(store.write("The harbour freezes."))
+    assert [*begun, store.live.begun] == [False, True]
+    store.assert_shown()

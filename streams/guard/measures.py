@@ -112,5 +112,5 @@ def _fits(small: int, room: int) -> bool:
 def _continues(words: list[str], at: int, room: int) -> bool:
     after = words[at + 1] if at + 1 < len(words) else ""
     if words[at] == "and":
-        return room >= 100 and words[at - 1] in _SCALES and after in NUMBER_WORDS
+        return room >= 100 and after in NUMBER_WORDS
     return words[at] == "-" and room == 10 and 0 < _SMALL_NUMBERS.get(after, 0) < 10

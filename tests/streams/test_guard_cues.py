@@ -7,6 +7,7 @@ import pytest
 from palimpsest.contracts.evidence import STRONG_CUES, Cue
 from palimpsest.streams.guard import Comparison, compare, read
 from palimpsest.streams.guard.calendar import is_year
+from palimpsest.streams.guard.measures import spelled
 
 FOUND = [
     (Cue.NUMBER, "Keeps 3 hens in the garden.", "Keeps 4 hens in the garden."),
@@ -68,6 +69,8 @@ FOUND = [
     (Cue.ANTONYM, "Drives a green van.", "Drives a grey van."),
     (Cue.ANTONYM, "Loves opera.", "Hates opera."),
     (Cue.UNKNOWN_TOKEN, "Любит чай.", "Любит чай."),
+    (Cue.UNKNOWN_TOKEN, "Likes чай.", "Likes tea."),
+    (Cue.NEGATION, "Was useless.", "Was use."),
     (Cue.UNKNOWN_TOKEN, "お茶が好きです", "お茶が嫌いです"),
 ]
 
@@ -98,6 +101,15 @@ NOT_FOUND = [
     (Cue.NEGATION, "Is not unhappy.", "Is happy."),
     (Cue.NEGATION, "The bus never stopped.", "On Monday the bus never stopped."),
     (Cue.NEGATION, "Waits inside.", "Waits at the side."),
+    (Cue.NEGATION, "Is not sad.", "Is not late."),
+    (Cue.NEGATION, "Has an inox pan.", "Has an ox pan."),
+    (Cue.NEGATION, "Met the bless.", "Met the b."),
+    (Cue.NUMBER, "Has 5 dogs and 6 cats.", "Has 6 dogs and 5 cats."),
+    (Cue.NAME, "Says I'm in Oslo.", "Says in Oslo."),
+    (Cue.NAME, 'He said "Bread is cold."', "He said that it is cold."),
+    (Cue.NAME, "An inn of the name 'Bread'.", "An inn of the name."),
+    (Cue.UNKNOWN_TOKEN, "A 2º piso, 5 µm.", "A 1ª vez, 5 µm."),
+    (Cue.UNKNOWN_TOKEN, "Ｏslo.", "Oslo."),
     (Cue.NAME, "A red sign hangs there.", "The red sign hangs there."),
     (Cue.NAME, "THE RED SIGN HANGS THERE.", "The red sign hangs there."),
     (Cue.NAME, "SHE SOLD HER BOAT.", "SHE SOLD HER SHIP."),
@@ -176,3 +188,75 @@ def test_numbers_and_dates_are_read_as_people_write_them(
 ) -> None:
     found = read(text)
     assert ([*found.numbers], [*found.dates]) == (numbers, dates)
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("one hundred and five geese", "#105 geese"),
+        ("one hundred and geese", "#100 geese"),
+        ("five and six geese", "#5 #6 geese"),
+        ("two dozen and three", "#24 #3"),
+        ("twenty-one", "#21"),
+        ("five hundred-one", "#500 #1"),
+        ("twenty thirty", "#20 #30"),
+        ("thirty eleven", "#30 #11"),
+        ("one two", "#1 #2"),
+        ("1,200 geese", "#1200 geese"),
+        ("5.50 geese", "#5.5 geese"),
+        ("$3, £5, €6, ¥7 and ₹8", "#3 ~dollar #5 ~£ #6 ~euro #7 ~yen #8 ~₹"),
+        ("£ sign", "£ sign"),
+        ("5 - km", "#5 ~km"),
+        ("21st floor", "#21th floor"),
+        ("5 pm", "@17:00"),
+        ("12 am", "@0:00"),
+        ("12:30 pm", "@12:30"),
+        ("Jan. 5, 2020", "@2020-1-5"),
+        ("March 10 of 1867", "@1867-3-10"),
+        ("May of 2020", "@2020-5-?"),
+        ("3/4/20", "@3/4/20"),
+        ("version 7", "^7"),
+        ("next - to the mill", "beside mill"),
+        ("no-longer works", "no-longer work"),
+        ("while eating", "eat"),
+        ("while he eats", "while he eat"),
+        ("Hi! the user likes tea", "hi like tea"),
+        ("user asked", "user asked"),
+        ("'s tea", "tea"),
+        ("n't go", "not go"),
+    ],
+)
+def test_a_text_is_read_as_the_terms_that_carry_its_meaning(text: str, terms: str) -> None:
+    assert " ".join(read(text).terms) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        (f"{'9' * 29} thousand", [f"#{'9' * 29}000"]),
+        (f"{'9' * 30} thousand", ["#1000", f"#{'9' * 30}"]),
+        ("hundred " * 15, [f"#{10**30}"]),
+        ("hundred " * 16, ["#100", f"#{10**30}"]),
+    ],
+)
+def test_a_number_of_thirty_figures_grows_no_more(text: str, numbers: list[str]) -> None:
+    assert [*read(text).numbers] == numbers
+
+
+def test_a_sign_alone_is_no_fact() -> None:
+    assert read("# 5 and #").numbers == ("#5",)
+    assert read("# 5 and #").measures == ("#5 #",)
+
+
+@pytest.mark.parametrize("after", ["zero", "ten", "geese"])
+def test_a_hyphen_belongs_to_a_number_only_before_one_to_nine(after: str) -> None:
+    assert spelled(["twenty", "-", after], 0) == ("20", 1)
+    assert spelled(["twenty", "-", "nine"], 0) == ("29", 3)
+
+
+def test_a_negator_before_a_preposition_negates_no_word() -> None:
+    assert read("Never on Monday, not tea.").negations == ("never ", "not tea")
+
+
+def test_the_order_ratio_counts_every_word() -> None:
+    assert both_ways("Likes the tea", "Likes tea").order_ratio == 0.8

@@ -55,6 +55,19 @@ def test_each_cue_is_where_it_was_seen(
             assert turned == (right, left)
 
 
+def test_a_text_in_capitals_has_no_names() -> None:
+    assert cue_places("BO LEFT OSLO", "Rex left Rome", [Cue.NAME])[0] == []
+
+
+def test_a_word_is_unknown_by_a_part_of_it_and_as_a_part() -> None:
+    def unknown_places(word: str) -> list[tuple[int, int]]:
+        left, _ = cue_places("Has tea", "Has it", [Cue.UNKNOWN_TOKEN], unknown=((word,), ()))
+        return [(one.start, one.end) for one in left]
+
+    assert unknown_places("TEA") == unknown_places("te") == unknown_places("teapot") == [(4, 7)]
+    assert unknown_places("pot") == []
+
+
 def test_only_the_cues_that_are_asked_for_are_shown() -> None:
     old, new = "Ada has 2 cats in Bonn", "Ada has 3 cats in Rome"
     left, _ = cue_places(old, new, [Cue.NAME, Cue.TRUNCATED])

@@ -38,7 +38,19 @@ def test_progress_travels_and_is_no_answer() -> None:
         from_json(SoFar(7).to_json())
 
 
-@pytest.mark.parametrize("wire", [{}, {"done": 1}, {"refused": {"reason": "why"}}, {"failed": {}}])
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {},
+        {"done": 1},
+        {"done": []},
+        {"refused": {"reason": "why"}},
+        {"refused": {"reason": 1, "detail": "d"}},
+        {"refused": {"reason": "why", "detail": 1}},
+        {"failed": {}},
+        {"usage": 1},
+    ],
+)
 def test_what_is_no_answer_is_not_taken_for_one(wire: JsonObject) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         from_json(wire)

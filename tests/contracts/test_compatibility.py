@@ -77,6 +77,18 @@ BREAKS: list[tuple[Schema, Schema, str]] = [
         "$[]: type narrowed from string to integer",
     ),
     (
+        {"type": "array"},
+        {"type": "array", "items": TEXT},
+        "$[]: type narrowed from anything to string",
+    ),
+    (record(a=True), record(a=TEXT), "$.a: type narrowed from anything to string"),
+    ({"anyOf": [{}]}, {"anyOf": [TEXT]}, "$: anything is refused"),
+    (
+        {"anyOf": [TEXT | {"maxLength": 5}]},
+        {"anyOf": [TEXT | {"maxLength": 3, "minLength": 2}, TEXT | {"maxLength": 4}]},
+        "$: maxLength narrowed from 5 to 4",
+    ),
+    (
         record(a=record(b=TEXT)),
         record(a=record()),
         "$.a.b: property removed",
@@ -98,6 +110,9 @@ BREAKS: list[tuple[Schema, Schema, str]] = [
     ),
 ]
 GROWTH: list[tuple[Schema, Schema]] = [
+    ({"enum": ["x"]}, TEXT | {"enum": ["x"]}),
+    ({"additionalProperties": False}, {"additionalProperties": TEXT}),
+    ({"additionalProperties": TEXT}, {"additionalProperties": {}}),
     (record(a=TEXT), record(a=TEXT)),
     (record(a=TEXT), record(a=TEXT, b=COUNT)),
     (record(("a",), a=TEXT), record(a=TEXT)),
@@ -139,3 +154,42 @@ def test_every_break_is_reported() -> None:
         "$.b: type narrowed from integer to string",
         "$.c: constant changed from 1 to 2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "narrower", "wider"),
+    [
+        *((name, 3, 2) for name in ("minimum", "exclusiveMinimum", "minLength")),
+        *((name, 3, 2) for name in ("minItems", "minProperties")),
+        *((name, 2, 3) for name in ("maximum", "exclusiveMaximum", "maxLength")),
+        *((name, 2, 3) for name in ("maxItems", "maxProperties")),
+    ],
+)
+def test_a_bound_may_be_widened_and_left_out_only(name: str, narrower: int, wider: int) -> None:
+    assert incompatibilities({name: wider}, {name: narrower}) == [
+        f"$: {name} narrowed from {wider} to {narrower}"
+    ]
+    assert incompatibilities({}, {name: wider}) == [f"$: {name} narrowed from None to {wider}"]
+    assert incompatibilities({name: narrower}, {name: wider}) == []
+    assert incompatibilities({name: narrower}, {}) == []
+
+
+@pytest.mark.parametrize("name", ["pattern", "format"])
+def test_a_form_may_be_left_out_only(name: str) -> None:
+    assert incompatibilities({name: "a"}, {name: "b"}) == [f"$: {name} changed from a to b"]
+    assert incompatibilities({}, {name: "b"}) == [f"$: {name} changed from None to b"]
+    assert incompatibilities({name: "a"}, {}) == []
+
+
+def test_a_definition_is_compared_wherever_it_is_used() -> None:
+    ref = {"$ref": "#/$defs/A"}
+    uses = record(a=ref, b=ref)
+    old, new = (uses | {"$defs": {"A": defined}} for defined in (record(t=TEXT), record()))
+    assert incompatibilities(old, new) == ["$.a.t: property removed", "$.b.t: property removed"]
+
+
+def test_a_definition_may_stand_for_another() -> None:
+    chain = {"A": {"$ref": "#/$defs/B"}, "B": record(a=TEXT)}
+    old = {"$ref": "#/$defs/A", "$defs": chain}
+    new = {"$ref": "#/$defs/A", "$defs": chain | {"B": record()}}
+    assert incompatibilities(old, new) == ["$.a: property removed"]

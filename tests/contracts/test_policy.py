@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, Policy
+from palimpsest.contracts.policy import ADDED, CosineCheck, Judge, Policy, TokenCheck
 from palimpsest.streams.policies import load_policy
 from tests.core.spec import PLAIN
 
@@ -76,3 +76,33 @@ def test_thresholds_by_namespace_need_exactly_one_zone() -> None:
         else:
             with pytest.raises(ValidationError, match="exactly one zone"):
                 CosineCheck.model_validate(rules)
+
+
+def test_a_threshold_of_a_namespace_may_be_zero_and_is_of_it_alone() -> None:
+    rules = {"check": "cosine", "zones": [{"at_least": 0.9, "action": "superseded"}]}
+    check = CosineCheck.model_validate(rules | {"namespaces": {"plans": 0.0}})
+    assert [zone.at_least for zone in check.zones_of("plans")] == [0.0]
+    assert [zone.at_least for zone in check.zones_of("others")] == [0.9]
+
+
+def test_each_check_stands_once() -> None:
+    recent = {"check": "recent", "seconds": 5}
+    rules = STANDARD.model_dump() | {"checks": [recent, recent | {"seconds": 6}]}
+    with pytest.raises(ValidationError, match="each check may stand only once"):
+        Policy.model_validate(rules)
+
+
+def test_a_policy_that_is_off_has_no_active_checks_and_compares_no_words() -> None:
+    words = TokenCheck(check="tokens", threshold=0.9)
+    policy = STANDARD.model_copy(update={"checks": (words,)})
+    assert policy.active == (words,)
+    assert policy.compares_words
+    off = policy.model_copy(update={"enabled": False})
+    assert off.active == ()
+    assert not off.compares_words
+    assert not policy.model_copy(update={"checks": ()}).compares_words
+
+
+def test_the_description_changes_no_hash_and_the_name_does() -> None:
+    assert STANDARD.model_copy(update={"description": "another"}).hash == STANDARD.hash
+    assert STANDARD.model_copy(update={"name": "another"}).hash != STANDARD.hash

@@ -12,7 +12,7 @@ from hypothesis import given
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import AnyEvent, Retracted
-from palimpsest.contracts.wire import UPCASTERS, decode, encode, envelope_of
+from palimpsest.contracts.wire import UPCASTERS, decode, decode_exported, encode, envelope_of
 from tests.contracts.examples import events
 
 TYPE = re.compile(r"palimpsest\.[a-z_]+\.v\d+")
@@ -121,3 +121,27 @@ def test_an_old_event_that_is_damaged_is_refused_too(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(UPCASTERS, "palimpsest.retracted.v0", unchanged)
     with pytest.raises(StoreError, match="position 9 cannot be read"):
         decode(line(type="palimpsest.retracted.v0", data={}), position=9)
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        (b"nonsense", "it is no JSON"),
+        (b'{"a":' * 50_000, "it is no JSON"),
+        (b"[]", "it is no JSON object"),
+        (b"{}", "it has no `type`"),
+        (line(type="palimpsest.retracted.v2"), "its `type` is not known to this version"),
+    ],
+)
+def test_a_refusal_says_plainly_why(broken: bytes, why: str) -> None:
+    for position, what in ((None, "an event"), (7, "the event at position 7")):
+        with pytest.raises(StoreError) as refused:
+            decode(broken, position)
+        assert str(refused.value).startswith(f"{what} cannot be read ({why})")
+    with pytest.raises(StoreError) as exported:
+        decode_exported(broken, 3)
+    assert str(exported.value).startswith(f"line 3 is no event of Palimpsest ({why})")
+
+
+def test_what_is_absent_is_not_written() -> None:
+    assert b"null" not in encode(decode(line()))

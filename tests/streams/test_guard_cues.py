@@ -260,3 +260,13 @@ def test_a_negator_before_a_preposition_negates_no_word() -> None:
 
 def test_the_order_ratio_counts_every_word() -> None:
     assert both_ways("Likes the tea", "Likes tea").order_ratio == 0.8
+
+
+def test_a_word_of_several_leaves_nothing_empty() -> None:
+    assert read("n't go").words == ("not", "go")
+    assert read("'s tea").words == ("tea",)
+
+
+def test_an_and_before_no_number_is_none_of_it() -> None:
+    assert spelled(["hundred", "and", "geese"], 0) == ("100", 1)
+    assert spelled(["hundred", "and", "two"], 0) == ("102", 3)

@@ -54,6 +54,7 @@ def nested(depth: int) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
+CANDIDATE = candidate_id("ann", "agent", "e-0")
 WORD = f'"owner_id":"ann","text":"{SECRET}"'.encode()
 
 BAD_ROWS = {
@@ -152,6 +153,25 @@ BAD_ROWS = {
     "an event without an id": (without(EVENT, "id"), "field", "id: "),
     "an event without a source": (without(EVENT, "source"), "field", "source: "),
     "an event whose id is a number": (event(id=5), "field", "id: "),
+    "an event whose source is a number": (event(source=5), "field", "source: a CloudEvent"),
+    "data with another source": (event(data=ROW | {"source": SECRET}), "field", "data/source: "),
+    "an access whose uses name no candidate": (
+        event(
+            type="palimpsest.accessed.v1",
+            data={
+                "owner_id": "ann",
+                "candidate_id": CANDIDATE,
+                "uses": [{"candidate_id": SECRET, "count": 1, "last": "2026-01-01T00:00:00Z"}],
+            },
+        ),
+        "field",
+        "",
+    ),
+    "a topic of a wrong type, and no more of it": (
+        row(topics=["a", {SECRET: 5}]),
+        "field",
+        "topics/1: ",
+    ),
     "an event whose id is blank": (event(id=""), "field", "id: is blank"),
     "an event without data": (without(EVENT, "data"), "not_an_object", "data"),
     "data that is text": (event(data=SECRET), "not_an_object", "data"),
@@ -191,6 +211,17 @@ def test_several_faults_are_reported_together() -> None:
         parse(b'{"confidence": 2, "topics": [5]}', source="f")
     for field in ("owner_id: ", "text: ", "confidence: ", "topics/0: "):
         assert field in error.value.detail
+
+
+def test_no_more_than_four_faults_are_reported() -> None:
+    with pytest.raises(InvalidInputError) as error:
+        parse(b'{"topics": [1, 2, 3, 4, 5, 6], "owner_id": "ann", "text": "a"}', source="f")
+    assert error.value.detail.count("topics/") == 4
+
+
+def test_a_row_whose_id_is_empty_has_none() -> None:
+    assert candidate(row(id="")).id != ""
+    assert candidate(row(id=""), repeat=2).id != candidate(row(id="")).id
 
 
 # -- bare rows ----------------------------------------------------------------------------------
@@ -328,9 +359,6 @@ def test_when_it_happened_is_what_the_data_say(field: str) -> None:
     assert candidate(event(**sent)).occurred_at is None
     said = candidate(event(**sent, data=ROW | {field: "2020-01-01"}))
     assert said.occurred_at == datetime(2020, 1, 1, tzinfo=UTC)
-
-
-CANDIDATE = candidate_id("ann", "agent", "e-0")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,21 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from palimpsest.contracts.policy import Absent, Decay, Policy, Recall
+from palimpsest.contracts.policy import (
+    Absent,
+    Action,
+    Check,
+    CosineCheck,
+    Decay,
+    Judge,
+    PairsDedupe,
+    Policy,
+    Recall,
+    RecentCheck,
+    SessionCheck,
+    TokenCheck,
+    Zone,
+)
 from palimpsest.streams.policies import load_policy, preset_names
 from palimpsest.streams.policies.explain import explain
 
@@ -95,6 +109,8 @@ FADING = load_policy("standard").model_copy(
 )
 """A policy with words that the default has no use for."""
 
+TOKENS_CHECK = TokenCheck(check="tokens", threshold=0.9)
+
 
 @pytest.mark.parametrize(
     "policy", [*map(load_policy, preset_names()), FADING], ids=lambda policy: policy.name
@@ -143,3 +159,89 @@ def test_one_day_is_a_day() -> None:
     assert "5 % for every 30 days since it began, from 0 days on" in "\n".join(
         explain(load_policy("importance"))
     )
+
+
+@pytest.mark.parametrize(
+    ("judge", "sentence"),
+    [
+        (Judge(unavailable="keep"), "both are kept (fallback_keep)"),
+        (
+            Judge(unavailable="reject"),
+            "the newcomer joins and the older text speaks (fallback_reject)",
+        ),
+        (
+            Judge(unavailable="supersede"),
+            "the newcomer joins and the later text speaks (fallback_supersede)",
+        ),
+        (Judge(ask="same"), "whether the two say the same"),
+        (
+            Judge(ask="relation"),
+            "whether they say the same, differ, each add something, or one is an update",
+        ),
+        (Judge(ask="compose"), "for one text composed of both"),
+    ],
+)
+def test_what_the_judge_is_for_is_explained(judge: Judge, sentence: str) -> None:
+    policy = load_policy("standard").model_copy(update={"judge": judge})
+    assert sentence in "\n".join(explain(policy))
+
+
+def explained(check: Check) -> str:
+    (sentence,) = (
+        line
+        for line in explain(load_policy("standard").model_copy(update={"checks": (check,)}))
+        if line.startswith(f"{check.check}:")
+    )
+    return sentence
+
+
+def test_a_check_is_explained_with_what_it_does() -> None:
+    words = TokenCheck(check="tokens", threshold=0.9, guard=False)
+    assert ".9 or more of its words with one of the 5 nearest" in explained(words)
+    over = words.model_copy(update={"exclusive": True, "among": "full_text"})
+    assert "more than .9 of its words" in explained(over)
+    assert "that a full-text search ranks first" in explained(over)
+    assert "guard" not in explained(words)
+    assert "if the guard sees" in explained(words.model_copy(update={"guard": True}))
+    session = SessionCheck(check="session", threshold=1.0, last=7, guard=False)
+    assert "a cosine of 1 or more with one of the last 7 texts" in explained(session)
+    recent = RecentCheck(check="recent", seconds=9, capacity=3)
+    assert "within 9 s of the text that it repeats, while that is among the owner's last 3" in (
+        explained(recent)
+    )
+
+
+@pytest.mark.parametrize(
+    ("action", "sentence"),
+    [
+        ("auto_reject", "it joins, and the older text speaks (auto_reject)"),
+        ("superseded", "it joins, and the text that happened later speaks (superseded)"),
+        ("pending", "it waits as its own memory, and the judge is asked (pending)"),
+    ],
+)
+def test_a_zone_is_explained_with_what_it_does(action: Action, sentence: str) -> None:
+    zone = Zone(at_least=0.9, action=action)
+    assert sentence in explained(CosineCheck(check="cosine", zones=(zone,)))
+
+
+@pytest.mark.parametrize(("counts_itself", "most"), [(False, 5), (True, 4)])
+def test_pairs_that_count_themselves_have_one_neighbour_less(
+    counts_itself: bool, most: int
+) -> None:
+    rule = PairsDedupe(rule="pairs", above=0.0, top=5, counts_itself=counts_itself)
+    policy = load_policy("standard").model_copy(update={"dedupe": rule})
+    text = "\n".join(explain(policy))
+    assert f"among the other's {most} nearest and their cosine is over 0:" in text
+
+
+@pytest.mark.parametrize(
+    ("checks", "meanwhile"),
+    [((), "stored uncompared"), ((TOKENS_CHECK,), "compared by words alone")],
+)
+def test_what_happens_without_the_model_is_explained(
+    checks: tuple[Check, ...], meanwhile: str
+) -> None:
+    policy = load_policy("standard").model_copy(
+        update={"checks": checks, "embedder_fails": "store"}
+    )
+    assert f"While the model is down, newcomers are {meanwhile}, and" in explain(policy)[1]

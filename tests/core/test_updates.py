@@ -330,3 +330,19 @@ def test_a_version_is_of_the_face_and_of_the_living_members() -> None:
     assert len(set(seen)) == len(seen)
     history.do(restore("c"), retract("c"))
     assert version_of(history.memory("a")) == seen[-1]
+
+
+COMPOSED = (
+    say("a", "Likes tea"),
+    say("b", "Likes it green", {"a": ASK}),
+    judge("b", a="compose", text="Likes green tea", sources="a b"),
+)
+
+
+def test_who_expects_a_composed_text_names_it_its_newest_source_or_the_version() -> None:
+    memory = given(*COMPOSED).memory("a")
+    for expected in (memory.face.text_id, memory.face.speaker.id, version_of(memory)):
+        history = given(*COMPOSED).when(update("a", "u", "Likes mate", expect=expected))
+        history.then("u superseded b")
+    history = given(*COMPOSED)
+    history.when(update("a", "u", "Likes mate", expect=history.id("a"))).then("refused moved_on")

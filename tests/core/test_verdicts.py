@@ -19,6 +19,7 @@ from tests.core.spec import (
     TAKE,
     History,
     Step,
+    for_request,
     given,
     judge,
     merge,
@@ -279,6 +280,22 @@ def test_a_resumed_verdict_settles_as_what_it_was_and_by_whom() -> None:
     settled = history.new[-1]
     assert isinstance(settled, Settled)
     assert {name: getattr(settled.data, name) for name in said} == said
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_resumed_verdict_names_the_request_that_freed_it(named: bool) -> None:
+    """Where a command belongs to no request, its event."""
+    history = given(
+        say("a", "Tea"),
+        say("x", "Mate", {"a": KEEP}),
+        say("c", "Chai", {"a": ASK}),
+        separate("x", "c"),
+        judge("c", a="same"),
+    )
+    history.when(for_request("the request", unmerge("x")) if named else unmerge("x"))
+    freed_by, settled = history.new
+    assert isinstance(settled, Settled)
+    assert settled.data.cause == ("the request" if named else freed_by.id)
 
 
 def test_resumed_verdicts_settle_in_the_order_in_which_they_came() -> None:

@@ -23,7 +23,7 @@ def settle_question(ledger: Ledger, candidate_id: str, policy: Policy) -> Settle
     answer could join them.
     """
     entry = ledger.entries.get(candidate_id)
-    if entry is None or not (entry.open and entry.living):
+    if entry is None or not entry.open:
         return None
     asked = tuple(_neighbour(ledger.entries[one], policy) for one in entry.open)
     return SettleQuestion(

@@ -198,3 +198,17 @@ def test_a_newer_value_replaces_the_chosen_text_that_it_was_compared_with() -> N
         judge("c", a="different", b="update"),
     )
     history.shows({"Mate": "x b c", "Milk": "a"})
+
+
+def test_what_contradicts_a_chosen_text_is_still_to_be_reviewed_when_it_moves_forward() -> None:
+    history = given(
+        say("x", "Tea"),
+        say("b", "Chai"),
+        merge("x", "b", face="b"),
+        say("d", "Milk", {"b": TAKE}),
+    )
+    contradicts = (history.join("d").id,)
+    assert history.memory("x").face.contradicts == contradicts
+    history.do(say("c", "Mate", {"b": ASK}), judge("c", b="update"))
+    history.shows({"Mate": "x b d c"})
+    assert history.memory("x").face.contradicts == contradicts

@@ -275,3 +275,12 @@ def test_what_waited_because_of_it_joins_too() -> None:
 def test_who_was_separated_meanwhile_keeps_it_from_coming_back() -> None:
     history = given(*gone(say("again", "Google"), separate("again", "meta")))
     history.when(restore("google")).then("refused separated")
+
+
+def test_a_composed_text_that_cannot_come_back_leaves_its_sources_forgotten() -> None:
+    composed = judge("mate", tea="compose", text="Tea and mate", sources="tea mate")
+    history = given(say("tea", "Tea"), say("mate", "Mate", {"tea": ASK}), composed, forget("tea"))
+    history.do(say("again", "Tea and mate"), restore("mate"), separate("again", "tea"))
+    history.when(restore("tea")).then("refused separated")
+    history.shows({"Tea and mate": "again", "Mate": "mate"})
+    assert not history.ledger.entries[history.id("tea")].living

@@ -442,6 +442,20 @@ def test_a_dry_run_counts_the_questions_that_would_be_opened_alone(tmp_path: Pat
         assert (len(shown["candidates"]), shown["asks"]) == (1, 0)
 
 
+def test_a_dry_run_counts_the_questions_of_all_owners(tmp_path: Path) -> None:
+    check = CosineCheck(check="cosine", zones=(Zone(at_least=0.5, action="pending"),))
+    asking = load_policy("standard").model_copy(update={"checks": (check,)})
+    with Runtime(tmp_path / "log.sqlite", policy=asking) as runtime:
+        for owner in ("ann", "ben", "eve"):
+            submit(runtime, "The boat is red", "The boat is blue", owner=owner)
+        submit(runtime, "tea at five", owner="zoe")
+        meant = Selection(source="test")
+        ask(runtime, RetractRequest(request_id=fresh(), selection=meant))
+        restore = RestoreRequest(request_id=fresh(), selection=meant, dry_run=True)
+        shown = dry_run(runtime, restore)
+        assert (len(shown["restored"]), shown["owners"], shown["asks"]) == (7, 4, 3)
+
+
 def test_restore_brings_back_what_retract_took(filled: Runtime) -> None:
     before = memories(filled.log)
     selection = Selection(owner_id="owner 1")

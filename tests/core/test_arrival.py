@@ -14,6 +14,7 @@ from palimpsest.contracts.policy import (
     TokenCheck,
     Zone,
 )
+from palimpsest.streams.core.skips import skipped_for
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -356,3 +357,20 @@ def test_event_ids_are_the_same_in_every_store() -> None:
         slow.now += 1000 * (slow.now - slow.now.replace(second=0))
         slow.do(step)
     assert [e.id for e in slow.log] == [e.id for e in given(*steps).log]
+
+
+@pytest.mark.parametrize(
+    ("decision", "skip"),
+    [
+        ("stored", None),
+        ("pending", None),
+        ("hash_exact", "exact"),
+        ("recent_capture", "recent"),
+        ("token_reject", "semantic"),
+        ("session_reject", "semantic"),
+        ("auto_reject", "semantic"),
+        ("superseded", "semantic"),
+    ],
+)
+def test_each_decision_that_joins_is_a_skip_of_its_kind(decision: str, skip: str | None) -> None:
+    assert skipped_for(decision) == skip

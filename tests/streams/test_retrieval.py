@@ -226,3 +226,17 @@ def test_a_search_reaches_as_far_as_the_namespace_and_the_similar_facts_ask() ->
     reach = Reach.of(one.model_copy(update={"similar": Similar(at_least=0.6)}), "plans")
     assert (reach.cosine, reach.jaccard) == (0.6, 0.6)
     assert Reach.of(one.model_copy(update={"enabled": False}), "plans").cosine > 1.0
+
+
+def test_a_search_reaches_as_far_as_the_session_asks() -> None:
+    cosine = CosineCheck(check="cosine", zones=(GRAY,), top=5)
+
+    def reach(threshold: float, nearest: int | None) -> tuple[float, int]:
+        session = SessionCheck(check="session", threshold=threshold, nearest=nearest)
+        found = Reach.of(rules(cosine, session), "default")
+        return found.near, found.near_top
+
+    assert reach(0.6, 20) == (0.6, 20)
+    assert reach(0.8, 3) == (0.7, 5)
+    assert reach(0.8, None) == (0.7, 5)
+    assert Reach.of(rules(cosine), "default").near == 0.7

@@ -139,6 +139,29 @@ def test_spaces_around_the_names_of_columns_do_not_count(tmp_path: Path) -> None
     assert [json.loads(raw) for raw in raws(path)] == [{"owner_id": "ada", "text": "Ada paints"}]
 
 
+@pytest.mark.parametrize(
+    ("field", "cell", "value"),
+    [
+        ("confidence", "0.5", 0.5),
+        ("importance", "0.5", 0.5),
+        ("intensity", "0.5", 0.5),
+        ("intensity", "high", "high"),
+        ("topics", "a | b", ["a | b"]),
+        ("topics", '["a"]', ["a"]),
+        ("topics", "[a", "[a"),
+        ("metadata", '{"a":1}', {"a": 1}),
+        ("metadata", "a", "a"),
+        ("session_id", "5", "5"),
+    ],
+)
+def test_a_cell_is_read_as_its_field_takes_it(
+    tmp_path: Path, field: str, cell: str, value: object
+) -> None:
+    quoted = cell.replace('"', '""')
+    path = written(tmp_path / "rows.csv", f'{field};x\n"{quoted}";1\n'.encode())
+    assert [json.loads(raw) for raw in raws(path)] == [{field: value, "x": "1"}]
+
+
 def test_a_file_can_be_declared_a_table(tmp_path: Path) -> None:
     path = written(tmp_path / "export.txt", b"user,content,sure\nada,Ada paints,0.5\n")
     [row] = candidates(path, "csv", user="owner_id", content="text", sure="confidence")

@@ -20,6 +20,7 @@ from palimpsest.streams.intake import (
     parse,
     parse_binary,
 )
+from palimpsest.streams.intake.parsing import binary_mode
 
 SECRET = "Zanzibar"
 ROW = {"owner_id": "ann", "text": "Ann lives in Oslo."}
@@ -108,6 +109,9 @@ BAD_ROWS = {
     "NUL in the text": (row(text=f"{SECRET}\x00"), "field", "text: contains a NUL"),
     "NUL in the owner": (row(owner_id=f"{SECRET}\x00"), "field", "owner_id: contains a NUL"),
     "a long owner": (row(owner_id=SECRET * 100), "field", "owner_id: "),
+    "control characters alone": (row(text="\x01\x02"), "field", "text: is blank"),
+    "an owner a character too long": (row(owner_id="a" * 513), "field", "owner_id: "),
+    "a session a character too long": (row(session_id="a" * 513), "field", "session_id: "),
     "a blank namespace": (row(namespace=""), "field", "namespace: is blank"),
     "confidence over 1": (row(confidence=1.01), "field", "confidence: "),
     "confidence under 0": (row(confidence=-0.01), "field", "confidence: "),
@@ -161,11 +165,11 @@ BAD_ROWS = {
             data={
                 "owner_id": "ann",
                 "candidate_id": CANDIDATE,
-                "uses": [{"candidate_id": SECRET, "count": 1, "last": "2026-01-01T00:00:00Z"}],
+                "uses": [{"candidate_id": SECRET, "count": 1, "at": "2026-01-01T00:00:00Z"}],
             },
         ),
         "field",
-        "",
+        "candidate_id: ",
     ),
     "a topic of a wrong type, and no more of it": (
         row(topics=["a", {SECRET: 5}]),
@@ -408,3 +412,26 @@ def test_binary_mode_needs_its_attributes(missing: str) -> None:
     headers = {f"ce-{name}": str(EVENT[name]) for name in EVENT if name not in ("data", missing)}
     with pytest.raises(InvalidInputError):
         parse_binary(headers, orjson.dumps(ROW))
+
+
+def test_names_as_long_as_allowed() -> None:
+    longest = "a" * 512
+    parsed = candidate(row(owner_id=longest, session_id=longest, id=longest))
+    assert {parsed.owner_id, parsed.session_id, parsed.id} == {longest}
+
+
+@pytest.mark.parametrize("name", ["ce_specversion", "ce-specversion"])
+def test_headers_with_a_specversion_are_of_an_event_in_binary_mode(name: str) -> None:
+    headers = [(name, b"1.0"), ("empty", b""), ("none", None), ("bytes", b"\xff")]
+    assert binary_mode(headers) == {name: "1.0", "empty": "", "bytes": "\ufffd"}
+    assert binary_mode(headers[1:]) is None
+    assert binary_mode([(name, None)]) is None
+
+
+def test_uses_name_candidates_however_their_ids_are_written() -> None:
+    use = {"candidate_id": CANDIDATE.upper(), "count": 2, "at": "2026-01-01T00:00:00Z"}
+    data = {"owner_id": "ann", "candidate_id": CANDIDATE.upper(), "uses": [use]}
+    word = parse(event(type="palimpsest.accessed.v1", data=data), source="f")
+    assert isinstance(word, Access)
+    assert word.candidate_id == CANDIDATE
+    assert [(one.candidate_id, one.count) for one in word.uses or ()] == [(CANDIDATE, 2)]

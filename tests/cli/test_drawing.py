@@ -9,7 +9,12 @@ import pytest
 from rich.console import Console, RenderableType
 
 from palimpsest.commands import rendering
-from palimpsest.commands.judge import _dedupe_report, _just_this, _review_report
+from palimpsest.commands.judge import (
+    _counts_as_text,
+    _dedupe_report,
+    _just_this,
+    _review_report,
+)
 from palimpsest.commands.rendering import SHOWN_BYTES, SHOWN_MANY
 
 
@@ -334,6 +339,11 @@ def test_an_event_says_who_and_why_each_thing_once() -> None:
         "a person joined it",
         "c and d event e answers q",
     ]
+
+
+@pytest.mark.parametrize("name", ["because", "reasoning", "detail"])
+def test_an_event_has_its_reason_from_wherever_it_is(name: str) -> None:
+    assert lines(rendering._event(EVENT | {name: "why"}))[0] == "2026-01-01 joined why"
 
 
 def test_a_history_names_the_face_when_it_changes() -> None:
@@ -667,6 +677,26 @@ def test_a_batch_run_of_nothing_is_told_shortly() -> None:
     ]
     free = nothing | {"cost": {"calls": 0, "usd": 0.0}}
     assert not any("calls" in one for one in lines(_dedupe_report(free, "just this")))
+
+
+def test_calls_that_cost_nothing_have_a_known_price() -> None:
+    free = DEDUPED | {"dry_run": True, "cost": {"calls": 2, "usd": 0.0}}
+    assert "calls for this dry run: 2 ($0.000000)" in lines(_dedupe_report(free, "just this"))
+
+
+def test_every_warning_of_a_batch_run_is_told() -> None:
+    warned = DEDUPED | {"runs": [{"owner_id": "ada", "warnings": ["one", "two"]}]}
+    told = [one for one in lines(_dedupe_report(warned, "")) if one.startswith("warning")]
+    assert told == ["warning: ada: one", "warning: ada: two"]
+
+
+def test_what_a_verifier_did_is_counted_in_a_line_each() -> None:
+    document = {"questions": 0, "answers": {}, "outcomes": {"a": 1, "b": 2}, "waiting": None}
+    assert _counts_as_text(document) == {
+        "questions": 0,
+        "answers": "none",
+        "outcomes": "1 a, 2 b",
+    }
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,14 @@ def test_find(words: tuple[str, ...], by: list[str], ask: Ask) -> None:
     assert more[1] == {"by": by, "k": 1, "namespace": "n"}
 
 
+@pytest.mark.parametrize(("query", "status"), [("tea", 0), ("coffee", 1)])
+def test_to_find_nothing_is_told_by_the_exit_status(
+    query: str, status: int, line: CommandLine
+) -> None:
+    found = line.json("find", "ada", query, "--by", "words", status=status)
+    assert len(found["hits"]) == 1 - status
+
+
 def test_likeness(ask: Ask) -> None:
     assert ask("likeness", "likeness", "ada") == (("ada",), {"at_least": 0.9, "limit": 50})
     words = ("--at-least", "0", "--limit", "1")
@@ -346,6 +354,8 @@ def test_export(ask: Ask, line: CommandLine) -> None:
         ("sql", "SELECT 1", "--param", "a"),
         ("sql", "SELECT 1", "--param", "=1"),
         ("list", "ada", "--metadata", "page"),
+        ("list", "ada", "--metadata", "=2"),
+        ("check", "ada", "tea", "--field", "=a"),
         ("ingest", "rows.jsonl", "--map", "=text"),
         ("ingest", "rows.jsonl", "--map", "text="),
         ("unmerge", "a", "--decision", "b"),

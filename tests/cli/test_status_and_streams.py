@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from palimpsest.commands.invocation import Invocation
 from palimpsest.contracts.errors import TransientError
 from palimpsest.output import plain, visible
 from palimpsest.store import Palimpsest
@@ -368,3 +371,21 @@ def test_visible_leaves_scripts_and_emoji_alone() -> None:
 
 def test_plain_is_json() -> None:
     assert plain({1: float("inf"), "b": (b"\x01", {2})}) == {"1": None, "b": ["01", "{2}"]}
+
+
+@pytest.mark.parametrize(
+    ("behind", "at_all", "warns"),
+    [
+        (None, True, False),
+        (0, True, False),
+        (1, True, True),
+        (100, False, False),
+        (101, False, True),
+    ],
+)
+def test_an_answer_far_behind_the_cluster_is_warned_of(
+    behind: int | None, at_all: bool, warns: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Mock(behind=Mock(return_value=behind))
+    Invocation(Path("memories")).warn_if_behind(store, at_all=at_all)
+    assert (f"{behind} records behind the cluster" in capsys.readouterr().err) is warns

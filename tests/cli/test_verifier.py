@@ -15,6 +15,7 @@ from palimpsest import logs
 from palimpsest.commands import judge
 from palimpsest.commands.judge import NICENESS, lower_priority
 from palimpsest.contracts import policy
+from palimpsest.streams.judge import batching
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.cli.conftest import CommandLine, Row
@@ -79,3 +80,21 @@ def test_it_asks_as_the_settings_say(
     palimpsest.ingest(row("nothing to ask about"))
     palimpsest.json("verifier", "--once")
     assert given == [JudgeSettings(retries=0)]
+
+
+def test_it_batches_as_options_and_settings_say(
+    palimpsest: CommandLine, row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[batching.BatchSettings] = []
+
+    class Noted(batching.Batcher):
+        def __init__(self, settings: batching.BatchSettings) -> None:
+            given.append(settings)
+            super().__init__(settings)
+
+    monkeypatch.setattr(batching, "Batcher", Noted)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_CONCURRENCY", "3")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", "--once", "--patience", "7")
+    assert [(one.concurrency, one.patience) for one in given] == [(3, 7.0)]

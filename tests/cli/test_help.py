@@ -83,15 +83,17 @@ def test_no_word_of_a_help_is_taken_for_markup(palimpsest: CommandLine, name: st
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_example_can_be_typed(name: str) -> None:
-    """The parser takes it; nothing is run."""
-    words = example(COMMANDS[name])
-    command = ROOT
+    """The parser takes it; nothing is run.
+
+    Each context knows its parent: a command keeps the names of its help option from its first one.
+    """
+    words, command, context = example(COMMANDS[name]), ROOT, None
     while hasattr(command, "commands"):
-        context = command.make_context("palimpsest", words)
+        context = command.make_context("palimpsest", words, parent=context)
         words = context._protected_args + context.args
         command = command.commands[words.pop(0)]
     assert command is COMMANDS[name]
-    command.make_context(name, words)
+    command.make_context(name, words, parent=context)
 
 
 def sections() -> dict[str, str]:

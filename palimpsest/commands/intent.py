@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 
 from palimpsest.commands import rendering
 from palimpsest.commands.invocation import Because, DryRun, Invocation, invocation
+from palimpsest.commands.shell import FAILED
 from palimpsest.contracts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -141,6 +142,9 @@ def forget(
     call = invocation(context)
     with call.store() as store:
         what = _meant(store, which or [], plan, owner, query)
+        if query is not None and not what["hits"]:
+            call.output.problem("no memory mentions these words: see `palimpsest find`")
+            raise typer.Exit(FAILED)
         how: dict[str, Any] = {"again": again, "actor": call.settings.actor, "because": because}
         if query is not None and not (dry_run or yes):
             _confirm(call, what)
@@ -159,7 +163,7 @@ def _meant(
         except (OSError, ValueError) as error:
             raise UsageError(f"{plan} holds no plan: {type(error).__name__}") from None
     elif query is not None and owner is not None:
-        found = dict(store.find(owner, query, by=("words",)))
+        return dict(store.find(owner, query, by=("words",)))
     else:
         return [full_id(store.gateway, one, "candidate") for one in which]
     if not isinstance(found, dict) or not {"hits", "token"} <= found.keys() or not found["hits"]:

@@ -87,6 +87,7 @@ def test_presets_and_kinds_are_completed() -> None:
 
 def test_views_and_columns_are_completed_in_a_query(palimpsest: CommandLine) -> None:
     palimpsest.holds(row("Ada lives in Paris"))
+    assert "decided_at" in completed("--store", str(palimpsest.store), "sql", '"SELECT decided_')
     context: Any = _Context(palimpsest)
     found = complete_columns(context, "SELECT decision, decided_")
     assert "SELECT decision, decided_at" in found

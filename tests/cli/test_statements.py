@@ -73,6 +73,22 @@ def test_exactly_what_a_plan_shows_is_forgotten(palimpsest: CommandLine) -> None
     assert len(palimpsest.json("list", "ada")["memories"]) == 2
 
 
+def test_all_that_mention_the_words_are_forgotten_once_that_was_agreed(
+    palimpsest: CommandLine,
+) -> None:
+    submit(palimpsest, BERLIN, "Ada has left Berlin", "Ada plays chess")
+    words = ("forget", "--owner", "ada", "--query", "Berlin")
+    unasked = palimpsest(*words)
+    assert (unasked.status, "2 memories: --dry-run shows them, --yes" in unasked.err) == (2, True)
+    assert len(palimpsest.json(*words, "--dry-run")["candidates"]) == 2
+    assert len(palimpsest.json("list", "ada")["memories"]) == 3
+    assert len(palimpsest.json(*words, "--yes")["candidates"]) == 2
+    [left] = palimpsest.json("list", "ada")["memories"]
+    assert left["face"] == "Ada plays chess"
+    none = palimpsest(*words, "--yes")
+    assert (none.status, "no memory mentions these words" in none.err) == (1, True)
+
+
 @pytest.mark.parametrize(
     "plan", ["", "[1]", "{}", '{"hits": [], "token": "a"}', '{"hits": ["a"], "token": "a"}',
              '{"hits": [{"memory_id": 1}], "token": "a"}', '{"hits": [{}], "token": 1}'],

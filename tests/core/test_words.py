@@ -49,6 +49,14 @@ def test_a_refusal_names_each_pair_once() -> None:
     assert history.detail().count(", through ") == 1
 
 
+def test_a_refusal_names_every_pair_that_stands_in_the_way() -> None:
+    """Each has to be withdrawn before the merge can be made."""
+    history = given(*THREE, say("x", "Milk"), separate("x", "b"), separate("x", "c"))
+    history.when(merge("x", "a")).then("refused separated")
+    for name in "bc":
+        assert history.id(name) in history.detail()
+
+
 def test_a_refused_word_names_both_of_whom_it_was_said() -> None:
     history = given(say("a", "Tea")).when(merge("a", "b"))
     (event,) = history.new

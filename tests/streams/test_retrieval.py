@@ -106,9 +106,12 @@ def test_who_was_not_looked_up_with_the_window_is_found_by_it(runtime: Runtime) 
     refused = {**repeat_of(2, 1)}
     windows = [
         runtime.writer.open_window(inputs(rows))
-        for rows in ([row_of(1, *range(20)), refused], [repeat_of(2, 2), row_of(3, 0)])
+        for rows in (
+            [row_of(1, *range(20)), refused],
+            [repeat_of(2, 2), row_of(3, 0), row_of(4, *range(10))],
+        )
     ]
-    [_, conflict], [stranger, near] = [runtime.writer.close_window(one) for one in windows]
+    [_, conflict], [stranger, near, _] = [runtime.writer.close_window(one) for one in windows]
     assert (conflict.reason, stranger.decision) == ("id_conflict", "stored")
     assert asked(runtime, near) == (stranger.candidate_id,)
 

@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("bash", "dirname", "df", "awk")
+STEPS = ["test", "check", "test-wheel", "test-pythons", "test-mem0"]
+"""What CI makes where the disk has no room for torch."""
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,7 @@ def test_ci_installs_the_browser_and_then_requires_it(
     assert ("apt-get install -y -qq chromium" in lines) == installs
     assert ("chromium could not be installed." in lines) == (not installs)
     assert f"make test {required}" in lines
+    assert re.findall(r"^make (\S+) \d?$", done.stdout, flags=re.MULTILINE) == STEPS
 
 
 def test_the_pictures_of_the_docs_are_those_that_the_tests_take() -> None:

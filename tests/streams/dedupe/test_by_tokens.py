@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import acos, cos, degrees, radians, sin
 from typing import Any
 
+import numpy as np
 import pytest
 from msgspec import structs
 
@@ -15,7 +16,7 @@ from palimpsest.contracts.commands import Admit
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.policy import CosineCheck, Policy, TokenCheck, Zone
 from palimpsest.contracts.requests import CombineRequest, SeparateRequest
-from palimpsest.streams.dedupe import Run, proposals
+from palimpsest.streams.dedupe import Run, near, proposals
 from palimpsest.streams.dedupe.near import cosine_of
 from palimpsest.streams.dedupe.run import Proposal
 from palimpsest.streams.judge.pairs import Composed, Pair, Side
@@ -135,6 +136,17 @@ def test_certain_pairs_need_no_judge() -> None:
     swapped = (at("a", "Ada loves Ben", 0), at("b", "Ben loves Ada", 1))
     _, _, judge = run_of(given(*swapped, policy=STILL))
     assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+def test_every_pair_is_compared_however_many_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, chunk: int
+) -> None:
+    monkeypatch.setattr(near, "CHUNK", chunk)
+    history = given(*(at(name, f"boat {name}", ord(name)) for name in "adi"), policy=STILL)
+    pairs = np.array([(0, 1), (0, 2), (1, 2)])
+    scores = near.scored(history.ledger.memories(), pairs)
+    assert [round(degrees(acos(score))) for score in scores] == [3, 8, 5]
 
 
 @pytest.mark.parametrize(

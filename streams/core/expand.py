@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -94,18 +95,12 @@ def reinstate_commands(
         for one in joins
         if one.cause != cause and one.reversed_by and _consequence(one.reversed_by, cause)
     ]
-    closed = {
-        one: question
-        for one, question in ledger.closed.items()
-        if question.order > reversal.order and ledger.entries[one].closed
-        if question.cause == cause or _about(ledger, one, homes)
-    }
-    questions = closed | ledger.questions.get(cause, {})
+    questions = _questions_before(ledger, reversal, cause, homes)
     return in_one(
         [
             *(
                 take_out(ledger, request, one, request.decision_id)
-                for one in sorted(made, key=lambda one: -one.place)
+                for one in outward(made)
             ),
             *(
                 _asked_again(ledger, request, candidate_id, question, policy)
@@ -119,6 +114,37 @@ def reinstate_commands(
             ),
         ]
     )
+
+
+def outward(edges: Iterable[Edge]) -> list[Edge]:
+    """Joins in the order in which they can go out, each without the rest standing in its way.
+
+    The latest before the earlier; but repeats of a composed text after the join that composed it:
+    before it, the text would live in two memories.
+    """
+    return sorted(edges, key=lambda edge: (edge.repeats_a_composition, -edge.place))
+
+
+def _questions_before(
+    ledger: Ledger, reversal: Reversal, cause: str, homes: tuple[Memory, ...]
+) -> dict[str, Question]:
+    """The questions before a reversal of those that were decided on because of it, or closed.
+
+    Of one that was closed first, and decided on again then, it is the one that was closed.
+    """
+    replaced = ledger.questions.get(cause, {})
+    found: dict[str, Question] = {}
+    for one, closed in ledger.closed.items():
+        if closed.order < reversal.order or not (
+            closed.cause == cause or _about(ledger, one, homes)
+        ):
+            continue
+        later = replaced.get(one)
+        if later is not None and closed.order < later.order:
+            found[one] = replace(closed, replaced_by=later.replaced_by)
+        elif later is None and ledger.entries[one].closed:
+            found[one] = closed
+    return replaced | found
 
 
 def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:

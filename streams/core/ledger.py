@@ -225,6 +225,11 @@ class Edge:
         return self.rank == "person"
 
     @property
+    def repeats_a_composition(self) -> bool:
+        """Whether the newcomer said what was composed of the other's text, which may speak again."""
+        return self.face == "repeat" and self.newer.distinct is not self.older.distinct
+
+    @property
     def winner(self) -> Entry:
         """The candidate whose side is to speak; of an update, the one that brings the text."""
         return self.newer if self.face == "take" else self.older

@@ -190,7 +190,7 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         return Refusal("supported", f"the two stay one memory by {persons}: un-merge that first")
     if side is not None and same_text_on_both_sides(edge, side):
         return TWO_HOMES
-    if command.consequence_of is None and _repeats_a_composition(edge):
+    if command.consequence_of is None and edge.repeats_a_composition:
         return REPEATED_TEXT
     data = ReversedData(
         decision_id=edge.id,
@@ -205,11 +205,6 @@ def unmerge(command: Unmerge, ledger: Ledger, now: datetime) -> Result:
         cause=command.cause,
     )
     return [Reversed(**head(command, edge.id, now), data=data)]
-
-
-def _repeats_a_composition(edge: Edge) -> bool:
-    """Whether the newcomer said what was composed of the other's text, which may speak again."""
-    return edge.face == "repeat" and edge.newer.distinct is not edge.older.distinct
 
 
 def _agreed(command: Unmerge, ledger: Ledger, edge: Edge) -> Statement | None:

@@ -1,7 +1,7 @@
 """Which later decisions rested on joins that are taken out, and the commands that carry them out.
 
 A candidate has two commands at most: one takes its join out, one decides as it would have been. All
-that go out go first, the latest before the earlier, so that nothing stands in the way of the rest.
+that go out go first, in an order in which nothing stands in the way of the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from palimpsest.contracts.events import (
 from palimpsest.contracts.evidence import Evidence, Neighbour
 from palimpsest.contracts.policy import Policy
 from palimpsest.contracts.requests import UnmergeRequest, command_head
-from palimpsest.streams.core.expand import in_one, take_out
+from palimpsest.streams.core.expand import in_one, outward, take_out
 from palimpsest.streams.core.ledger import Edge, Entry, Ledger
 from palimpsest.streams.core.redecide import arrival_join
 from palimpsest.streams.replay.without import Search, Without
@@ -190,9 +190,8 @@ def commands(
     """
     joins = [one.join for one in found.consequences if one.join is not None]
     joins += found.unmade
-    joins.sort(key=lambda edge: -edge.place)
     asked_for: list[Unmerge | Redecide | Combine] = [
-        *(take_out(ledger, request, edge, out[0]) for edge in joins),
+        *(take_out(ledger, request, edge, out[0]) for edge in outward(joins)),
         *(_decided(ledger, request, out[0], one) for one in found.consequences if one.decides),
         *(_joined(request, one) for one in found.made),
     ]

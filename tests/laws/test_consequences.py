@@ -29,6 +29,7 @@ from tests.laws.histories import (
     JUDGES,
     SAYS,
     Act,
+    Batch,
     Judge,
     OnJoin,
     Pair,
@@ -239,6 +240,20 @@ WORD_TAKEN_BACK: list[Act] = [
 """A person's word on a pair was taken back, before a consequence joined the two."""
 
 
+REPEATED_WHAT_WAS_COMPOSED: list[Act] = [
+    *(Say(1, hours_ago=2), Say(10, "?"), Say(10, "?", category="gotcha", hours_ago=2)),
+    Say(4, "!", hours_ago=1),
+    Batch(a=4, b=12, face="text", point=7, outright=True),
+    Judge(which=12, answers=("compose", "unusable", "update"), point=5),
+    Say(9, "!", session="s"),
+    Pair(same=False, a=4, b=3, rank="review"),
+    Judge(which=1, answers=("compose", "unavailable", "same"), point=1),
+    Say(1, "?", session="s"),
+]
+"""A consequence composes what a later one then repeats; and it was closed before it was joined."""
+
+
+@example(preset("store-time", 0.5, 0.6875), REPEATED_WHAT_WAS_COMPOSED, 4)
 @example(preset("replace-or-merge", 0.5, 1.0), FREED_AND_OUT, 0)
 @example(preset("store-time", 0.5, 0.875, guard=False), WORD_TAKEN_BACK, 0)
 @given(presets(), stories, numbers)

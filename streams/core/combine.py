@@ -36,7 +36,7 @@ def combine(command: Combine, ledger: Ledger, now: datetime) -> Result:
         candidate_id=newer.id,
         join=_join(command, older),
         composition=command.composition if command.face == "text" else None,
-        evidence=_evidence(command, ledger),
+        evidence=_evidence(command, ledger, newer),
         rank=command.rank,
         actor=command.actor,
         because=command.because,
@@ -75,9 +75,9 @@ def _asking(asking: Memory, about: Memory) -> Entry | None:
     return None
 
 
-def _evidence(command: Combine, ledger: Ledger) -> Evidence:
+def _evidence(command: Combine, ledger: Ledger, newer: Entry) -> Evidence:
     """What was recorded of the pair; a batch run compares the faces of memories."""
-    verdicts = with_speakers(command.evidence.verdicts, ledger, "memories")
+    verdicts = with_speakers(command.evidence.verdicts, ledger, newer, "memories")
     return structs.replace(command.evidence, verdicts=verdicts)
 
 

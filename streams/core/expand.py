@@ -98,10 +98,7 @@ def reinstate_commands(
     questions = _questions_before(ledger, reversal, cause, homes)
     return in_one(
         [
-            *(
-                take_out(ledger, request, one, request.decision_id)
-                for one in outward(made)
-            ),
+            *(take_out(ledger, request, one, request.decision_id) for one in outward(made)),
             *(
                 _asked_again(ledger, request, candidate_id, question, policy)
                 for candidate_id, question in questions.items()

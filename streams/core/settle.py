@@ -55,7 +55,7 @@ def settle(command: Settle, ledger: Ledger, policy: Policy, now: datetime) -> li
     entry = ledger.entries.get(command.candidate_id)
     if entry is None:
         return [refuse_verdicts(command, unknown_candidate(command.candidate_id), now)]
-    verdicts = with_speakers(command.verdicts, ledger, policy.search)
+    verdicts = with_speakers(command.verdicts, ledger, entry, policy.search)
     command = command.model_copy(update={"verdicts": verdicts})
     answers = _answers(command, ledger, entry)
     step = walk(ledger, entry, answers)
@@ -96,22 +96,26 @@ def _joins_apart(ledger: Ledger, entry: Entry, verdict: Verdict) -> bool:
 
 
 def with_speakers(
-    verdicts: tuple[Verdict, ...], ledger: Ledger, search: Search
+    verdicts: tuple[Verdict, ...], ledger: Ledger, newcomer: Entry, search: Search
 ) -> tuple[Verdict, ...]:
     """Each verdict says whose text was compared: else it is whose a search compares now."""
     return tuple(
         verdict
         if verdict.speaker is not None
-        else structs.replace(verdict, speaker=_speaker(verdict.neighbour_id, ledger, search))
+        else structs.replace(
+            verdict, speaker=_speaker(verdict.neighbour_id, ledger, newcomer, search)
+        )
         for verdict in verdicts
     )
 
 
-def _speaker(neighbour_id: str, ledger: Ledger, search: Search) -> str:
+def _speaker(neighbour_id: str, ledger: Ledger, newcomer: Entry, search: Search) -> str:
+    """Who speaks for a neighbour; never the newcomer itself, who may have joined it meanwhile."""
     other = ledger.entries.get(neighbour_id)
     if other is None:
         return neighbour_id
-    return current(other).id if search == "candidates" else other.memory.face.voice
+    speaker = current(other).id if search == "candidates" else other.memory.face.voice
+    return neighbour_id if speaker == newcomer.id else speaker
 
 
 def _answers(command: Settle, ledger: Ledger, entry: Entry) -> list[Answer]:

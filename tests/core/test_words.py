@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from palimpsest.contracts.commands import Admit, Operation, Separate
-from palimpsest.contracts.events import Refused, Reinstated, Settled
+from palimpsest.contracts.events import Refused, Reinstated, Settled, Speaker
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import ReinstateRequest
 from palimpsest.streams.core.evolve import evolve
@@ -33,6 +33,7 @@ from tests.core.spec import (
     separate,
     separated,
     unmerge,
+    update,
     withdraw,
 )
 
@@ -72,6 +73,25 @@ def test_what_keeps_a_separated_pair_waits_for_the_better_neighbour() -> None:
         separate("b", "c"),
     )
     history.when(judge("c", b="different")).then("refused pending")
+
+
+@pytest.mark.parametrize("search", ["candidates", "memories"])
+@pytest.mark.parametrize("rank", ["person", "agent"])
+def test_who_speaks_for_both_by_now_differs_from_the_other_and_not_from_itself(
+    search: str, rank: Speaker
+) -> None:
+    """The judge was asked before the two became one, and does not say whose text it read."""
+    history = given(
+        say("a", "Tea"),
+        say("b", "Chai", {"a": ASK}),
+        update("a", "b2", "Chai", merges=True, rank=rank),
+        policy=policy(search=search),
+    )
+    assert history.memory("a").face.text == "Chai"
+    history.do(judge("b", a="different"))
+    [said] = history.ledger.entries[history.id("b")].answers.values()
+    assert [one.speaker for one in said] == [history.id("a")]
+    assert separated(history, "b", "b") is None
 
 
 def test_a_memory_taken_apart_is_a_later_word_than_a_merge_in_it() -> None:

@@ -226,7 +226,7 @@ class Edge:
 
     @property
     def repeats_a_composition(self) -> bool:
-        """Whether the newcomer said what was composed of the other's text, which may speak again."""
+        """Whether the newcomer said what was composed of the other's text."""
         return self.face == "repeat" and self.newer.distinct is not self.older.distinct
 
     @property

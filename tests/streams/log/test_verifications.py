@@ -27,7 +27,7 @@ from palimpsest.streams.cluster.replica import Replica
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.appending import append
-from palimpsest.streams.log.importing import import_lines
+from palimpsest.streams.log import importing
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.verifications import Kind, Waiting
 from palimpsest.streams.policies import load_policy
@@ -89,9 +89,11 @@ def waits(ledger: Ledger) -> set[tuple[str, str]]:
 
 
 def imported(folder: Path, lines: Sequence[bytes]) -> Log:
+    """As an import takes them, a few lines at a time."""
     with ExitStack() as unless_imported:
         log = unless_imported.enter_context(Log.create(folder / FILE))
-        import_lines(log, (line + b"\n" for line in lines))
+        unless_imported.enter_context(patch.object(importing, "CHUNK", 4))
+        importing.import_lines(log, (line + b"\n" for line in lines))
         unless_imported.pop_all()
         return log
 

@@ -53,7 +53,7 @@ test-campaign: .venv/installed ## Search long for random counterexamples to the 
 test-pythons: .venv/installed ## Run the tests without a cluster on each other supported Python that is installed; ARGS go to pytest.
 	$(BIN)/python -m infra.pythons -n $(JOBS) --dist worksteal $(ARGS)
 
-test-wheel: .venv/installed ## Build sdist and wheel and test them in bare environments: the base, [cluster], [judge] and [serve], each alone.
+test-wheel: .venv/installed ## Build sdist and wheel and test them in bare environments: the base, and each extra alone.
 	$(BIN)/python -m infra.wheel
 
 test-engines: .venv-engines/installed ## Prove that the engines give the same vectors; installs torch (6.5 GB) in .venv-engines.

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from infra.wheel import EXTRAS
+
 ROOT = Path(__file__).parents[1]
 
 PACKAGE = "palimpsest"
@@ -378,6 +380,11 @@ def declared() -> dict[str, set[str]]:
         for name, requirements in groups.items()
         if name != "dev"
     }
+
+
+def test_the_wheel_is_tried_with_each_extra() -> None:
+    """But for the one that installs torch: `make test-engines` has it."""
+    assert EXTRAS.keys() == declared().keys() - {"sentence-transformers"}
 
 
 def modules_of(requirement: str) -> set[str]:

@@ -24,16 +24,29 @@ An answer records no evidence but itself: what the guard saw is in its question.
 """
 _CUES = "CASE WHEN len({0}.cues) = 0 THEN coalesce(q.neighbour.cues, {0}.cues) ELSE {0}.cues END"
 
-_STANDING_TEXTS = """
+_BROUGHT_AGAIN = """
+SELECT d.candidate_id, t.hash, t.sources, arg_max(t.event_id, t.position) AS event_id
+FROM t JOIN d ON d.decision_id = t.event_id WHERE d.event = 'redecided' GROUP BY ALL
+"""
+_STANDING_TEXTS = f"""
 SELECT x.event_id
-FROM (SELECT t.event_id, t.decision_id, unnest(list_append(t.sources, d.candidate_id)) AS source
-      FROM t JOIN d ON d.decision_id = t.decision_id) x
+FROM (SELECT t.event_id, t.decision_id, a.event_id AS again,
+             unnest(list_append(t.sources, d.candidate_id)) AS source
+      FROM t JOIN d ON d.decision_id = t.decision_id
+           LEFT JOIN ({_BROUGHT_AGAIN}) a ON a.candidate_id = d.candidate_id AND a.hash = t.hash
+                                         AND a.sources = t.sources) x
      JOIN c ON c.candidate_id = x.source
      LEFT JOIN r ON r.decision_id = x.decision_id
+     LEFT JOIN r AS s ON s.decision_id = x.again
 GROUP BY x.event_id
-HAVING count(DISTINCT c.memory_id) = 1 AND bool_and(r.review_status IS DISTINCT FROM 'reversed')
+HAVING count(DISTINCT c.memory_id) = 1 AND bool_and(
+    r.review_status IS DISTINCT FROM 'reversed'
+    OR x.again IS NOT NULL AND s.review_status IS DISTINCT FROM 'reversed')
 """
-"""Composed texts that could speak: their join stands, and their sources are one memory."""
+"""Composed texts that could speak: their join stands, and their sources are one memory.
+
+A join that was taken out may have a successor: its candidate was decided on again with that text.
+"""
 
 _STATEMENTS = f"""
 SELECT s.*, w.event_id IS NULL AND (s.text IS NULL OR x.event_id IS NOT NULL) AS holds
@@ -72,7 +85,8 @@ SELECT w.position, w.event_id, w.event, NULL, w.decided_at, w.owner_id,
        w.actor, w.because, w.cause, w.consequence_of, w.command, w.reason, w.detail, w.session_id,
        w.policy, w.llm_answer, w.llm_reasoning,
        CASE w.event WHEN 'reinstated' THEN 'reversed' WHEN 'restored' THEN 'retracted'
-                    WHEN 'separated' THEN 'pair' WHEN 'refused' THEN 'question' END
+                    WHEN 'separated' THEN 'pair'
+                    WHEN 'refused' THEN CASE WHEN w.decision_id IS NULL THEN 'question' END END
 FROM w LEFT JOIN c ON c.candidate_id = w.candidate_id
        LEFT JOIN d ON d.decision_id = w.decision_id
 """

@@ -140,7 +140,7 @@ class Timeline:
                 return self._retractions.get(candidate_id)
             case Refused():
                 question = self._question(candidate_id)
-                return question or decision_id or self._admitted.get(candidate_id)
+                return decision_id or question or self._admitted.get(candidate_id)
             case Retracted():
                 return self._admitted.get(candidate_id)
             case _:

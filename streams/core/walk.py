@@ -90,15 +90,15 @@ def _unanswered(
 
 def _answer(ledger: Ledger, entry: Entry, other: Entry, newer: Sequence[Answer]) -> Answer | None:
     """The answer about a pair that holds: the first that joins, else any."""
-    first: Answer | None = None
+    found: Answer | None = None
     answers: Iterable[Answer] = (*entry.answers.get(other.id, ()), *newer)
     for one in answers:
         if one.verdict.neighbour_id != other.id or not holds(ledger, one):
             continue
         if one.verdict.answer in JOINING:
             return one
-        first = first or one
-    return first
+        found = one
+    return found
 
 
 def holds(ledger: Ledger, answer: Answer) -> bool:

@@ -168,9 +168,7 @@ def _nothing_stands_between(ledger: Ledger, memory: Memory) -> bool:
 
     Then nothing has to be looked up: a thousand of these have half a million pairs.
     """
-    return not any(
-        entry.pending or entry.apart or entry.id in ledger.statements for entry in memory.members
-    )
+    return not any(entry.pending or entry.id in ledger.statements for entry in memory.members)
 
 
 def _speaker(memory: Memory) -> Entry:

@@ -23,6 +23,7 @@ from tests.core.spec import (
     ZONES,
     History,
     given,
+    judge,
     merge,
     policy,
     retract,
@@ -97,6 +98,32 @@ def test_what_the_guard_stops_does_not_stop_the_next_best() -> None:
     guarded = policy(CosineCheck(check="cosine", zones=zones))
     history = given(say("a", "Ada has 3 cats"), say("b", "Ada has 4 cats"), policy=guarded)
     history.when(say("c", "Ada has 4 cats!", {"a": 0.99, "b": 0.95})).then("c auto_reject b")
+
+
+@pytest.mark.parametrize(
+    ("search", "near", "told"),
+    [
+        ("memories", "b", "c auto_reject b"),
+        ("memories", "a", "c pending"),
+        ("candidates", "b", "c pending"),
+    ],
+)
+def test_the_guard_compares_the_face_with_who_speaks_alone(
+    search: str, near: str, told: str
+) -> None:
+    """Who does not speak, such as a wording that a person displaced, is compared as it is."""
+    zones = (
+        Zone(at_least=0.9, action="auto_reject", guard=True),
+        Zone(at_least=0.7, action="pending"),
+    )
+    guarded = policy(CosineCheck(check="cosine", zones=zones), search=search)
+    history = given(
+        say("a", "Ada has a cat"),
+        say("b", "Ada has 2 cats", {"a": 0.8}),
+        judge("b", a="compose", text="Ada has 3 cats", sources="a b"),
+        policy=guarded,
+    )
+    history.when(say("c", "Ada has 3 cats!", {near: 0.95})).then(told)
 
 
 def test_an_exact_repeat_joins_the_earliest_of_its_hash_before_every_policy() -> None:

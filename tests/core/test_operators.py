@@ -301,6 +301,30 @@ def test_a_part_that_a_freed_answer_joins_to_a_larger_memory_stays_apart_from_th
     history.when(combine("a", "c")).then("refused separated")
 
 
+@pytest.mark.parametrize("larger", [True, False], ids=["larger", "smaller"])
+def test_a_part_that_a_freed_answer_joins_to_one_of_an_earlier_request_stays_apart(
+    larger: bool,
+) -> None:
+    """The parts of the later request go on to be apart, whichever of the two memories is larger."""
+    earlier, later = str(uuid4()), str(uuid4())
+    history = given(
+        *JOINED,
+        say("c", "Mate", {"b": KEEP}),
+        *(say(f"c{number}", f"Mate {number}", {"c": KEEP}) for number in range(0 if larger else 6)),
+        say("d", "Milk", {"b": ASK}),
+        say("e", "Cream", {"d": KEEP}),
+        say("f", "Whey", {"d": KEEP}),
+        say("g", "Curd", {"d": KEEP}),
+        say("h", "Soy", {"d": KEEP}),
+        for_request(earlier, unmerge("h")),
+        separate("a", "d"),
+        judge("d", b="same"),
+    )
+    history.when(for_request(later, unmerge("b"))).then("reversed b a", "d llm_reject b")
+    history.when(for_request(later, unmerge("c"))).then("reversed c b")
+    history.when(combine("a", "c")).then("refused separated")
+
+
 def test_a_retracted_repeat_may_leave_its_text_but_not_live_beside_it() -> None:
     history = given(*JOINED, say("c", "Tea"))
     history.when(unmerge("c")).then("refused same_text")

@@ -172,6 +172,7 @@ class Owner:
     memory_of: dict[str, str] = field(default_factory=dict)
     words: list[oracle_questions.Statement] = field(default_factory=list)
     taken_apart: list[oracle_questions.TakenApart] = field(default_factory=list)
+    again: dict[str, str] = field(default_factory=dict)
 
     def connect(self) -> None:
         """Find the memory of each candidate: what standing joins connect, by the earliest."""
@@ -204,8 +205,14 @@ class Owner:
         return next((join for join in self.joins.values() if text_id in join.texts), None)
 
     def text_stands(self, text_id: str) -> bool:
-        """Whether a composed text could speak: its join stands, its sources are together."""
+        """Whether a composed text could speak: its join stands, its sources are together.
+
+        A join that is out may have a later one in its place, decided on again with that text.
+        """
         join = self.composed(text_id)
+        while join is not None and not join.standing and text_id in self.again:
+            text_id = self.again[text_id]
+            join = self.composed(text_id)
         if join is None or not join.standing:
             return False
         ids = [join.newer.id, *join.texts[text_id]["sources"]]
@@ -373,6 +380,12 @@ class Oracle:
         key = join.newer.namespace, content["hash"]
         if key not in owner.vectors:
             owner.vectors[key] = content.get("vector")
+        if event.name == "redecided":
+            for other in owner.joins.values():
+                for text_id, text in other.texts.items() if other.newer is join.newer else ():
+                    same = text["content"]["hash"] == content["hash"]
+                    if same and text["sources"] == composition["sources"] and other is not join:
+                        owner.again[text_id] = event.id
 
     # -- what was compared ---------------------------------------------------------------------
 

@@ -444,7 +444,7 @@ def _answers(said: Oracle, event: Event, candidate_id: str | None) -> str | None
             ]
             return asking[-1] if asking else None
         case "refused":
-            return _question(said, event, candidate_id) or data.get("decision_id") or first
+            return data.get("decision_id") or _question(said, event, candidate_id) or first
         case _:
             return data.get("decision_id") or first
 

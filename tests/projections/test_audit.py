@@ -344,6 +344,77 @@ def test_a_composed_text_separates_while_it_stands(
     assert wrong(tmp_path, ada.log) == []
 
 
+def test_a_text_separates_while_its_join_stands_and_its_sources_are_together(
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a third source, too, and where a person holds the two together without the join."""
+    faces(ada, monkeypatch)
+    a, b, _ = composed(ada)
+    c = ada.say("Alice is on the ward.", (b, 0.8))
+    ada.answer(c, b, "compose", "Alice works at night on the ward.", a, b, c)
+    d = ada.say("Alice is a night nurse.", (c, 0.85))
+    ada.answer(d, c, "different")
+    first, second = ada.ledgers[OWNER].edges
+    wanted = f"SELECT standing FROM separations WHERE candidate_id = '{d}'"
+
+    def stands() -> bool:
+        show(tmp_path, ada)
+        [[found]] = rows(tmp_path, wanted)
+        assert wrong(tmp_path, ada.log) == []
+        return bool(found)
+
+    assert stands()
+    ada.run(Unmerge(decision_id=first, **ada.words()))
+    assert not stands()
+    ada.run(Reinstate(decision_id=first, **ada.words()))
+    assert stands()
+    ada.run(Unmerge(decision_id=second, rank="review", **ada.words()))
+    ada.run(Merge(a=a, b=c, **ada.words()))
+    assert ada.ledgers[OWNER].entries[c].memory.id == a
+    assert not stands()
+
+
+def test_a_text_that_came_again_by_a_redecision_separates_as_before(
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faces(ada, monkeypatch)
+    x, a = ada.say("Alice is a nurse."), ada.say("Alice nurses.")
+    [merged] = ada.run(Merge(a=x, b=a, **ada.words()))
+    b = ada.say("Alice works at night.", (a, 0.8))
+    text = "Alice is a nurse who works at night."
+    join = ada.answer(b, a, "compose", text, x, b)
+    c = ada.say("Alice is a night nurse.", (b, 0.85))
+    ada.answer(c, b, "different")
+    wanted = f"SELECT other_id, standing FROM separations WHERE candidate_id = '{c}'"
+
+    def stands() -> bool:
+        show(tmp_path, ada)
+        [[other, found]] = rows(tmp_path, wanted)
+        said = statement_on(ada.ledgers[OWNER], c, b)
+        assert (other, found) == (b, said is not None and said.separated)
+        assert wrong(tmp_path, ada.log) == []
+        return bool(found)
+
+    assert stands()
+    ada.run(Unmerge(decision_id=merged.id, **ada.words()))
+    ada.run(Unmerge(decision_id=join, consequence_of=merged.id, **ada.words()))
+    assert not stands()
+    redecide = Redecide(
+        candidate_id=b,
+        consequence_of=merged.id,
+        decision="llm_merge",
+        join=Join(to=x, face="text"),
+        composition=Composition(content=content_of(text), sources=(x, b)),
+        evidence=Evidence(policy=FACES.hash),
+        **ada.words(),
+    )
+    [again] = ada.run(redecide)
+    assert stands()
+    ada.run(Unmerge(decision_id=again.id, rank="review", **ada.words()))
+    ada.run(Merge(a=x, b=b, **ada.words()))
+    assert not stands()
+
+
 def test_an_answer_that_settled_nothing_separates(tmp_path: Path, ada: OneOwner) -> None:
     x, a = ada.say("The kettle is old."), ada.say("The ferry leaves at noon.")
     c = ada.say("A ferry goes at noon.", (x, 0.82), (a, 0.75))

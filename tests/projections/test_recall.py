@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import copytree, rmtree
 
 import numpy as np
 import orjson
@@ -14,7 +15,7 @@ from msgspec import structs
 
 from palimpsest.contracts.commands import Access, Merge, Restore, Retract, Separate, Settle, Unmerge
 from palimpsest.contracts.errors import StoreError, TransientError
-from palimpsest.contracts.events import Composition
+from palimpsest.contracts.events import Composition, Vector
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.projections import recall_lance
 from palimpsest.projections.analysts import query
@@ -273,6 +274,54 @@ def test_the_ledger_is_asked_for_a_twin_behind_many_that_are_nearer(tmp_path: Pa
     assert (found["memory_id"], found["folded"]) == (oldest, []), "one elsewhere is no twin"
     history.admit("ada", "A kettle sings in 0 keys.", vector=twin)
     project(tmp_path, history)
+    assert recall_lance.recall(tmp_path, history.log, "ada", query, asked) is None
+
+
+def at_cosine(text: str, cosine: float) -> Vector:
+    """A vector of this cosine to that of a text."""
+    one, other = of(text).astype(np.float64), of("another").astype(np.float64)
+    one /= np.linalg.norm(one)
+    other -= (other @ one) * one
+    other /= np.linalg.norm(other)
+    numbers = (cosine * one + np.sqrt(1 - cosine**2) * other).astype("<f2")
+    return structs.replace(vector_of(text), data=b64encode(numbers.tobytes()).decode())
+
+
+@pytest.mark.parametrize(("cosine", "asks"), [(0.9215, True), (0.9195, True), (0.918, False)])
+def test_the_ledger_is_asked_about_a_pair_that_only_rounding_may_fold(
+    tmp_path: Path, cosine: float, asks: bool
+) -> None:
+    """Its arithmetic is not LanceDB's: the policy folds from 0.92 on."""
+    history = History()
+    history.admit("ada", "The kettle sings.")
+    near = at_cosine("The kettle sings.", cosine)
+    history.admit("ada", "The kettle sings!", vector=near)
+    project(tmp_path, history)
+    asked = RecallOptions(5, folding=Folding(STANDARD))
+    found = recall_lance.recall(tmp_path, history.log, "ada", of("The kettle sings."), asked)
+    assert (found is None) == asks
+
+
+def test_a_face_that_the_tables_do_not_have_yet_is_asked_of_the_ledger(tmp_path: Path) -> None:
+    """LanceDB is ahead of DuckDB: a repeat speaks, whose text is an earlier candidate's."""
+    history = History()
+    paris = history.admit("ada", "She lives in Paris.")
+    berlin = history.admit("ada", "She lives in Berlin.", (paris, 0.8))
+    verdicts = (Verdict(neighbour_id=paris, answer="update"),)
+    history.run(
+        Settle(command_id=history.fresh(), owner_id="ada", candidate_id=berlin, verdicts=verdicts)
+    )
+    project(tmp_path, history)
+    segments, behind = tmp_path / "segments", tmp_path / "behind"
+    copytree(segments, behind)
+    again = history.admit("ada", "She lives in Paris.")
+    assert history.ledgers["ada"].entries[paris].memory.face.speaker.id == again
+    project(tmp_path, history)
+    asked, query = RecallOptions(5, former=True), of("She lives in Paris.")
+    [found] = recall_both(tmp_path, history.log, "ada", query, asked)
+    assert found["face"] == "She lives in Paris."
+    rmtree(segments)
+    behind.rename(segments)
     assert recall_lance.recall(tmp_path, history.log, "ada", query, asked) is None
 
 

@@ -42,6 +42,8 @@ MATE = say("c", "Mate")
         ([TEA, MATE, retract("c")], 1),
         ([TEA, MATE, retract("c"), restore("c")], 2),
         ([TEA, ASKED, retract("b"), judge("b", a="same")], 1),
+        ([TEA, CHAI, unmerge("b"), confirm("b")], 1),
+        ([TEA, ASKED, judge("b", a="same"), unmerge("b"), unmerge("b")], 2),
         ([TEA, MATE, merge("a", "c")], None),
         ([TEA, MATE, retract("a"), retract("a")], 0),
     ],

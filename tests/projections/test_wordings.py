@@ -58,6 +58,17 @@ TEA = say("a", "Tea")
         ([TEA, say("b", "Chai", {"a": KEEP}), say("c", "tea")], "ab", ""),
         ([TEA, say("b", "Chai", {"a": KEEP}), retract("b")], "a", ""),
         ([TEA, say("b", "Chai", {"a": TAKE}), unmerge("b"), reinstate("b")], "b", "a"),
+        (
+            [
+                TEA,
+                say("b", "Chai"),
+                say("c", "Mate", {"a": KEEP}),
+                merge("b", "c", face="c"),
+                merge("a", "b"),
+            ],
+            "ac",
+            "b",
+        ),
     ],
 )
 def test_wordings_are_the_living_texts_and_those_displaced_on_request(

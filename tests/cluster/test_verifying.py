@@ -223,9 +223,10 @@ def test_what_waits_in_a_store_that_follows_is_asked_and_settled_once(
     assert settled(cluster) == before
 
 
-def test_a_question_that_is_too_large_asks_about_fewer() -> None:
+@pytest.mark.parametrize(("share", "left"), [(3, ["a", "b"]), (2, ["a"])])
+def test_a_question_that_is_too_large_asks_about_fewer(share: int, left: list[str]) -> None:
     """No record of a worker may be too large: it would end it, and the next one."""
-    long = "x" * (MOST_BYTES // 3)
+    long = "x" * (MOST_BYTES // share)
     question = about("a", "b", "c")
     sides = [one.model_copy(update={"side": one.side.model_copy(update={"text": long})})
              for one in question.asked]  # fmt: skip
@@ -234,7 +235,7 @@ def test_a_question_that_is_too_large_asks_about_fewer() -> None:
     assert isinstance(record, Outgoing)
     asked = QUESTION.validate_json(record.value)
     assert isinstance(asked, SettleQuestion)
-    assert [one.side.candidate_id for one in asked.asked] == ["a", "b"]
+    assert [one.side.candidate_id for one in asked.asked] == left
     alone = large.model_copy(
         update={"candidate": large.candidate.model_copy(update={"text": long * 3})}
     )

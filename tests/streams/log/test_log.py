@@ -127,6 +127,13 @@ def test_owners_are_listed_once_and_counted(log: Log) -> None:
     assert log.event_counts() == {"": 1, "a": 1, "b": 2, "ö": 1}
 
 
+def test_owners_with_events_between_two_positions_are_named(log: Log) -> None:
+    append(log, refused(1, "b"), refused(2, "a"), refused(3, "b"), refused(4, "c"))
+    assert sorted(log.owners_since(0, upto=4)) == ["a", "b", "c"]
+    assert log.owners_since(1, upto=2) == ["a"]
+    assert log.owners_since(4, upto=9) == []
+
+
 def test_an_event_is_found_by_its_id(log: Log) -> None:
     event = refused(7, "bob")
     append(log, refused(1), event)

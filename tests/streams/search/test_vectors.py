@@ -144,20 +144,26 @@ def test_neither_batches_nor_starts_change_an_answer(seed: int, cut: int, floor:
 def test_a_floor_at_the_score_itself_is_reached(seed: int) -> None:
     """Of rows at the ends of segments and between."""
     faces = clustered(seed, 30, 16)
-    index = filled(faces)
+    index, ready = filled(faces), SearchVector.of(faces[0])
     for row in (2, 9, 15, 16, 23, 29):
         score = cosine(faces[0], faces[row])
-        at = index.above(faces[:1], score, limit=30)[0]
-        over = index.above(faces[:1], float(np.nextafter(score, 2)), limit=30)[0]
+        over = float(np.nextafter(score, 2))
+        [at], [beyond] = (index.above(faces[:1], floor, limit=30) for floor in (score, over))
         assert Hit(row, score) in at
-        assert row not in [hit.row for hit in over]
+        assert row not in [hit.row for hit in beyond]
+        assert [index.near(ready, floor, limit=30) for floor in (score, over)] == [at, beyond]
+        assert index.among(ready, [row], score) == [Hit(row, score)]
+        assert index.among(ready, [row], over) == []
 
 
 def test_a_score_that_rounds_up_to_the_floor_reaches_it() -> None:
     a = np.array([1, 0, 0], np.float16)
     b = np.array([1, 1, 1], np.float16)
     assert cosine(a, b) == 0.5774 > 1 / sqrt(3)
-    assert filled(b[None]).above(a[None], 0.5774, limit=1) == [[Hit(0, 0.5774)]]
+    index, ready = filled(b[None]), SearchVector.of(a)
+    assert index.above(a[None], 0.5774, limit=1) == [[Hit(0, 0.5774)]]
+    assert index.near(ready, 0.5774, limit=1) == [Hit(0, 0.5774)]
+    assert index.among(ready, [0], 0.5774) == [Hit(0, 0.5774)]
 
 
 def test_of_equal_scores_the_earlier_rows_stay() -> None:

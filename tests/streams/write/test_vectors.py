@@ -10,9 +10,9 @@ from uuid import uuid4
 import pytest
 
 from palimpsest.contracts.answers import Done, Refused
-from palimpsest.contracts.errors import ModelError, UsageError
+from palimpsest.contracts.errors import ModelError, SearchError, UsageError
 from palimpsest.contracts.events import Decided, Embedded
-from palimpsest.contracts.policy import Policy
+from palimpsest.contracts.policy import Policy, TokenCheck
 from palimpsest.contracts.requests import EmbedRequest
 from palimpsest.streams.embedder import Embedding
 from palimpsest.streams.policies import load_policy
@@ -89,6 +89,23 @@ def test_what_comes_while_the_model_is_down_is_stored_uncompared(
         assert one.log.verifications.owners_unembedded() == {"ann": 2}
         assert one.log.verifications.count() == 0, "nothing of it is the judge's"
         assert one.log.verifications.waiting(5) == []
+
+
+def test_without_a_model_and_a_search_a_decision_names_both(
+    tmp_path: Path, plug: Plug, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words are compared without a model, and that needs the search."""
+
+    def broken(*_: object) -> None:
+        raise SearchError("no index")
+
+    monkeypatch.setattr("palimpsest.streams.retrieval.ScopeIndex.neighbours", broken)
+    words = TokenCheck(check="tokens", threshold=0.85)
+    policy = STORES.model_copy(update={"checks": (words,), "search_fails": "store"})
+    with runtime(tmp_path, plug, policy) as one:
+        one.submit(*rows_of(LONG))
+        [event] = [event for _, event, _ in one.told if isinstance(event, Decided)]
+    assert event.data.evidence.down == ("embedder", "search")
 
 
 def test_vectors_follow_with_the_next_new_text(tmp_path: Path, plug: Plug) -> None:

@@ -305,6 +305,14 @@ def test_the_same_conflict_again_and_inside_a_window_is_one_event(log_path: Path
         assert DeadLetters(runtime.log).count() == 1
 
 
+def test_the_same_unreadable_bytes_again_and_inside_a_window_are_one_event(log_path: Path) -> None:
+    with Runtime(log_path) as runtime:
+        outcomes = [*runtime.submit(b"no row", b"no row"), *runtime.submit(b"no row")]
+        assert [outcome.decision_id for outcome in outcomes] == [invalid_id(digest(b"no row"))] * 3
+        assert [isinstance(r.event, Invalid) for r in runtime.log.after(0)].count(True) == 1
+        assert DeadLetters(runtime.log).count() == 1
+
+
 def test_an_id_that_comes_again_with_another_text_does_not_change_what_the_first_is_compared_with(
     log_path: Path,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
@@ -223,14 +224,30 @@ def figures(watch: FollowerWatch) -> list[str]:
 
 
 def test_it_is_stuck_where_records_wait_and_none_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
     watch = FollowerWatch(NOBODY)
     watch.took(0, {AT: 3})
     watch.saw({AT: 9})
+    now += pages.STUCK_SECONDS
     assert not watch.stuck()
-    monkeypatch.setattr(pages, "STUCK_SECONDS", -1.0)
+    now += 1
     assert watch.stuck()
-    watch.took(6, {AT: 9})
+    watch.took(5, {AT: 8})
     assert not watch.stuck()
+    watch.took(1, {AT: 9})
+    now += pages.STUCK_SECONDS + 1
+    assert not watch.stuck()
+
+
+def test_what_it_took_since_the_brokers_were_asked_does_not_count_against_it() -> None:
+    watch = FollowerWatch(NOBODY)
+    watch.took(0, {AT: 3})
+    watch.saw({AT: 9})
+    watch.took(8, {AT: 11})
+    assert watch.lag() == {AT: 0}
+    watch.saw({AT: 9})
+    assert watch.ready()
 
 
 def test_what_nobody_is_given_is_behind_it_too(connection: Connection, topics: Topics) -> None:

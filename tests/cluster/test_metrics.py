@@ -9,15 +9,17 @@ from typing import get_args
 
 import pytest
 
+from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.events import AnyEvent
 from palimpsest.serve import pages
 from palimpsest.streams.cluster import metrics as metrics_module
 from palimpsest.streams.cluster.figures import Figure, Name
 from palimpsest.streams.cluster.metrics import DEDUP_FIGURES, FIGURES, CountedEmbedder, Metrics
 from palimpsest.streams.cluster.pages import FOLLOWED
+from palimpsest.streams.cluster.records import Outgoing
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.ledger import Ledger
-from tests.core.spec import ASK, forget, given, judge, merge, retract, say, unmerge
+from tests.core.spec import ASK, KEEP, forget, given, judge, merge, retract, say, unmerge
 from tests.stub_engine import StubEngine
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -78,6 +80,30 @@ def test_a_candidate_that_is_refused_as_forgotten_counts_as_one() -> None:
     history.when(say("b", "Tea"))
     assert history.log[-1].type == "palimpsest.refused.v1"
     assert "palimpsest_candidates_total 2.0" in counted(history.log).text().decode().splitlines()
+
+
+def test_only_what_the_brokers_took_counts_as_a_dead_letter() -> None:
+    metrics, letter = (
+        Metrics(),
+        Outgoing("letters", b"", headers=(("palimpsest-reason", b"field"),)),
+    )
+    taken = 'palimpsest_dead_letters_total{reason="field"} 1.0'
+
+    def refuse(*_: object) -> int | None:
+        raise TransientError("away")
+
+    with pytest.raises(TransientError):
+        metrics.watching(refuse)((), [letter], ())
+    assert "palimpsest_dead_letters_total{" not in metrics.text().decode()
+    metrics.watching(lambda *_: 3)((), [letter], ())
+    assert taken in metrics.text().decode().splitlines()
+
+
+def test_the_scores_are_those_of_semantic_duplicates_alone() -> None:
+    history = given(say("a", "Tea"), say("b", "Chai", {"a": KEEP}), say("c", "Tea"))
+    told = counted(history.log).text().decode().splitlines()
+    assert 'palimpsest_dedup_similarity_score_count{namespace="other"} 1.0' in told
+    assert 'palimpsest_dedup_skipped_total{namespace="other",reason="exact"} 1.0' in told
 
 
 def test_what_is_settled_joined_reversed_and_composed_counts_under_its_namespace() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
+from aiokafka.consumer.subscription_state import SubscriptionState
 from aiokafka.errors import GroupAuthorizationFailedError
 from faust.types import TP
 
@@ -105,6 +107,27 @@ def test_lag_is_reported_for_every_partition_and_before_it_is_ready() -> None:
     assert not watching.ready()
 
 
+def test_it_is_ready_once_it_decides_for_all_that_it_was_given() -> None:
+    group = Group()
+    watching = watch(group)
+    assert watching.ready()
+    group.assigned = {AT, TP("memory.candidates", 1)}
+    assert not watching.ready()
+
+
+def test_what_another_has_acknowledged_does_not_wait_though_it_was_not_fetched() -> None:
+    group = Group()
+    group.fetched, group.lag = {}, 0
+    assert not look(watch(group)).stuck()
+
+
+def test_of_a_topic_that_is_gone_no_lag_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    watching = look(watch(Group()), 1)
+    assert figure(watching, "palimpsest_lag{") == 7
+    monkeypatch.setattr(watching, "_ask", AsyncMock(return_value=Waiting({}, {}, {})))
+    assert "palimpsest_lag{" not in look(watching, 1).figures().decode()
+
+
 def test_it_is_not_stuck_while_anything_is_done() -> None:
     watching = watch(Group())
     for _ in range(LOOKS + 1):
@@ -194,6 +217,18 @@ def test_before_it_has_begun_it_has_nothing_and_no_trouble() -> None:
     assert (new.assignment(), new.positions(), new.held(), new.trouble()) == (set(), {}, 0, None)
 
 
+def test_a_partition_that_was_never_fetched_has_no_position() -> None:
+
+    async def positions() -> Mapping[TP, int]:
+        states = SubscriptionState()
+        states.assign_from_user([AT, TP("memory.candidates", 1)])
+        states.subscription.assignment.state_value(AT).seek(3)
+        thread = SimpleNamespace(_consumer=SimpleNamespace(_subscription=states))
+        return member(SimpleNamespace(_thread=thread)).positions()
+
+    assert asyncio.run(positions()) == {AT: 3}
+
+
 def test_trouble_is_what_the_coordinator_would_raise_if_it_were_asked() -> None:
     async def find(pending: BaseException | None, *, ends: bool) -> BaseException | None:
         async def run() -> None:
@@ -223,7 +258,9 @@ def test_a_flood_is_more_than_so_many_within_a_minute() -> None:
     assert not flood.is_on()
     flood.came()
     assert flood.is_on()
-    now[0] = 61.0
+    now[0] = 59.0
+    assert flood.is_on()
+    now[0] = 60.0
     assert not flood.is_on()
 
 

@@ -12,7 +12,7 @@ import pytest
 from palimpsest.contracts.errors import UsageError
 from palimpsest.contracts.events import Accessed, AccessedData
 from palimpsest.contracts.identity import candidate_id, event_id
-from palimpsest.streams.log.as_of import position_as_of
+from palimpsest.streams.log.as_of import position_as_of, time_at
 from palimpsest.streams.log.log import Log
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
@@ -53,6 +53,12 @@ def test_a_time_is_the_last_event_at_or_before_it(log: Log) -> None:
     assert [position_as_of(log, at(m), "ann") for m in minutes] == [0, 1, 1, 2, 2, 5, 5]
     assert [position_as_of(log, at(m), "bob") for m in minutes] == [0, 0, 0, 3, 3, 3, 3]
     assert position_as_of(log, at(1), "nobody") == 0
+
+
+def test_the_time_at_a_position_is_that_of_its_event(log: Log) -> None:
+    write(log, ("ann", 0), ("bob", 1), ("ann", 2))
+    assert [time_at(log, position) for position in (1, 2, 3)] == [at(0), at(1), at(2)]
+    assert time_at(log, 0) < at(-(10**6))
 
 
 def test_of_one_owner_it_is_exact_where_clocks_disagree(log: Log) -> None:

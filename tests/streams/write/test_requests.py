@@ -21,7 +21,7 @@ from palimpsest.contracts.answers import (
 )
 from palimpsest.contracts.commands import EndSession
 from palimpsest.contracts.errors import InvalidInputError, RefusedError, StoreError
-from palimpsest.contracts.events import Settled
+from palimpsest.contracts.events import PolicySet, Settled
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import (
     AnyRequest,
@@ -253,6 +253,14 @@ def test_only_a_log_without_vectors_takes_a_policy_for_another_model(
         [answer] = serve(empty.writer, [other])
         assert isinstance(answer, Done)
         assert empty.writer.policy.model == "another"
+
+
+def test_a_policy_that_is_set_in_an_empty_log_is_its_first_and_only_event(tmp_path: Path) -> None:
+    with Store(tmp_path / "empty.sqlite") as empty:
+        serve(empty.writer, [set_policy("mine")])
+        [recorded] = empty.log.after(0)
+        assert isinstance(recorded.event, PolicySet)
+        assert recorded.event.data.policy["name"] == "mine"
 
 
 def test_a_dry_run_reports_what_would_be_and_writes_nothing(store: Store) -> None:

@@ -30,7 +30,7 @@ from palimpsest.streams.policies import load_policy
 from palimpsest.streams.retrieval import Reach
 from palimpsest.streams.write.inputs import Outcome
 from palimpsest.streams.write.requests import execute
-from tests.streams.write.runtime import Row, Runtime, inputs
+from tests.streams.write.runtime import Runtime, inputs
 
 WORDS = "one two three four five six seven eight nine ten alpha bravo delta hotel".split()
 WORDS += "india lima mike oscar papa romeo".split()
@@ -38,7 +38,7 @@ GRAY = Zone(at_least=0.7, action="pending")
 MODEL = load_policy("standard").model
 
 
-def row_of(number: int, *places: int, **more: str) -> Row:
+def row_of(number: int, *places: int, **more: str) -> dict[str, object]:
     """A row of twenty words, others at these places: nineteen that two texts share are .95."""
     words = [f"other{number}at{at}" if at in places else word for at, word in enumerate(WORDS)]
     return {"owner_id": "ann", "id": str(number), "text": " ".join(words), **more}
@@ -96,9 +96,7 @@ def test_a_text_that_comes_back_to_life_is_found_in_the_window_that_brings_it_ba
 
 def repeat_of(number: int, again: int) -> dict[str, object]:
     """The text of a row under another id."""
-    row = row_of(number)
-    assert not isinstance(row, bytes)
-    return {**row, "id": str(again)}
+    return {**row_of(number), "id": str(again)}
 
 
 def test_who_was_not_looked_up_with_the_window_is_found_by_it(runtime: Runtime) -> None:
@@ -131,6 +129,34 @@ def test_the_session_is_seen_whole_where_others_fill_the_top(tmp_path: Path, top
         )
         (last,) = runtime.submit(row_of(4, session_id="own"))
         assert (last.decision, last.joined_to) == ("session_reject", own.candidate_id)
+
+
+def test_who_is_near_for_the_session_alone_is_none_of_the_top(tmp_path: Path) -> None:
+    policy = rules(
+        SessionCheck(check="session", threshold=0.85, nearest=5, guard=False),
+        CosineCheck(check="cosine", zones=(GRAY,), top=1),
+    )
+    with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
+        runtime.submit(*(row_of(number, number, session_id="other") for number in (1, 2, 3)))
+        (last,) = runtime.submit(row_of(4, session_id="own"))
+        found = runtime.log.find(last.decision_id or "")
+        assert found is not None
+        assert isinstance(found.event, Decided)
+        assert len(found.event.data.evidence.neighbours) == 1
+
+
+def test_a_retracted_text_takes_no_place_among_those_that_share_words(tmp_path: Path) -> None:
+    words = TokenCheck(check="tokens", threshold=0.86, top=1, guard=False)
+    with Runtime(tmp_path / "log.sqlite", policy=rules(words)) as runtime:
+        first, second = runtime.submit(row_of(1), row_of(2, 1, 2))
+        assert (first.decision, second.decision) == ("stored", "stored")
+        retracting = RetractRequest(
+            request_id=str(uuid4()), selection=Selection(candidate_id=first.candidate_id)
+        )
+        execute(runtime.writer, retracting)
+        runtime.writer.commit()
+        (found,) = runtime.submit({**row_of(2, 1), "id": "between"})
+        assert found.joined_to == second.candidate_id
 
 
 def test_a_memory_that_went_into_another_is_found_no_more(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from palimpsest.contracts.identity import digest
 from palimpsest.streams.cluster.records import (
     LETTER,
     PER_HEADER,
@@ -40,3 +41,4 @@ def test_the_beginning_of_a_large_record_is_sent_with_its_headers_and_key() -> N
     assert len(sent.value) + len(b"ann") + taken == ROOM
     letter = dead_letter_of(sent.headers, sent.value)
     assert (letter.size, letter.data) == (LARGEST, sent.value)
+    assert letter.digest == digest(record.value)

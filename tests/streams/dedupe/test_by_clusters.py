@@ -110,6 +110,21 @@ def test_the_newest_by_its_moment_speaks_also_where_it_is_joined_through_another
     assert faces(history, joins) == {"Ada sails on the lake": "a b c"}
 
 
+def test_the_newest_of_a_part_speaks_for_it_whoever_is_joined_next() -> None:
+    """The last joins the second, whose part the third speaks for by then."""
+    history = given(
+        at("a", "Ada sails on the lake", 0, None, **year(2022)),
+        at("b", "Ada sails on that lake", CERTAIN, None, **year(2023)),
+        at("c", "Ada sails on her lake", -CERTAIN, None, **year(2025)),
+        at("d", "Ada sails on this lake", 2 * CERTAIN, None, **year(2024)),
+        policy=STILL,
+    )
+    _, joins = run_of(history, Composes())
+    pairs = [(history.name(one.a), history.name(one.b)) for one in joins]
+    assert pairs == [("a", "b"), ("a", "c"), ("b", "d")]
+    assert faces(history, joins) == {"Ada sails on her lake": "a b c d"}
+
+
 def test_without_times_of_their_own_the_last_to_arrive_speaks() -> None:
     history = given(
         at("a", "Ada sails on the lake", 0),
@@ -276,6 +291,21 @@ def test_the_largest_cluster_comes_first_and_of_equal_ones_that_whose_newest_is_
     judge = Composes()
     run_of(history, judge)
     assert [texts[0] for texts in judge.given] == ["Cleo sings", "Ada rows", "Ben bakes"]
+
+
+def test_of_equal_clusters_that_whose_newest_came_earlier_is_first_whoever_began() -> None:
+    history = given(
+        at("a", "Ada rows", 0),
+        at("b", "rowing is Ada's", GRAY),
+        at("c", "Ben bakes", 120),
+        at("d", "baking is Ben's", 120 + GRAY),
+        at("e", "bread of Ben", 120 + 2 * GRAY),
+        at("f", "boats of Ada", 2 * GRAY),
+        policy=STILL,
+    )
+    judge = Composes()
+    run_of(history, judge)
+    assert [texts[0] for texts in judge.given] == ["Ben bakes", "Ada rows"]
 
 
 def test_a_policy_without_a_judge_joins_what_is_certain_and_leaves_the_rest() -> None:

@@ -88,9 +88,12 @@ class Answers:
 
 
 def run_of(
-    history: History, answer: Answer = "same", rules: Policy = STORE_TIME
+    history: History,
+    answer: Answer = "same",
+    rules: Policy = STORE_TIME,
+    run: Run | None = None,
 ) -> tuple[Run, list[Proposal], Answers]:
-    judge, run = Answers(lambda pair: answer), Run(lambda what, share: None)
+    judge, run = Answers(lambda pair: answer), run or Run(lambda what, share: None)
 
     async def gather() -> list[Proposal]:
         parts = proposals(history.ledger, rules, judge, run)
@@ -244,6 +247,13 @@ def test_when_nobody_answers_the_rest_waits() -> None:
     assert (joins, len(judge.asked), run.unanswered, run.left) == ([], 1, 4, 6)
 
 
+def test_when_nobody_answered_the_next_owner_is_not_asked_about_either() -> None:
+    run, _, _ = run_of(given(*BOATS, policy=STILL), "unavailable")
+    left = run.left
+    _, joins, judge = run_of(given(*BOATS, policy=STILL), "same", run=run)
+    assert (joins, judge.asked, run.left) == ([], [], left + 1)
+
+
 @pytest.mark.parametrize(("answer", "count"), [("unusable", 0), ("compose", 0), ("update", 1)])
 def test_other_answers(answer: Answer, count: int) -> None:
     _, joins, _ = run_of(given(*BOATS, policy=STILL), answer)
@@ -262,7 +272,8 @@ def test_a_policy_without_a_judge_leaves_the_gray_zone_alone() -> None:
 def test_faces_of_living_memories_are_compared_inside_their_scope() -> None:
     history = given(*BOATS, merge("b", "c", face="c"), policy=STILL)
     assert run_of(history)[0].memories == 2
-    assert run_of(given(*BOATS, retract("b"), policy=STILL))[1] == []
+    run, joins, _ = run_of(given(*BOATS, retract("b"), policy=STILL))
+    assert (run.memories, joins) == (2, [])
     apart = at("b", "a boat that is Ada's lies in Bergen", 25, namespace="work")
     assert run_of(given(BOATS[0], apart, policy=STILL))[1] == []
 

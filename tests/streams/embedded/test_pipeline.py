@@ -80,10 +80,13 @@ def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(
 ) -> None:
     monkeypatch.setattr(pipeline, "WINDOW", 2)
     ended = threading.Event()
+    handed: list[Input] = []
 
     def read() -> Iterator[Input]:
         try:
-            yield from some(10_000)
+            for one in some(10_000):
+                handed.append(one)
+                yield one
         finally:
             ended.set()
 
@@ -91,6 +94,7 @@ def test_who_stops_early_stops_the_reader_and_leaves_no_text_awaited(
     next(outcomes)
     outcomes.close()
     assert ended.wait(30)
+    assert len(handed) < 100
     assert len(runtime.writer._pending_texts) == 0
     assert runtime.log.count() < 100
     assert runtime.ledger_matches_log()

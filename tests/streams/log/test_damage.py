@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 import orjson
 import pytest
@@ -222,6 +223,20 @@ def test_a_sound_log_is_read_to_its_end(log: Log) -> None:
     events_of_two_owners: list[float] = []
     assert check_log(log, lambda _, share: events_of_two_owners.append(share)) == len(EVENTS)
     assert events_of_two_owners == sorted(events_of_two_owners)
+
+
+def test_what_is_appended_meanwhile_is_left_out(log: Log) -> None:
+    history = History()
+    history.nobody()
+    policy = structs.replace(history.log.events[0].event, id=str(uuid4()))
+    later = [policy]
+
+    def meanwhile(_what: str, _share: float) -> None:
+        with log.transaction():
+            log.append([later.pop()] if later else [])
+
+    assert check_log(log, meanwhile) == len(EVENTS)
+    assert check_log(log) == len(EVENTS) + 1
 
 
 def test_an_empty_log_is_sound(tmp_path: Path) -> None:

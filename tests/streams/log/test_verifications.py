@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palimpsest import following
+from palimpsest.contracts.commands import Redecide
 from palimpsest.contracts.errors import RefusedError, StoreError
 from palimpsest.contracts.events import Refused, Reversed
 from palimpsest.contracts.evidence import Verdict
@@ -28,12 +29,13 @@ from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.core.ledger import Ledger
 from palimpsest.streams.embedded.appending import append
 from palimpsest.streams.log import importing
+from palimpsest.streams.log.database import SCHEMA_VERSION, VERIFICATIONS_SINCE
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.log.verifications import Kind, Waiting
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.requests import execute
 from palimpsest.streams.write.writer import Writer
-from tests.core.spec import combine, say, unmerge
+from tests.core.spec import KEEP, History, combine, composition, redecide, say, unmerge
 from tests.core.spec import given as told_by_hand
 from tests.laws.checks import must_not_be_asked, texts_to_compose
 from tests.laws.histories import (
@@ -156,9 +158,10 @@ def log_of(policy: Policy, story: list[Act], folder: Path) -> Iterator[Log]:
 
 
 def test_a_text_that_a_batch_run_composed_and_that_lost_a_source_waits_after_an_import(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of an owner about whom the judge was never asked anything."""
+    """Of an owner about whom the judge was never asked anything, long before the last lines."""
+    monkeypatch.setattr(importing, "CHUNK", 1)
     history = told_by_hand(
         *(say(name, text) for name, text in zip("abc", ("Tea", "Chai", "Mate"), strict=True)),
         combine("a", "c"),
@@ -169,6 +172,40 @@ def test_a_text_that_a_batch_run_composed_and_that_lost_a_source_waits_after_an_
     with imported(tmp_path, [encode(event) for event in history.log]) as log:
         [waiting] = log.verifications.waiting(9)
     assert (waiting.kind, waiting.subject) == ("compose", history.join("b").id)
+
+
+def test_a_text_that_came_by_a_redecision_and_that_lost_a_source_waits_after_an_import(
+    tmp_path: Path,
+) -> None:
+    def redecided(history: History) -> Redecide:
+        command = redecide("c", "llm_merge", "a", after="x", face="text", text="Tea")(history)
+        text = composition(history, "Tea, chai or mate", "a b c")
+        return command.model_copy(update={"composition": text})
+
+    history = told_by_hand(
+        *(say(name, text) for name, text in zip("ab", ("Tea", "Chai"), strict=True)),
+        combine("a", "b"),
+        say("x", "Milk", {"a": KEEP}),
+        say("c", "Mate"),
+        unmerge("x"),
+        redecided,
+        unmerge("b"),
+    )
+    assert len(history.ledger.composing) == 1
+    with imported(tmp_path, [encode(event) for event in history.log]) as log:
+        [waiting] = log.verifications.waiting(9)
+    assert (waiting.kind, waiting.subject) == ("compose", history.join("c").id)
+
+
+def test_what_the_last_version_kept_by_its_rules_is_found_anew(tmp_path: Path) -> None:
+    with log_of(ASKING, LOSING, tmp_path) as log:
+        kept = log.verifications.waiting(9)
+        log.execute("UPDATE verifications SET position = 1")
+        log.execute(f"PRAGMA user_version={VERIFICATIONS_SINCE - 1}")
+    for _ in range(2):
+        with Log.open(tmp_path / FILE) as log:
+            assert log.verifications.waiting(9) == kept
+            assert log.row("PRAGMA user_version") == (SCHEMA_VERSION,)
 
 
 @few

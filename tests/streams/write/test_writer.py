@@ -296,6 +296,22 @@ def test_an_event_that_was_read_with_its_envelopes_time_is_known_again(
         assert outcome.result == result
 
 
+def test_what_an_event_says_of_when_it_happened_goes_before_its_envelope(log_path: Path) -> None:
+    """Only where its data say nothing is it what an earlier version recorded."""
+    event: Row = {
+        "specversion": "1.0",
+        "type": "palimpsest.candidate.v1",
+        "source": "test",
+        "id": "1",
+        "time": "2025-03-04T00:00:00Z",
+        "data": {"owner_id": "ann", "text": "a text", "occurred_at": "2025-03-05"},
+    }
+    with Runtime(log_path) as runtime:
+        runtime.submit(row("a text", 1, occurred_at="2025-03-04"))
+        [outcome] = runtime.submit(event)
+        assert (outcome.result, outcome.reason) == ("invalid", "id_conflict")
+
+
 def test_the_same_conflict_again_and_inside_a_window_is_one_event(log_path: Path) -> None:
     with Runtime(log_path) as runtime:
         runtime.submit(row("a text", 1), row("another", 1), row("another", 1))

@@ -148,14 +148,18 @@ def test_who_is_near_for_the_session_alone_is_none_of_the_top(tmp_path: Path) ->
 def test_a_retracted_text_takes_no_place_among_those_that_share_words(tmp_path: Path) -> None:
     words = TokenCheck(check="tokens", threshold=0.86, top=1, guard=False)
     with Runtime(tmp_path / "log.sqlite", policy=rules(words)) as runtime:
-        first, second = runtime.submit(row_of(1), row_of(2, 1, 2))
+        rows = [row_of(number) for number in (1, 2, 3)]
+        for row, changed in zip(rows[1:], (("two", "three"), ("two",)), strict=True):
+            for word in changed:
+                row["text"] = str(row["text"]).replace(word, f"un{word}")
+        first, second = runtime.submit(*rows[:2])
         assert (first.decision, second.decision) == ("stored", "stored")
         retracting = RetractRequest(
             request_id=str(uuid4()), selection=Selection(candidate_id=first.candidate_id)
         )
         execute(runtime.writer, retracting)
         runtime.writer.commit()
-        (found,) = runtime.submit({**row_of(2, 1), "id": "between"})
+        (found,) = runtime.submit(rows[2])
         assert found.joined_to == second.candidate_id
 
 

@@ -15,6 +15,7 @@ from aiokafka import ConsumerRecord, TopicPartition
 
 from palimpsest.contracts.errors import StoreError
 from palimpsest.contracts.events import Decided
+from palimpsest.contracts.wire import encode
 from palimpsest.streams.cluster import partition, publishing, questions
 from palimpsest.streams.cluster.assigned import starts
 from palimpsest.streams.cluster.connection import Connection
@@ -29,6 +30,7 @@ from palimpsest.streams.log.dead_letters import Headers
 from palimpsest.streams.log.log import Lines
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write.commit import InputOffset
+from tests.core.spec import given, say
 from tests.streams.write.runtime import AT, Runtime
 from tests.stub_engine import StubEngine
 
@@ -107,6 +109,18 @@ def test_each_record_that_cannot_be_read_is_a_dead_letter_though_its_bytes_came_
     letters = [dead_letter_of(one.headers, one.value) for one in brokers.beside if one.headers]
     assert [one.origin for one in letters] == [f"{CANDIDATES}/0/4", f"{CANDIDATES}/0/5"]
     assert len({one.id for one in letters}) == 1
+
+
+def test_a_replica_has_each_decision_once_however_often_it_is_read(tmp_path: Path) -> None:
+    """As where it was published, and the brokers did not say at which offset."""
+    history = given(say("a", "Tea"), say("b", "Milk"), say("c", "Mate"))
+    lines = [encode(event) for event in history.log]
+    with PartitionReplica.create(tmp_path / "replica.sqlite") as log:
+        for some in (lines[:2], lines):
+            with log.transaction():
+                log.fill(some)
+        assert [line for _, line in log.lines()] == lines
+        assert log.new_events(lines) == []
 
 
 def test_what_comes_again_is_left_out(writer: PartitionWriter, brokers: Brokers) -> None:

@@ -120,8 +120,8 @@ def test_the_newest_of_a_part_speaks_for_it_whoever_is_joined_next() -> None:
         policy=STILL,
     )
     _, joins = run_of(history, Composes())
-    pairs = [(history.name(one.a), history.name(one.b)) for one in joins]
-    assert pairs == [("a", "b"), ("a", "c"), ("b", "d")]
+    pairs = [(history.name(one.a), history.name(one.b), one.face) for one in joins]
+    assert pairs == [("a", "b", "take"), ("a", "c", "take"), ("b", "d", "keep")]
     assert faces(history, joins) == {"Ada sails on her lake": "a b c d"}
 
 

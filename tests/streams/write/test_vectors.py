@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
+import numpy as np
 import pytest
 
 from palimpsest.contracts.answers import Done, Refused
@@ -14,7 +15,7 @@ from palimpsest.contracts.errors import ModelError, SearchError, UsageError
 from palimpsest.contracts.events import Decided, Embedded
 from palimpsest.contracts.policy import Policy, TokenCheck
 from palimpsest.contracts.requests import EmbedRequest
-from palimpsest.streams.embedder import Embedding
+from palimpsest.streams.embedder import Embedder, Embedding
 from palimpsest.streams.policies import load_policy
 from palimpsest.streams.write import vectors, writer
 from palimpsest.streams.write.requests import PendingRequest, serve
@@ -187,6 +188,23 @@ def test_a_model_of_another_name_is_no_model_that_is_down(tmp_path: Path, plug: 
     plug.model = "another"
     with runtime(tmp_path, plug) as one, pytest.raises(UsageError, match="thresholds for"):
         one.submit(*rows_of(LONG))
+
+
+def test_wrong_usage_is_no_model_that_is_down() -> None:
+    def named_wrongly() -> Embedder:
+        raise UsageError("there is no such engine")
+
+    with pytest.raises(UsageError, match="no such engine"):
+        vectors.Vectors(named_wrongly).submit([LONG], STORES)
+
+
+def test_a_vector_is_recorded_with_where_it_came_from(plug: Plug) -> None:
+    """An engine that gives another's vectors says whose they are."""
+    made = vectors.Vectors(lambda: Embedder(plug))
+    numbers = np.zeros(plug.dimension, np.float16)
+    for origin, engine in ((None, plug.name), ("elsewhere", "elsewhere")):
+        embedding = Embedding(numbers, truncated=False, unknown=(), origin=origin)
+        assert made.vector(embedding, STORES).engine == engine
 
 
 def test_the_size_of_windows_changes_nothing(tmp_path: Path, plug: Plug) -> None:

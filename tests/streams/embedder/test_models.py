@@ -27,6 +27,7 @@ from palimpsest.streams.embedder.bert_graph import BertShape, build_bert_graph
 from palimpsest.streams.embedder.graph_cache import default_cache_dir, graph_of
 from palimpsest.streams.embedder.model_folder import ModelFolder, read_model_folder
 from palimpsest.streams.embedder.onnx_engine import OnnxEngine
+from palimpsest.streams.embedder.resolve import locate
 
 Copied = Callable[..., Path]
 TEXTS = ["She lives in Berlin.", "tea", "The kettle is broken again, and so is the stove."]
@@ -192,6 +193,19 @@ def exported(model: onnx.ModelProto) -> onnx.ModelProto:
     return helper.make_model(
         graph, opset_imports=list(model.opset_import), ir_version=model.ir_version
     )
+
+
+def test_a_model_has_one_name_with_or_without_its_publisher() -> None:
+    assert locate("sentence-transformers/all-MiniLM-L6-v2") == locate("all-MiniLM-L6-v2")
+    assert locate("someone/m") == ("someone/m", None)
+
+
+@pytest.mark.parametrize(("said", "length"), [(128, 128), (1024, 512), (None, 512)])
+def test_a_text_has_no_more_tokens_than_the_model_has_positions(
+    copied: Copied, said: int | None, length: int
+) -> None:
+    settings = orjson.dumps({"max_seq_length": said}).decode()
+    assert read_model_folder("m", copied(sentence_bert_config=settings)).max_length == length
 
 
 def test_a_missing_folder_is_not_found() -> None:

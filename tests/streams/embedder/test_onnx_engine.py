@@ -71,6 +71,13 @@ def test_the_order_is_kept(engine: OnnxEngine) -> None:
     assert np.abs(forward[1] - forward[3]).max() > 0.01
 
 
+def test_the_order_of_a_few_short_texts_is_kept_too(engine: OnnxEngine) -> None:
+    """They are one batch, in which the longest is first."""
+    together = engine.vectors(["tea", BERLIN, "a cup"])
+    alone = np.concatenate([engine.vectors([text]) for text in ("tea", BERLIN, "a cup")])
+    assert np.abs(together - alone).max() <= 1e-6
+
+
 def test_nothing_gives_nothing(engine: OnnxEngine) -> None:
     assert engine.embed([]) == []
     assert engine.vectors([]).shape == (0, 384)

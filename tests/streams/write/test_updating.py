@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from palimpsest.contracts.errors import RefusedError
+from palimpsest.contracts.events import Retracted
 from palimpsest.contracts.policy import CosineCheck, Zone
 from palimpsest.contracts.requests import (
     ForgetRequest,
@@ -229,6 +230,25 @@ def test_what_was_never_forgotten_is_not_remembered(runtime: Runtime, name: str)
 
 ASKING = CosineCheck(check="cosine", zones=(Zone(at_least=0.5, action="pending"),))
 """Whatever is near is gray."""
+
+
+@pytest.mark.parametrize(
+    ("rank", "again", "rules"),
+    [
+        ("agent", None, ("allow", "refuse")),
+        ("agent", "allow", ("allow", None)),
+        ("agent", "ask", ("ask", None)),
+        ("person", None, ("ask", None)),
+    ],
+)
+def test_what_happened_earlier_is_refused_where_an_agent_says_nothing_of_it(
+    runtime: Runtime, pair: tuple[str, str], rank: str, again: str | None, rules: tuple[str, str]
+) -> None:
+    said = {"request_id": fresh(), "memory_ids": pair[:1], "rank": rank, "again": again}
+    ask(runtime, ForgetRequest.model_validate(said))
+    event = runtime.log.after(runtime.log.head() - 1)[0].event
+    assert isinstance(event, Retracted)
+    assert (event.data.again, event.data.earlier) == rules
 
 
 def test_a_forgetting_names_whose_question_is_about_it_or_is_its_own(tmp_path: Path) -> None:

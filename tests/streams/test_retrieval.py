@@ -164,8 +164,8 @@ def test_a_retracted_text_takes_no_place_among_those_that_share_words(tmp_path: 
 
 
 def test_a_memory_that_went_into_another_is_found_no_more(tmp_path: Path) -> None:
-    """Its own row is there still, in an index that was made before."""
-    policy = rules(CosineCheck(check="cosine", zones=(GRAY,)), search="memories")
+    """Its own row is there still, in an index that was made before; it takes no other's place."""
+    policy = rules(CosineCheck(check="cosine", zones=(GRAY,), top=2), search="memories")
     with Runtime(tmp_path / "log.sqlite", policy=policy) as runtime:
         first, second = (runtime.submit(row_of(number, number))[0] for number in (1, 2))
         assert first.candidate_id is not None
@@ -174,8 +174,9 @@ def test_a_memory_that_went_into_another_is_found_no_more(tmp_path: Path) -> Non
         merging = MergeRequest(request_id=str(uuid4()), a=first.candidate_id, b=second.candidate_id)
         execute(runtime.writer, merging)
         runtime.writer.commit()
+        (far,) = runtime.submit(row_of(4, 4, 5))
         (third,) = runtime.submit(row_of(3, 3))
-        assert asked(runtime, third) == (first.candidate_id,)
+        assert asked(runtime, third) == (first.candidate_id, far.candidate_id)
 
 
 def test_another_policy_searches_again_what_could_not_be_searched(

@@ -179,6 +179,7 @@ def test_a_text_that_came_by_a_redecision_and_that_lost_a_source_waits_after_an_
 ) -> None:
     def redecided(history: History) -> Redecide:
         command = redecide("c", "llm_merge", "a", after="x", face="text", text="Tea")(history)
+        assert isinstance(command, Redecide)
         text = composition(history, "Tea, chai or mate", "a b c")
         return command.model_copy(update={"composition": text})
 

@@ -84,16 +84,16 @@ def unmerge_one(
     from palimpsest.naming import full_id, named
 
     with call.store() as store:
-        what = named(store.gateway, typed)
-        if kind is not None:
-            found = full_id(store.gateway, typed, "decision" if kind == "decision" else "candidate")
-            what = what._replace(kind=kind, id=found)
-        elif what.kind == "memory" and not (yes or how["dry_run"]):
-            _confirm_memory(call, store, what.id)
+        if kind is None:
+            kind, one, _ = named(store.gateway, typed)
+            if kind == "memory" and not (yes or how["dry_run"]):
+                _confirm_memory(call, store, one)
+        else:
+            one = full_id(store.gateway, typed, kind)
         answer = store.unmerge(
-            decision_id=what.id if what.kind == "decision" else None,
-            candidate_id=what.id if what.kind == "candidate" else None,
-            memory_id=what.id if what.kind == "memory" else None,
+            decision_id=one if kind == "decision" else None,
+            candidate_id=one if kind == "candidate" else None,
+            memory_id=one if kind == "memory" else None,
             actor=call.settings.actor,
             **how,
         )
@@ -368,12 +368,14 @@ def _with_full_id(store: Palimpsest, selection: Chosen) -> Chosen:
 
 def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes: bool) -> None:
     """Show the plan, ask, and apply it; exit status 1 if the selection is empty."""
-    actor = call.settings.actor
     with call.store() as store:
-        plan = None if yes and not dry_run else act(store, dry_run=True, actor=actor)
-        if plan is not None and not dry_run and rendering.selected(done, plan):
-            _confirm(call, done, plan)
-        answer = plan if dry_run and plan else act(store, dry_run=False, actor=actor)
+        how = {"actor": call.settings.actor}
+        if dry_run or not yes:
+            answer = act(store, dry_run=True, **how)
+            if not dry_run and rendering.selected(done, answer):
+                _confirm(call, done, answer)
+        if not dry_run:
+            answer = act(store, dry_run=False, **how)
     verb = f"would be {done}" if dry_run else done
     call.output.answer(answer, lambda: rendering.bulk(verb, done, answer))
     if not rendering.selected(done, answer):

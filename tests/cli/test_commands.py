@@ -278,6 +278,15 @@ def test_a_selection_that_means_nothing_says_so(
     assert "nothing matches" in ran.err
 
 
+def test_about_nothing_nobody_is_asked(
+    stocked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Output, "asks", True)
+    ran = stocked("retract", "--source", "rows.jsnol")
+    assert "Do it?" not in ran.err
+    assert (ran.status, "nothing matches" in ran.err) == (1, True)
+
+
 def test_without_a_terminal_many_need_a_yes(stocked: CommandLine) -> None:
     refused = stocked("--json", "retract", "--owner", "ada")
     assert refused.status == 2

@@ -126,6 +126,21 @@ def test_a_memory_of_many_is_not_taken_apart_by_mistake(joined: Joined, command:
     assert len(line.json(command, joined.a, "--yes")["reversed"]) == 2
 
 
+@pytest.mark.parametrize("command", ["unmerge", "reverse"])
+def test_a_memory_of_two_has_one_join_whichever_is_meant(
+    palimpsest: CommandLine, command: str
+) -> None:
+    palimpsest.holds(row(PARIS), row(TEA), row(CELLO))
+    a, b, _ = palimpsest.ids()
+    decision = palimpsest.json("merge", a, b)["decision_id"]
+    assert palimpsest.json(command, a)["reversed"] == [decision]
+
+
+def test_a_memory_that_is_named_as_one_is_taken_apart_unasked(joined: Joined) -> None:
+    gone = joined.line.json("unmerge", "--memory", joined.a[:8])
+    assert sorted(gone["reversed"]) == sorted([joined.ab, joined.ac])
+
+
 def test_an_id_and_options_are_one_too_many(joined: Joined) -> None:
     assert joined.line("unmerge", joined.a, "--decision", joined.ab).status == 2
     assert joined.line("reverse", joined.ab, "--owner", "ada").status == 2

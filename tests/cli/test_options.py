@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
+from palimpsest import extracting, importing
+from palimpsest.commands import serving
 from palimpsest.contracts.requests import JoinSelection, Selection
+from palimpsest.serve.endpoint import Endpoint
+from palimpsest.sources import Place
 from palimpsest.store import Palimpsest
+from palimpsest.streams.extract.extracting import Extraction
+from palimpsest.streams.judge.settings import JudgeSettings
+from palimpsest.streams.policies import load_policy
+from palimpsest.web import linking
 from tests.cli.conftest import CommandLine, row
 
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
@@ -345,6 +354,102 @@ def test_export(ask: Ask, line: CommandLine) -> None:
         "max_changes": 0,
         "trust": True,
         "dry_run": True,
+    }
+
+
+SAID = [{"text": "Ada sings.", "user": "ada", "id": n} for n in (1, 2)]
+
+
+def test_import(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    models: list[str | None] = []
+    look_at, bring_in = importing.look_at, importing.bring_in
+
+    def noted(*args: Any, **named: Any) -> Any:
+        looked.append((args, named))
+        return look_at(Place(args[0].path), **named)
+
+    def brought(*args: Any, model: str | None, **named: Any) -> Any:
+        models.append(model)
+        return bring_in(*args, model=model, **named)
+
+    monkeypatch.setattr(importing, "look_at", noted)
+    monkeypatch.setattr(importing, "bring_in", brought)
+    path = line.file(SAID, "said.jsonl")
+    assert line.json("import", path, "--yes")["rows"] == 2
+    bare: dict[str, Any] = {"source": None, "owner": None, "renames": {}}
+    assert looked.pop() == ((Place(Path(path), None, None, None, trust=False),), bare)
+    words = ("--table", "t", "--query", "q", "--history", "h", "--trust", "--map", "user=owner_id")
+    also = ("--owner", "eve", "--source", "elsewhere", "--model-of-vectors", "m")
+    assert line.json("import", path, *words, *also, "--yes")["decisions"] != {}
+    assert looked.pop() == (
+        (Place(Path(path), "t", "q", Path("h"), trust=True),),
+        {"source": "elsewhere", "owner": "eve", "renames": {"user": "owner_id"}},
+    )
+    assert models == [None, "m"]
+    before = line.json("status")["position"]
+    assert "repeats" in line.json("import", path, "--source", "again", "--dry-run")
+    assert line.json("status")["position"] == before
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ((), {"name": "operator", "role": "operator"}),
+        (
+            ("--name", "lin", "--role", "reviewer", "--owners", "ada|bob"),
+            {"name": "lin", "role": "reviewer", "owners": "ada|bob"},
+        ),
+    ],
+)
+def test_a_link_to_the_review_page(
+    words: tuple[str, ...],
+    wanted: dict[str, str],
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def link(*args: Any) -> str:
+        asked.append(args)
+        return "http://there/"
+
+    server = Endpoint(url="http://there", pid=1)
+    monkeypatch.setattr(serving, "server_of", lambda _: lambda: server)
+    monkeypatch.setattr(linking, "ask_for_link", link)
+    monkeypatch.setenv("PALIMPSEST_TOKEN", "a token")
+    assert palimpsest.json("review", "open", *words) == {"review": "http://there/"}
+    assert asked == [(server, "a token", wanted)]
+
+
+def test_extract(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def noted(lines: Any, about: dict[str, str], _write: Any, **named: Any) -> Extraction:
+        asked.append({"lines": [*lines], "about": about, **named})
+        return Extraction()
+
+    monkeypatch.setattr(extracting, "extract_candidates", noted)
+    chat = palimpsest.file(["a line"], "chat.jsonl")
+    assert palimpsest("extract", chat, "--owner", "ada").status == 0
+    assert asked.pop() == {
+        "lines": [b"a line\n"],
+        "about": {"owner_id": "ada"},
+        "rules": load_policy("replace-or-merge").judge,
+        "settings": JudgeSettings(),
+        "folder": None,
+    }
+    palimpsest.ingest(row("a kettle"))
+    monkeypatch.setenv("PALIMPSEST_POLICY", "layered")
+    monkeypatch.setenv("PALIMPSEST_JUDGE_RETRIES", "0")
+    words = ("--namespace", "n", "--session", "s")
+    assert palimpsest("extract", "-", "--owner", "ada", *words, stdin="piped").status == 0
+    assert asked.pop() == {
+        "lines": [b"piped"],
+        "about": {"owner_id": "ada", "namespace": "n", "session_id": "s"},
+        "rules": load_policy("layered").judge,
+        "settings": JudgeSettings(retries=0),
+        "folder": palimpsest.store,
     }
 
 

@@ -57,9 +57,10 @@ def test_a_link_is_printed_by_the_server_that_runs_or_is_started(folder: Path) -
     assert loaded(link) == (403, "")
     again = typed(folder, "review", "open", "--name", "lin", "--role", "reviewer")
     assert json.loads(again.stdout)["review"].partition("?")[0] == link.partition("?")[0]
-    wrong = typed(folder, "review", "open", "--role", "king")
-    assert wrong.returncode == 2
-    assert "no link" in wrong.stderr
+    for words in (("--role", "king"), ("--owners", "(")):
+        wrong = typed(folder, "review", "open", *words)
+        assert wrong.returncode == 2
+        assert "no link" in wrong.stderr
 
 
 def test_a_server_with_tokens_wants_an_operators() -> None:

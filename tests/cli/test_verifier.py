@@ -1,7 +1,8 @@
-"""The verifier gives way to whoever decides: it asks for less of the processors than others."""
+"""The verifier: what its options and settings mean, and that it gives way to whoever decides."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
@@ -12,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from palimpsest import logs
-from palimpsest.commands import judge
+from palimpsest.commands import invocation, judge
 from palimpsest.commands.judge import NICENESS, lower_priority
 from palimpsest.contracts import policy
-from palimpsest.streams.judge import batching
+from palimpsest.streams.judge import batching, worker
 from palimpsest.streams.judge.judge import Judge
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.cli.conftest import CommandLine, Row
@@ -98,3 +99,59 @@ def test_it_batches_as_options_and_settings_say(
     palimpsest.ingest(row("nothing to ask about"))
     palimpsest.json("verifier", "--once", "--patience", "7")
     assert [(one.concurrency, one.patience) for one in given] == [(3, 7.0)]
+
+
+@pytest.mark.parametrize(("words", "once"), [((), False), (("--once",), True)])
+def test_it_ends_when_nothing_waits_only_where_it_is_to(
+    words: tuple[str, ...],
+    once: bool,
+    palimpsest: CommandLine,
+    row: Row,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+
+    async def run(_: worker.JudgeWorker, _stop: asyncio.Event, *, once: bool) -> worker.Tally:
+        asked.append(once)
+        return worker.Tally()
+
+    monkeypatch.setattr(worker.JudgeWorker, "run", run)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda _: None)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test")
+    palimpsest.ingest(row("nothing to ask about"))
+    palimpsest.json("verifier", *words)
+    assert asked == [once]
+
+
+@pytest.mark.parametrize(
+    ("words", "cluster", "folder", "in_topics"),
+    [
+        ((), False, "store", False),
+        ((), True, ".palimpsest-verifier", True),
+        (("--from-store",), True, "store", False),
+        (("--data", "elsewhere"), False, "elsewhere", False),
+        (("--data", "elsewhere"), True, "elsewhere", True),
+    ],
+)
+def test_it_keeps_its_verdicts_with_the_store_or_beside_a_cluster(
+    words: tuple[str, ...],
+    cluster: bool,
+    folder: str,
+    in_topics: bool,
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[tuple[Path, bool]] = []
+
+    async def run(
+        _: invocation.Invocation, options: judge._Options, *, in_topics: bool
+    ) -> tuple[worker.Tally, None]:
+        ran.append((options.data, in_topics))
+        return worker.Tally(), None
+
+    monkeypatch.setattr(judge, "_run_worker", run)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda _: None)
+    named = ("--bootstrap", "broker:9092") if cluster else ()
+    done = palimpsest.bare("--store", "store", *named, "verifier", *words)
+    assert done.status == 0
+    assert ran == [(Path(folder), in_topics)]

@@ -56,6 +56,17 @@ def test_an_answer_to_a_review_takes_beginnings(palimpsest: CommandLine) -> None
     assert [len(one["members"]) for one in palimpsest.json(*same)["memories"]] == [2]
 
 
+def test_the_next_review_says_how_it_is_answered(palimpsest: CommandLine) -> None:
+    palimpsest.ingest(row(SHED), row(SHED.replace(" wooden", "")))
+    ran = palimpsest("--json", "review", "next")
+    asked = ran.document
+    pair = [asked["decision_id"], asked["existing_id"]]
+    assert ran.err.split() == ["palimpsest", "review", "same|different", *pair]
+    palimpsest.json("review", "same", *pair)
+    ran = palimpsest("review", "next")
+    assert (ran.out, ran.err) == ("nothing waits\n", "")
+
+
 @pytest.mark.parametrize("typed", ["7 chars", "00000000", "not an id at all"])
 def test_what_is_no_beginning_is_not_guessed(joined: Joined, typed: str) -> None:
     assert joined.line("show", typed).status == 3

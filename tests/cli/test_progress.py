@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from palimpsest import output
+from palimpsest.commands.ingestion import _row_progress
+from palimpsest.ingesting import IngestProgress
 from palimpsest.output import Output
 
 
@@ -82,3 +84,15 @@ def test_quick_work_shows_nothing(screen: StringIO) -> None:
     with out.progress() as tell:
         tell("done at once", 1.0)
     assert screen.getvalue() == ""
+
+
+def test_rows_are_counted_by_what_became_of_them() -> None:
+    told: list[tuple[str, float | None]] = []
+    tell = _row_progress(lambda what, share: told.append((what, share)))
+    kinds = {"stored": 2, "pending": 1, "hash_exact": 3, "auto_reject": 4}
+    tell(IngestProgress(1_010, 5, 20, kinds))
+    tell(IngestProgress(1_010, 5, None, {}))
+    assert told == [
+        ("1,010 rows: 2 stored, 7 joined, 1 pending", 0.25),
+        ("1,010 rows: 0 stored, 0 joined, 0 pending", None),
+    ]

@@ -128,6 +128,25 @@ def test_a_difference_is_one(palimpsest: CommandLine, monkeypatch: pytest.Monkey
     assert "a row too many" in palimpsest("verify").out
 
 
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [({}, 0), ({"same": 1, "unusable": 1}, 0), ({"same": 1, "unavailable": 2}, 1)],
+)
+@pytest.mark.parametrize(("command", "method"), [("dedupe", "dedupe"), ("review run", "review")])
+def test_what_the_judge_left_for_the_next_run_is_one(
+    command: str,
+    method: str,
+    asked: dict[str, int],
+    status: int,
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    palimpsest.holds(row("a"))
+    answer = {"asked": asked, "left": 2, "plan": "t"}
+    monkeypatch.setattr(Palimpsest, method, lambda *_args, **_kwargs: answer)
+    assert palimpsest.json(*command.split(), status=status) == answer
+
+
 def test_a_bug_is_reported_without_its_message(
     palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +230,24 @@ def test_a_wrong_address_is_reported_with_what_it_has_to_be(
     ran = palimpsest("status", *words)
     assert ran.status == 2
     assert told in " ".join(ran.err.split())
+
+
+def test_each_part_of_a_cluster_is_what_was_typed_or_else_what_is_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Invocation(Path("typed")).settings.kafka is None
+    monkeypatch.setenv("PALIMPSEST_KAFKA_BOOTSTRAP", "set:1")
+    monkeypatch.setenv("PALIMPSEST_KAFKA_PREFIX", "set.")
+    for typed, named in (
+        ({}, ("set:1", "set.")),
+        ({"bootstrap": "typed:1"}, ("typed:1", "set.")),
+        ({"prefix": "typed."}, ("set:1", "typed.")),
+        ({"bootstrap": "typed:1", "prefix": "typed."}, ("typed:1", "typed.")),
+    ):
+        kafka = Invocation(Path("typed"), **typed).settings.kafka
+        assert kafka is not None
+        assert (kafka.bootstrap, kafka.prefix) == named
 
 
 def test_the_environment_wins_over_the_settings_file(

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from palimpsest import Palimpsest, store
+from palimpsest.contracts.errors import UsageError
 from palimpsest.importing import bring_in, look_at, spooled
 from palimpsest.sources import Item, Place, guessed, spool
 from palimpsest.sources.known_vectors import WAITING, KnownVectors, lowest_agreement
@@ -220,6 +221,42 @@ def test_a_preview_is_short_and_no_markup(palimpsest: CommandLine) -> None:
     shown = palimpsest("import", path, "--dry-run").out
     assert "\x1b" not in shown
     assert "[red]" in shown
+
+
+def test_from_python_a_source_is_named_as_at_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def noted(*args: Any, **named: Any) -> None:
+        looked.append((args, named))
+        raise UsageError("that is all")
+
+    monkeypatch.setattr(store, "look_at", noted)
+    with Palimpsest.open(tmp_path / "store", engine="none") as opened:
+        with pytest.raises(UsageError, match="that is all"):
+            opened.import_source("theirs")
+        with pytest.raises(UsageError, match="that is all"):
+            opened.import_source(
+                "theirs",
+                table="t",
+                query="q",
+                history="h",
+                mapping={"words": "text"},
+                owner="ada",
+                source="s",
+                trust=True,
+            )
+    assert looked == [
+        (
+            (Place(Path("theirs"), None, None, None, trust=False),),
+            {"source": None, "owner": None, "renames": None},
+        ),
+        (
+            (Place(Path("theirs"), "t", "q", Path("h"), trust=True),),
+            {"source": "s", "owner": "ada", "renames": {"words": "text"}},
+        ),
+    ]
 
 
 def test_it_reports_progress_and_reads_only_so_much(

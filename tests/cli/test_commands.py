@@ -454,6 +454,22 @@ def test_policies(stocked: CommandLine) -> None:
     assert stocked.json("policy", "show")["hash"] == checked["hash"]
 
 
+def test_a_policy_is_explained_by_its_own_numbers(stocked: CommandLine) -> None:
+    explained = stocked.json("policy", "explain", "layered")
+    assert explained["name"] == "layered"
+    assert explained["hash"] == stocked.json("policy", "show", "layered")["hash"]
+    assert stocked.json("policy", "explain")["name"] == "standard", "the one in force"
+    drawn = stocked("policy", "explain", "layered").out
+    assert " ".join(drawn.split()) == " ".join(" ".join(explained["sentences"]).split())
+
+
+def test_what_is_no_preset_is_shown_as_json(stocked: CommandLine) -> None:
+    own = stocked.folder / "mine.toml"
+    own.write_text(stocked("policy", "show", "standard").out.replace('"standard"', '"mine"', 1))
+    shown = stocked("policy", "show", str(own)).out
+    assert json.loads(shown) == stocked.json("policy", "show", str(own))
+
+
 def test_a_checked_policy_is_told_in_one_order(palimpsest: CommandLine) -> None:
     own = palimpsest.folder / "mine.toml"
     rules = palimpsest("policy", "show", "standard").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 import typer
 
-from palimpsest import extracting, importing
+from palimpsest import extracting, importing, logs
 from palimpsest.commands import serving
+from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.requests import JoinSelection, Selection
 from palimpsest.serve.endpoint import Endpoint
 from palimpsest.sources import Place
@@ -317,6 +319,46 @@ def test_runs_and_reviews(ask: Ask, line: CommandLine) -> None:
     assert ask("embed", "embed", "--owner", "ada")[1]["owner_id"] == "ada"
     assert ask("rebuild", "rebuild")[0] == (["lancedb", "duckdb"],)
     assert ask("rebuild", "rebuild", "duckdb")[0] == (["duckdb"],)
+
+
+@pytest.mark.parametrize("failing", [None, "review", "dedupe"])
+def test_what_is_due_is_done_as_the_settings_say(
+    failing: str | None, line: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, datetime, JudgeSettings]] = []
+    levels: list[int] = []
+
+    def step(name: str) -> Callable[..., dict[str, Any]]:
+        def called(_: Palimpsest, *, due: datetime, judge: JudgeSettings) -> dict[str, Any]:
+            asked.append((name, due, judge))
+            if name == failing:
+                raise TransientError("busy")
+            return {"name": name}
+
+        return called
+
+    for name in ("review", "dedupe"):
+        monkeypatch.setattr(Palimpsest, name, step(name))
+        monkeypatch.setenv(f"PALIMPSEST_SCHEDULE_{name.upper()}", "00:00")
+    monkeypatch.setattr(logs, "log_to_standard_error", levels.append)
+    monkeypatch.setenv("PALIMPSEST_JUDGE_RETRIES", "0")
+    ran = line("--json", "schedule", "--once")
+    assert ran.status == (0 if failing is None else 1)
+    done = [(one["step"], one["answer"], one["failed"]) for one in ran.documents]
+    assert done == [
+        (name, None, "busy") if name == failing else (name, {"name": name}, None)
+        for name in ("review", "dedupe")
+    ]
+    assert [(name, due.hour, judge) for name, due, judge in asked] == [
+        (name, 0, JudgeSettings(retries=0)) for name in ("review", "dedupe")
+    ]
+    assert levels == [logging.WARNING]
+
+
+def test_a_schedule_needs_a_time(line: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda _: None)
+    ran = line("schedule", "--once")
+    assert (ran.status, "nothing is scheduled" in ran.err) == (2, True)
 
 
 def test_sessions(ask: Ask) -> None:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.output import Output
 from tests.cli.conftest import CommandLine, row
 
 BERLIN, PARIS = "Ada has moved to Berlin", "Ada has moved to Paris"
@@ -107,3 +108,38 @@ def test_of_a_plan_in_which_one_is_nobody_nothing_is_forgotten(palimpsest: Comma
     plan = palimpsest.file([json.dumps({"hits": hits, "token": "a"})], "plan.json")
     refused = palimpsest("forget", "--plan", plan)
     assert (refused.status, "a plan is what `find` returns" in refused.err) == (2, True)
+
+
+NAMED = ("forget", "--owner", "ada", "--query", "Berlin")
+
+
+def faces(palimpsest: CommandLine) -> list[str]:
+    return [one["face"] for one in palimpsest.json("list", "ada")["memories"]]
+
+
+def test_what_mentions_some_words_is_forgotten_by_who_says_yes(palimpsest: CommandLine) -> None:
+    submit(palimpsest, BERLIN, PARIS)
+    refused = palimpsest(*NAMED)
+    assert (refused.status, "1 memories: --dry-run shows them" in refused.err) == (2, True)
+    shown = palimpsest.json(*NAMED, "--dry-run")["candidates"]
+    assert faces(palimpsest) == [PARIS, BERLIN]
+    assert palimpsest.json(*NAMED, "--yes")["candidates"] == shown == palimpsest.ids()[:1]
+    assert faces(palimpsest) == [PARIS]
+    none = palimpsest(*NAMED, "--yes")
+    assert (none.status, "nothing would be forgotten" in none.err) == (2, True)
+
+
+@pytest.mark.parametrize(("answer", "left", "status"), [("n", 2, 1), ("y", 1, 0)])
+def test_a_person_sees_what_mentions_some_words_and_is_asked(
+    answer: str,
+    left: int,
+    status: int,
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    submit(palimpsest, BERLIN, PARIS)
+    monkeypatch.setattr(Output, "asks", True)
+    ran = palimpsest(*NAMED, stdin=answer + "\n")
+    assert BERLIN in ran.err
+    assert PARIS not in ran.err
+    assert (ran.status, len(faces(palimpsest))) == (status, left)

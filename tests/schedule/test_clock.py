@@ -238,3 +238,17 @@ def test_what_was_done_before_is_not_reported_as_done_now(
 ) -> None:
     """As where a timer starts the schedule twice for one night."""
     assert describe_step(dedupe_done(**runs)) == f"dedupe, due at 2026-03-01: {line}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "failed", "line"),
+    [
+        ({"exact": 2, "confirmed": 3, "reversed": ["d"]}, None, "5 confirmed"),
+        (None, "busy", "failed: busy"),
+    ],
+)
+def test_a_review_and_a_failure_are_told_in_a_line(
+    answer: dict[str, Any] | None, failed: str | None, line: str
+) -> None:
+    done = StepDone(step="review", due="2026-03-01", answer=answer, failed=failed)
+    assert describe_step(done) == f"review, due at 2026-03-01: {line}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import ANY
 from uuid import uuid4
 
 import pytest
@@ -264,6 +266,38 @@ def test_in_an_outage_one_request_is_tried_of_all_owners(
     assert (server.calls, told["left"]) == (1, 2)
     server.always = None
     assert len(ada.store.review(judge=asking)["reversed"]) == 2
+
+
+@embedded_alone
+def test_a_review_that_was_due_is_recorded_for_each_owner_and_done_once(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ben, cleo = (Speaker(ada.store, name, STORE_TIME) for name in ("ben", "cleo"))
+    older, newer = ben.say(*OTHER)
+    settle(ben, newer, older, "unavailable")
+    cleo.say("Cleo sings")
+    ada.say("Ada has a dog", "ada  has a dog")
+    due = datetime(2026, 3, 1, 3, tzinfo=UTC)
+    told = ada.store.review(judge=asking, due=due)
+    assert (told["exact"], len(told["reversed"])) == (1, 1)
+    counted: dict[str, list[dict[str, Any]]] = {}
+    for speaker in (ada, ben, cleo):
+        runs = speaker.rows("runs", "step, due, figures, memories_before")
+        assert {(run["step"], run["due"], run["memories_before"]) for run in runs} <= {
+            ("review", due.replace(tzinfo=None), None)
+        }
+        counted[speaker.name] = [json.loads(run["figures"]) for run in runs]
+    nothing = dict.fromkeys(("exact", "confirmed", "reversed", "refused", "left"), 0)
+    took = {"duration_ms": ANY}
+    assert counted == {
+        ada.name: [nothing | took | {"exact": 1}],
+        "ben": [nothing | took | {"reversed": 1}],
+        "cleo": [],
+    }
+    ada.say("ADA has a dog")
+    assert ada.store.review(judge=asking, due=due)["exact"] == 0
+    assert ada.store.review(judge=asking, due=due + timedelta(days=1))["exact"] == 1
+    assert len(ada.rows("runs")) == 2
 
 
 @embedded_alone

@@ -13,7 +13,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from typer.testing import CliRunner
 
+from palimpsest.cli import app
 from palimpsest.commands.maintenance import (
     ENOUGH_BYTES,
     Finding,
@@ -499,6 +501,10 @@ def test_dead_letters_keep_the_bytes(palimpsest: CommandLine) -> None:
     assert base64.b64decode(shown["base64"]) == broken
     assert shown["text"] is None
     assert r"\xff" in palimpsest("dead-letters", "show", letter["id"]).out
+    written = CliRunner().invoke(
+        app, ["--store", str(palimpsest.store), "dead-letters", "show", letter["id"], "--raw"]
+    )
+    assert written.stdout_bytes == broken
     assert palimpsest.json("dead-letters", "list", "--state", "retried") == []
     assert palimpsest.json("dead-letters", "retry", status=1)["invalid"] == 1
     assert palimpsest("dead-letters", "show", "nothing").status == 3

@@ -12,13 +12,19 @@ from typing import Any
 import pytest
 import typer
 
-from palimpsest import extracting, importing, logs
-from palimpsest.commands import serving
+from palimpsest import demo_judge, extracting, importing, logs
+from palimpsest.commands import cluster, serving
 from palimpsest.contracts.errors import TransientError
 from palimpsest.contracts.requests import JoinSelection, Selection
+from palimpsest.demo_judge import JudgeServer
 from palimpsest.serve.endpoint import Endpoint
+from palimpsest.serve_settings import ServeSettings
+from palimpsest.settings import Settings
 from palimpsest.sources import Place
 from palimpsest.store import Palimpsest
+from palimpsest.streams.cluster import setup
+from palimpsest.streams.cluster.connection import Connection
+from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.extract.extracting import Extraction
 from palimpsest.streams.judge.settings import JudgeSettings
 from palimpsest.streams.policies import load_policy
@@ -397,6 +403,150 @@ def test_export(ask: Ask, line: CommandLine) -> None:
         "trust": True,
         "dry_run": True,
     }
+
+
+# -- servers, workers and clusters ---------------------------------------------------------------
+
+
+SERVED = ("--host", "::1", "--port", "0", "--tokens", "t.toml", "--idle", "7")
+NAMES = ("--allowed-host", "a", "--allowed-host", "b")
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ((), ("127.0.0.1", 7077, None, [], None)),
+        ((*SERVED, *NAMES), ("::1", 0, Path("t.toml"), ["a", "b"], 7.0)),
+    ],
+)
+def test_serve(
+    words: tuple[str, ...],
+    asked: tuple[Any, ...],
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[tuple[Any, ...]] = []
+
+    async def run(
+        _opened: object, _only: object, wanted: ServeSettings, *_: Any, **how: Any
+    ) -> None:
+        where = (wanted.host, wanted.port, wanted.tokens_file, [*wanted.allowed_hosts])
+        ran.append((*where, how["idle"]))
+        how["on_ready"](Endpoint(url="http://there", pid=1), "http://there/link")
+
+    monkeypatch.setattr("palimpsest.serve.run.serve", run)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda: None)
+    monkeypatch.setattr(serving, "SILENT", ())
+    assert palimpsest.json("serve", *words) == {
+        "url": "http://there",
+        "pid": 1,
+        "store": str(palimpsest.store),
+        "review": "http://there/link",
+    }
+    assert ran == [asked]
+
+
+def test_worker(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("instance", "data", "standby", "web_port", "letters_per_minute")
+    ran: list[tuple[Any, ...]] = []
+    free: list[int | None] = []
+
+    async def topics(_: Connection) -> Topics:
+        return Topics()
+
+    def run(settings: Settings, connection: Connection, *_: object) -> None:
+        ran.append((connection.bootstrap, *(getattr(settings, name) for name in names)))
+
+    monkeypatch.setattr(cluster, "_checked_topics", topics)
+    monkeypatch.setattr(cluster, "_run_worker", run)
+    monkeypatch.setattr(cluster, "_require_free", free.append)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda: None)
+    monkeypatch.setenv("PALIMPSEST_ENGINE", "none")
+    words = ("worker", "--bootstrap", "b:1")
+    also = ("--instance", "i", "--data", "d", "--standby", "--web-port", "7")
+    assert palimpsest(*words).status == 0
+    assert palimpsest(*words, *also, "--letters-per-minute", "0").status == 0
+    assert ran == [
+        ("b:1", None, None, False, None, None),
+        ("b:1", "i", Path("d"), True, 7, 0),
+    ]
+    assert free == [None, 7]
+
+
+def test_project(palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[Path, str, int | None]] = []
+    free: list[int | None] = []
+
+    async def follow(
+        folder: Path, connection: Connection, count: Callable[[int], None], port: int | None
+    ) -> None:
+        ran.append((folder, connection.bootstrap, port))
+        count(2)
+        count(3)
+
+    monkeypatch.setattr(cluster, "_follow", follow)
+    monkeypatch.setattr(cluster, "_require_free", free.append)
+    monkeypatch.setattr(logs, "log_to_standard_error", lambda: None)
+    done = palimpsest.json("project", "--bootstrap", "b:1", "--web-port", "7")
+    assert done == {"store": str(palimpsest.store), "records": 5}
+    palimpsest.json("project", "--bootstrap", "b:1")
+    assert ran == [(palimpsest.store, "b:1", 7), (palimpsest.store, "b:1", None)]
+    assert free == [7, None]
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (("create",), (None, None)),
+        (("create", "--partitions", "8", "--replication", "2"), (8, 2)),
+        (("check",), (None,)),
+        (("check", "--partitions", "8"), (8,)),
+    ],
+)
+def test_topics(
+    words: tuple[str, ...],
+    asked: tuple[int | None, ...],
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[tuple[Any, ...]] = []
+
+    async def done(connection: Connection, *args: int | None) -> list[Any]:
+        given.append((connection.bootstrap, *args))
+        return []
+
+    monkeypatch.setattr(setup, words[0], done)
+    named = palimpsest.json("topics", *words, "--bootstrap", "b:1")
+    assert named == {"fine": True, "topics": []}
+    assert given == [("b:1", *asked)]
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [((), (8089, 0.0, False)), (("--port", "0", "--delay", "0.5"), (0, 0.5, False))],
+)
+def test_demo_judge(
+    words: tuple[str, ...],
+    asked: tuple[int, float, bool],
+    palimpsest: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[tuple[int, float, bool]] = []
+
+    class Noted(JudgeServer):
+        def __init__(self, port: int, delay: float, *, keep: bool) -> None:
+            made.append((port, delay, keep))
+            super().__init__(0, delay, keep=keep)
+
+        def start(self) -> None:
+            raise OSError("taken")
+
+    monkeypatch.setattr(demo_judge, "JudgeServer", Noted)
+    assert palimpsest("demo-judge", *words).status == 2
+    assert made == [asked]
+
+
+# -- conversations and existing stores -----------------------------------------------------------
 
 
 SAID = [{"text": "Ada sings.", "user": "ada", "id": n} for n in (1, 2)]

@@ -110,6 +110,18 @@ def test_a_policy_says_how_sure_a_row_without_confidence_is(palimpsest: CommandL
     assert faces(palimpsest) == ["ada SINGS."]
 
 
+def test_a_new_store_will_say_it_by_the_policy_that_is_set(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_POLICY", "layered")
+    path = palimpsest.file(
+        [mem0_row("Ada sings.", "1", confidence=0.8), mem0_row("ada SINGS.", "2")]
+    )
+    [repeat] = palimpsest.json("import", path, "--dry-run")["repeats"]
+    assert repeat["keep_id"] == "2"
+    assert not palimpsest.store.exists()
+
+
 def test_only_rows_of_one_owner_and_namespace_are_equal(palimpsest: CommandLine) -> None:
     rows = [
         mem0_row("Ada sings.", "1"),

@@ -77,6 +77,7 @@ def test_other_policies_do_not_read_them(
     set_all(monkeypatch)
     answer = palimpsest.json("policy", "set", "store-time")
     assert answer["hash"] == load_policy("store-time").hash
+    assert "dedup." not in palimpsest("policy", "set", "store-time").out
 
 
 def test_they_count_for_the_first_policy_of_a_new_store(

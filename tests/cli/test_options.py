@@ -367,6 +367,11 @@ def test_a_schedule_needs_a_time(line: CommandLine, monkeypatch: pytest.MonkeyPa
     assert (ran.status, "nothing is scheduled" in ran.err) == (2, True)
 
 
+def test_policies(ask: Ask) -> None:
+    asked = ask("set_policy", "policy", "set", "layered")
+    assert asked == ((load_policy("layered"),), {"actor": ACTOR})
+
+
 def test_sessions(ask: Ask) -> None:
     for command, method in (("end", "end_session"), ("compacted", "compact_session")):
         asked = ask(method, "session", command, "monday", "--owner", "ada")

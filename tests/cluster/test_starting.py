@@ -10,14 +10,17 @@ import pytest
 from aiokafka.admin import NewPartitions
 
 from palimpsest.commands import cluster
+from palimpsest.commands.invocation import Invocation
 from palimpsest.contracts.errors import StoreError
 from palimpsest.settings import read_settings
+from palimpsest.streams import embedder
 from palimpsest.streams.cluster import topics as topics_module
 from palimpsest.streams.cluster import worker
 from palimpsest.streams.cluster.connection import Connection
 from palimpsest.streams.cluster.metadata import BrokersAwayError
 from palimpsest.streams.cluster.topics import Topics
 from palimpsest.streams.embedder import Embedder
+from palimpsest.streams.policies import load_policy
 from tests.cluster.cluster import environment
 from tests.cluster.managers import new_manager
 from tests.cluster.test_topics import ask_admin, counts
@@ -90,6 +93,55 @@ def test_any_dead_letter_is_a_flood_for_whoever_says_so(
     settings = read_settings().over(data=tmp_path, letters_per_minute=given)
     cluster._run_worker(settings, Connection(bootstrap="nowhere:1"), Topics(), load_embedder)
     assert [one.letters_per_minute for one in begun] == [flood]
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ({}, ".palimpsest-worker-staging.-one"),
+        ({"data": Path("copies")}, "copies"),
+    ],
+)
+def test_it_runs_as_its_settings_say(
+    given: dict[str, Path], folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    begun: list[worker.WorkerSettings] = []
+    monkeypatch.setattr(worker, "run", lambda settings, **_: begun.append(settings))
+    connection, topics = Connection(bootstrap="nowhere:1"), Topics("staging.")
+    settings = read_settings(policy="layered", instance="one", standby=True, web_port=7, **given)
+    cluster._run_worker(settings, connection, topics, load_embedder)
+    assert begun == [
+        worker.WorkerSettings(
+            connection,
+            topics,
+            Path(folder),
+            load_policy("layered"),
+            load_embedder,
+            instance="one",
+            web_port=7,
+            standby=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize(("engine", "at_once"), [("none", 0), ("sentence-transformers", 1)])
+def test_a_model_is_loaded_before_partitions_come_where_there_is_one(
+    engine: str, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[tuple[str, ...]] = []
+
+    def load(*named: str, **_: object) -> StubEngine:
+        loaded.append(named)
+        return StubEngine()
+
+    monkeypatch.setattr(embedder, "load_engine", load)
+    monkeypatch.setenv("PALIMPSEST_ENGINE", engine)
+    monkeypatch.setenv("PALIMPSEST_MODEL", "a model")
+    made = cluster._embedder(Invocation(tmp_path))
+    assert len(loaded) == at_once
+    made()
+    assert loaded == [("a model", engine)]
 
 
 def load_embedder() -> Embedder:

@@ -165,6 +165,12 @@ def test_check(words: tuple[str, ...], method: str, ask: Ask, line: CommandLine)
     assert line(*command, "--duplicate", "--dedup-result").status == 2
 
 
+@pytest.mark.parametrize("form", ["--duplicate", "--dedup-result"])
+def test_a_check_in_another_form_is_of_the_same_candidate(form: str, ask: Ask) -> None:
+    asked = ask("check", "check", "ada", "tea", form, "--source", "chat")
+    assert asked == (({"owner_id": "ada", "text": "tea"},), {"source": "chat"})
+
+
 def test_decisions(ask: Ask) -> None:
     nothing = {"owner_id": None, "decision": None, "since": None, "limit": 50, "as_of": None}
     assert ask("decisions", "decisions") == ((), nothing)

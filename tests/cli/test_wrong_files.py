@@ -117,6 +117,22 @@ def test_the_api_raises(palimpsest: CommandLine, noise: str) -> None:
         assert store.status()["position"] == 0
 
 
+def test_the_api_reads_files_as_it_is_told(palimpsest: CommandLine) -> None:
+    folder = palimpsest.folder
+    (folder / "table").write_text("who,words\nada,Ada sings\n")
+    (folder / "noisy").write_text("no json\n" * FIRST_ROWS)
+    told: list[int] = []
+    with Palimpsest.open(palimpsest.store) as store:
+        mapping = {"who": "owner_id", "words": "text"}
+        how = {"source": "s", "mapping": mapping, "form": "csv"}
+        read = store.ingest(folder / "table", **how, progress=lambda one: told.append(one.rows))
+        assert (read.rows, dict(read.decisions)) == (1, {"stored": 1})
+        assert store.ingest(folder / "noisy", keep_going=True).invalid == FIRST_ROWS
+        [row] = store.sql("SELECT owner_id, source, text FROM candidates")
+    assert row == {"owner_id": "ada", "source": "s", "text": "Ada sings"}
+    assert told == [1]
+
+
 def advice_on(*rows: Any, **renames: str) -> str:
     raws = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
     return advice([RawRow(raw, "f") for raw in raws], renames)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from palimpsest import Palimpsest, RefusedError, UsageError
+from palimpsest.contracts.identity import candidate_id
 from palimpsest.contracts.requests import Selection
 from palimpsest.contracts.shown import Happened
 
@@ -254,6 +255,25 @@ def test_a_history_has_every_event_of_the_members_and_of_who_left_until_then(
     alone = memories.history(car)["events"]
     until_it_left = [event["event"] for event in told["events"][:-1]]
     assert [event["event"] for event in alone] == [*until_it_left, "retracted", "refused"]
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["the lower id", "the higher id"])
+def test_after_a_reversal_that_was_taken_back_the_face_is_that_of_the_part_with_the_id(
+    memories: Palimpsest, first: int
+) -> None:
+    """Today both are members, whichever of them has the lower id."""
+    names = sorted("xy", key=lambda name: candidate_id("ada", "python", name))
+    said = zip((names[first], names[1 - first]), ("tea in the shed", "a blue car"), strict=True)
+    tea, car = (submit(memories, text, id=name)[0] for name, text in said)
+    joined = memories.merge(tea, car, face=car)["decision_id"]
+    memories.unmerge(decision_id=joined)
+    memories.reinstate(joined)
+    told = [(one["event"], one.get("face")) for one in memories.history(car)["events"]]
+    assert told[2:] == [
+        ("joined", "a blue car"),
+        ("reversed", "tea in the shed"),
+        ("reinstated", "a blue car"),
+    ]
 
 
 def test_a_separation_that_is_withdrawn_makes_nobody_a_member(memories: Palimpsest) -> None:

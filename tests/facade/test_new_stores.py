@@ -9,13 +9,15 @@ from threading import Timer
 
 import pytest
 
-from palimpsest import Palimpsest, StoreError, local_gateway
+from palimpsest import Palimpsest, StoreError, local_gateway, store
 from palimpsest.contracts.errors import TransientError
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.embedder import Engine
 from palimpsest.streams.log import database
 from palimpsest.streams.log.log import Log
 from palimpsest.streams.policies import load_policy
+from tests.stub_engine import load_stub
 
 ADA = {"owner_id": "ada", "text": "She lives in Oslo."}
 
@@ -164,3 +166,21 @@ def test_after_a_failed_rebuild_all_goes_on(
         ]
         assert store.verify()["differences"] == 0
         assert store.rebuild()["lancedb"]["differences"] == 0
+
+
+def test_the_model_that_is_named_is_loaded_when_a_text_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[tuple[str, ...]] = []
+
+    def load(*named: str, **_: object) -> Engine:
+        loaded.append(named)
+        return load_stub()
+
+    monkeypatch.setattr(store, "load_engine", load)
+    with Palimpsest.open(tmp_path / "store", model="a model", engine="onnx") as opened:
+        assert opened.status()["candidates"] == 0
+        assert loaded == []
+        opened.submit(ADA)
+        opened.submit(ADA)
+    assert loaded == [("a model", "onnx")]

@@ -68,12 +68,16 @@ def recorded(store: Palimpsest) -> list[Accessed]:
     return [event for event in found if isinstance(event, Accessed)]
 
 
-def test_recall_and_show_have_the_decayed_confidence(faded: Palimpsest, clock: Clock) -> None:
+def test_all_that_shows_a_memory_has_the_decayed_confidence(
+    faded: Palimpsest, clock: Clock
+) -> None:
     tea = say(faded, "green tea", confidence=0.9)
     clock.now += 7 * DAY
     [found] = faded.recall("ann", "tea")
     shown = faded.show(tea)
     assert found["confidence"] == shown["confidence"] == 0.8389
+    [listed] = faded.list("ann")["memories"]
+    assert listed["confidence"] == faded.get(tea)["confidence"] == 0.8389
     assert (found["importance"], shown["importance"]) == (None, None)
     assert shown["last_accessed"] is None
 

@@ -140,10 +140,6 @@ class ProjectedReplica:
         self.log.follow_touched(one.event.owner_id, touched, one.position)
         return one, touched
 
-    def positions(self) -> dict[str, int]:
-        """How far each projection has come."""
-        return self._projector.positions()
-
     def close(self) -> None:
         """Make everything visible, and let the files go."""
         self._projector.close()

@@ -257,6 +257,24 @@ def test_a_history_has_every_event_of_the_members_and_of_who_left_until_then(
     assert [event["event"] for event in alone] == [*until_it_left, "retracted", "refused"]
 
 
+def test_who_came_back_and_left_again_is_told_of_until_the_last_time(
+    memories: Palimpsest,
+) -> None:
+    tea, car = submit(memories, "tea in the shed", "a blue car")
+    joined = memories.merge(tea, car)["decision_id"]
+    memories.unmerge(decision_id=joined)
+    memories.reinstate(joined)
+    memories.access(car)
+    memories.unmerge(decision_id=joined)
+    memories.access(car)
+    told = [(one["event"], one.get("candidate_id")) for one in memories.history(tea)["events"]]
+    assert told == [
+        ("decided", tea),
+        ("decided", car),
+        *((event, car) for event in ("joined", "reversed", "reinstated", "accessed", "reversed")),
+    ]
+
+
 @pytest.mark.parametrize("first", [0, 1], ids=["the lower id", "the higher id"])
 def test_after_a_reversal_that_was_taken_back_the_face_is_that_of_the_part_with_the_id(
     memories: Palimpsest, first: int

@@ -199,6 +199,24 @@ def test_one_failing_merge_is_a_warning_and_not_the_end(
 
 
 @embedded_alone
+def test_a_run_that_was_carried_out_is_recorded_though_it_would_not_be_due_any_more(
+    ada: Speaker, asking: JudgeSettings
+) -> None:
+    assert STORE_TIME.dedupe is not None
+    rules = STORE_TIME.dedupe.model_copy(update={"more_than": 2})
+    ada.say(*ONE_WORD_MORE, "Ben keeps bees")
+    ada.under(STORE_TIME.model_copy(update={"dedupe": rules}))
+    [ran] = run(ada, asking)["runs"]
+    [recorded] = ada.rows("runs", "event_id, memories_before, memories_after")
+    assert recorded == {"event_id": ran["ran"], "memories_before": 3, "memories_after": 2}
+    [skipped] = run(ada, asking)["runs"]
+    assert "ran" not in skipped
+    assert "skipped" in skipped
+    [forced] = run(ada, asking, force=True)["runs"]
+    assert forced["ran"] != ran["ran"]
+
+
+@embedded_alone
 def test_a_policy_without_batch_rules_is_reported(ada: Speaker) -> None:
     ada.say("a text")
     ada.under(STORE_TIME.model_copy(update={"dedupe": None}))

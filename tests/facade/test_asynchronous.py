@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from palimpsest import AsyncPalimpsest, Palimpsest, StoreError, UsageError
+from palimpsest import AsyncPalimpsest, Palimpsest, StoreError, TransientError, UsageError
 from palimpsest.streams.write.inputs import Input, Outcome
 from tests.facade.test_wrong_calls import in_child
 
@@ -144,7 +144,10 @@ def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
     use(tmp_path / "store", used)
 
 
-def test_a_failing_store_is_reported_to_all_and_not_tried_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [StoreError, TransientError])
+def test_a_failing_store_is_reported_to_all_and_not_tried_again(
+    error: type[Exception], tmp_path: Path
+) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         tried: list[int] = []
         begun, go = threading.Event(), threading.Event()
@@ -153,14 +156,14 @@ def test_a_failing_store_is_reported_to_all_and_not_tried_again(tmp_path: Path) 
             tried.append(len(inputs))
             begun.set()
             go.wait(10)
-            raise StoreError("the disk is full")
+            raise error("the disk is full")
 
         with patch.object(twin.store.gateway, "submit", fail):
             asked = [asyncio.ensure_future(twin.submit(note(n))) for n in range(5)]
             await asyncio.to_thread(begun.wait, 10)
             go.set()
             found = await asyncio.gather(*asked, return_exceptions=True)
-        assert all(isinstance(one, StoreError) for one in found)
+        assert all(isinstance(one, error) for one in found)
         assert sum(tried) == 5
         await twin.submit(note(1))
 
@@ -208,6 +211,31 @@ def test_closed_it_says_so_and_what_waits_is_cancelled(tmp_path: Path) -> None:
                 await call
 
     asyncio.run(used())
+
+
+def test_closed_it_never_makes_a_call_that_no_thread_took_up(tmp_path: Path) -> None:
+    begun, go, made = threading.Event(), threading.Event(), list[str]()
+
+    def first(_: Palimpsest) -> None:
+        begun.set()
+        go.wait(10)
+        made.append("first")
+
+    async def used() -> None:
+        twin = await AsyncPalimpsest.open(tmp_path / "store", threads=1)
+        taken = asyncio.ensure_future(twin.call(first))
+        await asyncio.to_thread(begun.wait, 10)
+        waiting = asyncio.ensure_future(twin.call(lambda _: made.append("second")))
+        await asyncio.sleep(0)
+        closing = asyncio.ensure_future(twin.close())
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        go.set()
+        await closing
+        await taken
+
+    asyncio.run(used())
+    assert made == ["first"]
 
 
 @pytest.mark.filterwarnings("ignore")  # of forking beside threads: that is what happens to people

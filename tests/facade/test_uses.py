@@ -18,6 +18,7 @@ from palimpsest.contracts.policy import Decay, Policy, Recall
 from palimpsest.projections import recall as recalling
 from palimpsest.streams.embedded.inbox import Inbox
 from palimpsest.streams.embedded.lock import WriterLock
+from palimpsest.streams.log import database
 from palimpsest.streams.policies import load_policy
 
 FADING = Decay(field="confidence", rate=0.01, after_days=1, floor=0.05, since="access")
@@ -219,6 +220,18 @@ def test_a_store_that_cannot_be_written_to_says_so_and_goes_on(
     [event] = recorded(faded)
     assert event.data.uses is not None
     assert event.data.uses[0].count == 2, "nothing is lost"
+
+
+def test_on_a_read_only_disk_nothing_is_gathered_that_could_not_be_left(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(tmp_path, clock) as store:
+        say(store, "green tea")
+    monkeypatch.setattr(database, "_sealed", lambda _: True)
+    with Palimpsest.open(tmp_path / "store", create=False) as sealed:
+        sealed.gateway.clock = clock
+        assert faces(sealed) == ["green tea"]
+    assert caplog.messages == []
 
 
 def test_a_reader_does_not_fail_for_what_cannot_be_left(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from palimpsest import Palimpsest, store
 from palimpsest.contracts.errors import RefusedError, TransientError
 from palimpsest.contracts.requests import AnyRequest
+from palimpsest.deduping import plan_of
 from palimpsest.demo_judge import Fault, JudgeServer
+from palimpsest.streams.dedupe import Pairing
 from palimpsest.streams.judge.settings import JudgeSettings
 from tests.batches.conftest import STORE_TIME, embedded_alone, unseeing
 from tests.batches.speaker import Speaker
@@ -214,6 +217,55 @@ def test_a_run_that_was_carried_out_is_recorded_though_it_would_not_be_due_any_m
     assert "skipped" in skipped
     [forced] = run(ada, asking, force=True)["runs"]
     assert forced["ran"] != ran["ran"]
+
+
+@embedded_alone
+def test_a_run_that_was_due_at_a_time_is_done_once(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    ada.say(*ONE_WORD_MORE)
+    ada.under(STORE_TIME)
+    due = datetime(2026, 3, 1, 3, tzinfo=UTC)
+    [first] = run(ada, asking, due=due)["runs"]
+    ada.under(unseeing())
+    ada.say(*TWINS)
+    ada.under(STORE_TIME)
+    again, calls = run(ada, asking, due=due), server.calls
+    assert (again["joined"], again["asked"], calls) == ([], {}, 1)
+    told = {"owner_id": ada.name, "step": "dedupe", "figures": first["figures"]}
+    assert again["runs"] == [told | {"done_before": True}]
+    assert len(run(ada, asking, due=due + timedelta(days=1))["joined"]) == 1
+
+
+PAIR: Any = Pairing(
+    owner_id="ada",
+    decision="llm_merge",
+    similarity=0.5,
+    older="a",
+    newer="b",
+    older_text="tea",
+    newer_text="chai",
+    reasoning=None,
+    composed="tea or chai",
+)
+
+
+SAID = ("similarity", "reasoning")
+"""What is said of a join, and changes nothing in it."""
+
+
+def test_a_plan_is_another_where_anything_that_would_become_is() -> None:
+    other = PAIR | {"older": "c"}
+    plans = [
+        plan_of("mine", []),
+        plan_of("mine", [PAIR]),
+        plan_of("yours", [PAIR]),
+        plan_of("mine", [PAIR, other]),
+        plan_of("mine", [PAIR | {"face": "chai"}]),
+        *(plan_of("mine", [PAIR | {name: "x"}]) for name in PAIR if name not in SAID),
+    ]
+    assert len(set(plans)) == len(plans)
+    assert plan_of("mine", [other, PAIR]) == plan_of("mine", [PAIR, other])
 
 
 @embedded_alone

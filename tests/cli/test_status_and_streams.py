@@ -156,6 +156,9 @@ def test_a_bug_is_reported_without_its_message(
     assert ran.status == 70
     assert "ValueError" in ran.err
     assert SECRET not in ran.err + ran.out
+    monkeypatch.setenv("PALIMPSEST_DEBUG", "1")
+    debugged = palimpsest("status")
+    assert (debugged.status, SECRET in debugged.err) == (70, True)
 
 
 def test_an_interrupt_is_one_hundred_and_thirty(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 
-from palimpsest.contracts.identity import candidate_id, event_id, run_id, token_of
+from palimpsest.contracts.identity import candidate_id, event_id, run_id, session_of, token_of
 
 DUE = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -19,6 +19,12 @@ def test_a_run_is_named_by_owner_step_and_moment() -> None:
         run_id("ada", "dedupe", DUE + timedelta(microseconds=1)),
     ]
     assert len(set(others)) == len(others)
+
+
+def test_a_session_is_named_by_the_moment_of_its_first_message() -> None:
+    elsewhere = DUE.astimezone(timezone(timedelta(hours=5)))
+    assert session_of(elsewhere) == session_of(DUE) == "8e028707809562f0516f0000b17efc99"
+    assert session_of(DUE + timedelta(microseconds=1)) != session_of(DUE)
 
 
 def test_a_candidate_is_named_by_owner_source_and_id() -> None:

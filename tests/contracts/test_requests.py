@@ -50,6 +50,23 @@ def test_a_selection_of_nothing_would_mean_everything(request_name: str) -> None
         REQUEST.validate_python({"request": request_name, "request_id": ID, "selection": {}})
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"request": "unmerge"},
+        {"request": "unmerge", "decision_id": "d", "memory_id": "m"},
+        {"request": "unmerge", "candidate_id": "c", "memory_id": "m"},
+        {"request": "undo"},
+        {"request": "undo", "decision_id": "d", "candidate_id": "c"},
+        {"request": "restore"},
+        {"request": "restore", "forgotten": "f", "selection": {"source": "bot"}},
+    ],
+)
+def test_what_names_nothing_or_two_things_is_refused(said: dict[str, object]) -> None:
+    with pytest.raises(ValidationError, match="name e"):
+        REQUEST.validate_python(said | {"request_id": ID})
+
+
 def test_verdicts_of_a_newer_version_are_still_understood() -> None:
     """They are evidence, which only grows: what a request asks for is all that is strict."""
     verdict = {"neighbour_id": "b", "answer": "same", "mood": "calm"}

@@ -118,6 +118,23 @@ def test_who_submits_more_than_a_window_has_waits_for_nobody_else(tmp_path: Path
         use(tmp_path / "store", used)
 
 
+def test_a_commit_has_as_many_as_it_holds_and_no_offer_is_in_two(tmp_path: Path) -> None:
+    async def used(twin: AsyncPalimpsest) -> None:
+        windows = Windows(twin)
+        with patch.object(twin.store.gateway, "submit", windows.submit):
+            first = asyncio.ensure_future(twin.submit(note(0)))
+            await windows.have_begun()
+            offers = ([note(1), note(2), note(3)], [note(4)], [note(5)], [note(6)] * 4)
+            others = [asyncio.ensure_future(twin.submit(one)) for one in offers]
+            await asyncio.sleep(0)
+            windows.go.set()
+            await asyncio.gather(first, *others)
+        assert windows.sizes == [1, 4, 1, 4]
+
+    with patch("palimpsest.asynchronous.WINDOW", 4):
+        use(tmp_path / "store", used)
+
+
 def test_a_wrong_call_is_nobody_elses_trouble(tmp_path: Path) -> None:
     async def used(twin: AsyncPalimpsest) -> None:
         windows = Windows(twin)

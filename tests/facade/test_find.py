@@ -69,6 +69,9 @@ def test_a_composed_text_is_found_in_its_namespace_alone(memories: Palimpsest) -
     memories.settle([request])
     assert found(memories, "dog too", namespace="cats") == [("word", COMPOSED)]
     assert found(memories, "dog too", namespace="dogs") == []
+    [near] = memories.find("ada", "dog too", by=["meaning"], namespace="cats")["hits"]
+    assert (near["text"], near["candidate_id"]) == (COMPOSED, None), "nobody said it"
+    assert memories.find("ada", "dog too", by=["meaning"], namespace="dogs")["hits"] == []
 
 
 def test_what_is_retracted_is_not_found_and_what_comes_later_is(memories: Palimpsest) -> None:

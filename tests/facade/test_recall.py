@@ -138,7 +138,9 @@ def test_what_is_former_on_its_own_is_shown_on_request(
     assert {one["face"] for one in memories.list("ann")["memories"]} == faces
     assert memories.list("ann")["total"] == 2
     assert memories.list("ann", former=True)["total"] == 3
-    assert alone in [hit["memory_id"] for hit in memories.find("ann", "mate")["hits"]]
+    for by in ("words", "meaning"):
+        hits = memories.find("ann", "mate in the shed", by=[by], k=9)["hits"]
+        assert alone in [hit["memory_id"] for hit in hits]
     monkeypatch.setattr(recalling, "MOST_IN_MEMORY", 1)
     seen()
     memories.undo(str(tea.memory_id))

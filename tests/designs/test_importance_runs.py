@@ -158,6 +158,9 @@ def test_the_command_skips_forces_and_shows_what_it_does(
         {**one, "decision_id": None} for one in planned["joined"]
     ]
     assert ada.rows("runs", "because") == [{"because": "too many"}]
+    for told in (planned, done):
+        counts = {name: told[name] for name in ("owners", "memories", "pairs", "all_pairs", "left")}
+        assert counts == {"owners": 1, "memories": 2, "pairs": 1, "all_pairs": 1, "left": 0}
 
 
 def test_a_join_of_a_run_is_taken_back_with_a_dry_run_first(

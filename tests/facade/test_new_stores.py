@@ -168,6 +168,12 @@ def test_after_a_failed_rebuild_all_goes_on(
         assert store.rebuild()["lancedb"]["differences"] == 0
 
 
+def test_a_policy_that_is_put_back_is_in_force_again(memories: Palimpsest) -> None:
+    for name in ("layered", "standard", "layered"):
+        memories.set_policy(load_policy(name))
+        assert memories.policy.name == name
+
+
 def test_the_model_that_is_named_is_loaded_when_a_text_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

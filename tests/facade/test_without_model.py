@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest import Palimpsest, RefusedError, local_gateway, store
+from palimpsest import Palimpsest, RefusedError, UsageError, local_gateway, store
 from palimpsest.contracts.errors import ModelError
 from palimpsest.projections import recall
 from palimpsest.streams.embedder import EngineMissing, load_engine
@@ -38,6 +38,20 @@ def opened(at: Palimpsest, engine: Any) -> Palimpsest:
 def test_the_engine_none_is_always_missing() -> None:
     with pytest.raises(EngineMissing, match="embeds nothing"):
         load_engine(engine="none")
+
+
+def test_a_model_that_is_asked_for_wrongly_is_not_one_that_is_down(
+    without: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: object, **__: object) -> None:
+        raise UsageError("install the extra")
+
+    monkeypatch.setattr(store, "load_engine", load)
+    with (
+        opened(without, "sentence-transformers") as reader,
+        pytest.raises(UsageError, match="install the extra"),
+    ):
+        reader.recall("ann", "where is the spare key?")
 
 
 def test_recall_is_by_words_meanwhile(without: Palimpsest) -> None:

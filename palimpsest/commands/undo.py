@@ -370,12 +370,9 @@ def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes
     """Show the plan, ask, and apply it; exit status 1 if the selection is empty."""
     with call.store() as store:
         how = {"actor": call.settings.actor}
-        if dry_run or not yes:
-            answer = act(store, dry_run=True, **how)
-            if not dry_run and rendering.selected(done, answer):
-                _confirm(call, done, answer)
-        if not dry_run:
-            answer = act(store, dry_run=False, **how)
+        if not (dry_run or yes):
+            _confirm(call, done, act(store, dry_run=True, **how))
+        answer = act(store, dry_run=dry_run, **how)
     verb = f"would be {done}" if dry_run else done
     call.output.answer(answer, lambda: rendering.bulk(verb, done, answer))
     if not rendering.selected(done, answer):
@@ -384,9 +381,11 @@ def _plan_and_apply(call: Invocation, act: Act, done: str, *, dry_run: bool, yes
 
 
 def _confirm(call: Invocation, done: str, plan: Mapping[str, Any]) -> None:
-    if call.output.asks:
+    """Ask a person, unless there is nothing to do; without a terminal, several need `--yes`."""
+    count = rendering.selected(done, plan)
+    if count and call.output.asks:
         call.output.show(rendering.bulk(f"would be {done}", done, plan))
         typer.confirm("Do it?", abort=True, err=True)
-    elif rendering.selected(done, plan) > 1:
+    elif count > 1:
         would = rendering.bulk_count(f"would be {done}", done, plan)
         raise UsageError(f"{would}: --dry-run shows them, --yes does it")

@@ -242,15 +242,12 @@ def test_each_part_of_a_cluster_is_what_was_typed_or_else_what_is_set(
     assert Invocation(Path("typed")).settings.kafka is None
     monkeypatch.setenv("PALIMPSEST_KAFKA_BOOTSTRAP", "set:1")
     monkeypatch.setenv("PALIMPSEST_KAFKA_PREFIX", "set.")
-    for typed, named in (
-        ({}, ("set:1", "set.")),
-        ({"bootstrap": "typed:1"}, ("typed:1", "set.")),
-        ({"prefix": "typed."}, ("set:1", "typed.")),
-        ({"bootstrap": "typed:1", "prefix": "typed."}, ("typed:1", "typed.")),
-    ):
-        kafka = Invocation(Path("typed"), **typed).settings.kafka
-        assert kafka is not None
-        assert (kafka.bootstrap, kafka.prefix) == named
+    for bootstrap in (None, "typed:1"):
+        for prefix in (None, "typed."):
+            typed = Invocation(Path("typed"), bootstrap=bootstrap, prefix=prefix)
+            kafka = typed.settings.kafka
+            assert kafka is not None
+            assert (kafka.bootstrap, kafka.prefix) == (bootstrap or "set:1", prefix or "set.")
 
 
 def test_the_environment_wins_over_the_settings_file(

@@ -123,9 +123,13 @@ def test_the_api_reads_files_as_it_is_told(palimpsest: CommandLine) -> None:
     (folder / "noisy").write_text("no json\n" * FIRST_ROWS)
     told: list[int] = []
     with Palimpsest.open(palimpsest.store) as store:
-        mapping = {"who": "owner_id", "words": "text"}
-        how = {"source": "s", "mapping": mapping, "form": "csv"}
-        read = store.ingest(folder / "table", **how, progress=lambda one: told.append(one.rows))
+        read = store.ingest(
+            folder / "table",
+            source="s",
+            mapping={"who": "owner_id", "words": "text"},
+            form="csv",
+            progress=lambda one: told.append(one.rows),
+        )
         assert (read.rows, dict(read.decisions)) == (1, {"stored": 1})
         assert store.ingest(folder / "noisy", keep_going=True).invalid == FIRST_ROWS
         [row] = store.sql("SELECT owner_id, source, text FROM candidates")

@@ -168,6 +168,19 @@ def test_after_a_failed_rebuild_all_goes_on(
         assert store.rebuild()["lancedb"]["differences"] == 0
 
 
+def test_who_waits_for_a_position_waits_for_all_projections(
+    memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories.submit(ADA)
+    head = memories.position
+    seen = [(head, 0), (0, head), (head, head)]
+    reached = iter({"lancedb": lance, "duckdb": duck} for lance, duck in seen)
+    monkeypatch.setattr(local_gateway, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(memories.gateway, "positions", lambda: next(reached))
+    memories.wait_for(head)
+    assert [*reached] == []
+
+
 def test_a_policy_that_is_put_back_is_in_force_again(memories: Palimpsest) -> None:
     for name in ("layered", "standard", "layered"):
         memories.set_policy(load_policy(name))

@@ -28,6 +28,8 @@ from palimpsest.demo_judge import JudgeServer
         ("The timeout is 30 s.", "The timeout is 60 s.", "update"),
         ("The big job runs at night.", "The big job runs there.", "compose"),
         ("Ada has a dog.", "The build runs at night.", "different"),
+        ("Ada and her old dog Rex swim daily in a cold lake.", "Rex.", "different"),
+        ("Red boats sail past old stone piers.", "Red boats sail past old stone quays.", "same"),
         ("", "", "same"),
     ],
 )
@@ -39,6 +41,24 @@ def test_relations_are_by_shared_words_and_cues(older: str, newer: str, said: st
 def test_sentences_are_composed_each_once() -> None:
     texts = ["Ada has a dog. It is big.", "ada has a  dog. It is called Rex", "Rex is old!"]
     assert demo_rules.compose(texts) == "Ada has a dog. It is big. It is called Rex. Rex is old!"
+
+
+def test_what_a_user_states_in_whole_sentences_is_remembered() -> None:
+    said = [
+        ("user", "Hi there! I adopted a cat. Ben keeps bees."),
+        ("assistant", "I like all cats."),
+        ("user", "Do all cats swim daily? Mine does not swim."),
+    ]
+    messages = [
+        {"number": number, "role": role, "content": content}
+        for number, (role, content) in enumerate(said, 1)
+    ]
+    remembered = demo_rules.answer({"name": "remember"}, {"messages": messages})["memories"]
+    assert remembered == [
+        {"content": "I adopted a cat.", "message": 1},
+        {"content": "Ben keeps bees.", "message": 1},
+        {"content": "Mine does not swim.", "message": 3},
+    ]
 
 
 def test_another_path_is_not_there(server: JudgeServer) -> None:

@@ -36,7 +36,6 @@ def across_namespaces(
     living = [one for one in ledger.memories() if one.living and one.face.vector is not None]
     if not living:
         return []
-    living.sort(key=lambda memory: memory.members[0].place)
     vectors = np.stack([vector_of(v) for memory in living if (v := memory.face.vector)])
     across = (
         (similarity, living[a], living[b])

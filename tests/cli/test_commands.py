@@ -123,6 +123,25 @@ def test_show_has_every_member_with_its_join(stocked: CommandLine) -> None:
     assert stocked.json("show", second) == memory
 
 
+def test_who_came_back_by_another_join_is_not_marked_as_taken_out(
+    stocked: CommandLine,
+) -> None:
+    first, tea, _ = stocked.ids()
+    stocked.ingest(row("Ada plays cello"))
+    cello = stocked.ids()[-1]
+    joined = stocked.json("merge", first, cello)["decision_id"]
+    stocked.json("unmerge", "--decision", joined)
+
+    def marked(memory: str) -> bool:
+        members = stocked.json("show", memory)["members"]
+        [found] = [one["reversed"] for one in members if one["candidate_id"] == cello]
+        return bool(found)
+
+    assert marked(cello)
+    stocked.json("merge", tea, cello)
+    assert not marked(tea)
+
+
 def test_show_draws_a_tree(stocked: CommandLine) -> None:
     first, _, second = stocked.ids()
     drawn = stocked("show", first)

@@ -86,6 +86,19 @@ def test_quick_work_shows_nothing(screen: StringIO) -> None:
     assert screen.getvalue() == ""
 
 
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize("typed", [False, True])
+def test_a_person_is_asked_who_reads_and_types_at_a_terminal(
+    as_json: bool, shown: bool, typed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console = Console(file=StringIO(), force_terminal=shown)
+    monkeypatch.setattr(output, "_console", lambda **_: console)
+    stdin = Mock(isatty=lambda: typed)
+    monkeypatch.setattr(output, "typer", Mock(get_text_stream=lambda _: stdin))
+    assert Output(as_json=as_json).asks is (shown and typed and not as_json)
+
+
 def test_rows_are_counted_by_what_became_of_them() -> None:
     told: list[tuple[str, float | None]] = []
     tell = _row_progress(lambda what, share: told.append((what, share)))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from palimpsest import interrupts
 
 FULL = Path("/dev/full")
 
@@ -118,3 +121,37 @@ def test_what_is_in_memory_is_not_freed_one_by_one() -> None:
     kept = "sys.kept = type('Kept', (), {'__del__': lambda _, w=os.write: w(2, b'freed')})()"
     assert ended(f"{kept}; sys.exit(0)").stderr == b"handlers ran"
     assert ended(kept).stderr == b"handlers ranfreed"  # no status: the interpreter ends it
+
+
+@pytest.mark.parametrize(
+    ("command", "handler", "interrupts_it"),
+    [
+        ("status", interrupts._end, True),
+        (None, interrupts._end, True),
+        ("serve", interrupts._end, False),
+        ("status", signal.default_int_handler, False),
+    ],
+)
+def test_what_ends_by_itself_is_interrupted_and_what_runs_on_is_stopped(
+    command: str | None, handler: object, interrupts_it: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program's own handlers are left alone."""
+    given: list[object] = []
+    monkeypatch.setattr(interrupts, "_announces", False)
+    monkeypatch.setattr(signal, "getsignal", lambda _: handler)
+    monkeypatch.setattr(signal, "signal", lambda _, new: given.append(new))
+    interrupts.interrupt_on_signals(command)
+    assert given == [signal.default_int_handler] * (2 * interrupts_it)
+    assert interrupts._announces is interrupts_it
+
+
+@pytest.mark.parametrize(("handler", "handled"), [(signal.SIG_DFL, 2), (signal.SIG_IGN, 0)])
+def test_a_signal_that_is_ignored_stays_so(
+    handler: object, handled: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `nohup` has it."""
+    given: list[object] = []
+    monkeypatch.setattr(signal, "getsignal", lambda _: handler)
+    monkeypatch.setattr(signal, "signal", lambda _, new: given.append(new))
+    interrupts.end_on_signals()
+    assert given == [interrupts._end] * handled

@@ -8,12 +8,17 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from palimpsest.contracts.errors import StoreError, TransientError
+from palimpsest import Palimpsest, store
+from palimpsest.calls import request_id
+from palimpsest.contracts.errors import RefusedError, StoreError, TransientError
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import JoinSelection, SettleRequest
 from palimpsest.contracts.wire import decode
 from palimpsest.following import Follower, ProjectedReplica
 from palimpsest.paths import LOG_FILE, PROJECTIONS_FOLDER
@@ -35,6 +40,7 @@ from tests.reliability.processes import Forge
 from tests.reliability.rows import lines, rows
 from tests.streams.cluster.followed import offsets, records
 from tests.streams.write.runtime import Runtime
+from tests.stub_engine import load_stub
 
 ONE = Topics("", 1)
 NOBODY = Connection(bootstrap="127.0.0.1:9")
@@ -61,6 +67,32 @@ def take_over(folder: Path, history: list[bytes]) -> None:
     replica.starts(IDENTITY)
     replica.take(records(ONE, history, 0), offsets(ONE, len(history)), IDENTITY)
     replica.close()
+
+
+def test_a_store_that_follows_decides_nothing_itself_and_shows_what_would_be(
+    tmp_path: Path, history: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "load_engine", load_stub)
+    take_over(tmp_path, history)
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"owner_id": "ada", "text": "Ada sings."}\n')
+    everything = JoinSelection(since=datetime(2000, 1, 1, tzinfo=UTC))
+    with Palimpsest.open(tmp_path, create=False) as opened:
+        before = opened.position
+        [row] = opened.sql("SELECT min(candidate_id) AS one FROM candidates")
+        verdicts = (Verdict(neighbour_id="x", answer="same"),)
+        settled = SettleRequest(request_id=request_id(), candidate_id=row["one"], verdicts=verdicts)
+        for decide in (
+            lambda: opened.submit({"owner_id": "ada", "text": "Ada sings."}),
+            lambda: opened.ingest(file),
+            lambda: opened.access(row["one"]),
+            lambda: opened.settle([settled]),
+            lambda: opened.reverse(everything),
+        ):
+            with pytest.raises(RefusedError, match="follows_a_cluster"):
+                decide()
+        assert opened.reverse(everything, dry_run=True)["owners"] > 0
+        assert opened.position == before
 
 
 def test_what_could_not_be_written_is_taken_again_as_if_nothing_had_been(
@@ -322,9 +354,9 @@ def test_a_store_from_the_beginning_equals_the_one_that_goes_on(
 
     asyncio.run(rebuild())
     events = asyncio.run(events_of(connection, topics))
-    for store in (live, anew):
-        check_store(store, events)
-        assert f"into {store}, from 0: 0, 1: 0" in caplog.text
+    for folder in (live, anew):
+        check_store(folder, events)
+        assert f"into {folder}, from 0: 0, 1: 0" in caplog.text
     assert caplog.messages.count("caught up: follows new records") == 2
     shown = shown_by(live)
     assert shown_by(anew) == shown

@@ -85,6 +85,11 @@ def test_status_counts_what_lacks_a_vector(without: Palimpsest) -> None:
         assert reader.verify()["differences"] == 0
 
 
+def test_texts_without_a_vector_are_like_nobody(without: Palimpsest) -> None:
+    with opened(without, "none") as reader:
+        assert reader.likeness("ann", at_least=0.0) == []
+
+
 def test_vectors_follow(without: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
     """With progress; then all is as if the model had been there, but for who was compared."""
     monkeypatch.setattr(store, "load_engine", load_stub)

@@ -10,13 +10,14 @@ import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
 
-from palimpsest import demo_rules
+from palimpsest import demo_judge, demo_rules
 from palimpsest.cli import app
-from palimpsest.demo_judge import JudgeServer
+from palimpsest.demo_judge import MESSAGES, Fault, JudgeServer
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,30 @@ def test_another_path_is_not_there(server: JudgeServer) -> None:
         urllib.request.urlopen(request)
     assert raised.value.code == 404
     raised.value.close()
+
+
+def test_it_answers_after_its_delay_or_a_faults(
+    server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(demo_judge, "time", Mock(sleep=slept.append))
+    server.delay = 0.5
+    server.fail(Fault(429), Fault(429, delay=2.0))
+    for _ in range(2):
+        with pytest.raises(urllib.error.HTTPError) as raised:
+            urllib.request.urlopen(f"{server.url}{MESSAGES}", b"{}")
+        raised.value.close()
+    assert slept == [0.5, 2.0]
+
+
+@pytest.mark.parametrize(("keep", "kept"), [(True, [{"n": 1}, {"n": 2}, {"n": 3}]), (False, [])])
+def test_it_counts_requests_and_keeps_them_where_it_is_to(keep: bool, kept: list[Any]) -> None:
+    judge = JudgeServer(keep=keep)
+    with judge.took({"n": 1}), judge.took({"n": 2}):
+        pass
+    with judge.took({"n": 3}):
+        pass
+    assert (judge.calls, judge.most_at_once, [*judge.requests]) == (3, 2, kept)
 
 
 def test_it_is_stopped_twice_and_started_again_where_it_was(server: JudgeServer) -> None:

@@ -24,6 +24,7 @@ from palimpsest.commands.maintenance import (
 )
 from palimpsest.contracts.errors import InvalidInputError
 from palimpsest.contracts.identity import digest, invalid_id
+from palimpsest.local_gateway import LocalGateway
 from palimpsest.output import Output
 from palimpsest.paths import LOG_FILE
 from palimpsest.streams import embedder
@@ -541,6 +542,23 @@ def test_a_retry_renames_and_gives_the_ids_that_the_first_reading_would_have(
     assert len(palimpsest.json("dead-letters", "list", "--state", "retried")) == 2
     again = palimpsest.json("ingest", file, "--source", "chat", "--map", "content=text")
     assert (again["known"], again["decisions"]) == (2, {})
+
+
+def test_a_retry_that_another_process_decides_on_is_renamed_too(
+    palimpsest: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads the row again, as it was."""
+    given: list[dict[str, str]] = []
+    submit = LocalGateway.submit
+
+    def noted(gateway: LocalGateway, inputs: Any, renames: Any) -> Any:
+        given.append(renames)
+        return submit(gateway, inputs, renames)
+
+    palimpsest.ingest({"owner_id": "ada", "content": PARIS}, status=1)
+    monkeypatch.setattr(LocalGateway, "submit", noted)
+    palimpsest.json("dead-letters", "retry", "--map", "content=text")
+    assert given == [{"content": "text"}]
 
 
 def test_a_letter_of_which_only_the_beginning_was_kept_is_not_retried(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
+from palimpsest import logs
 from palimpsest.commands.cluster import _muted
 from palimpsest.contracts.errors import StoreError
 from palimpsest.logs import AGAIN_SECONDS, FORM, Once, PrivateFormatter, log_to_standard_error
@@ -76,6 +78,25 @@ def test_debugging_shows_all(
         root.setLevel(before)
         root.handlers.clear()
     assert (SECRET in capsys.readouterr().err) is shown
+
+
+@pytest.mark.parametrize(
+    ("level", "least"), [(logging.INFO, logging.WARNING), (logging.ERROR, logging.ERROR)]
+)
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_libraries_are_heard_from_their_warnings_on_and_repeat_nothing(
+    level: int, least: int, debug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[dict[str, Any]] = []
+    monkeypatch.setenv("PALIMPSEST_DEBUG", debug)
+    monkeypatch.setattr(logs, "CHATTY", ("a library of a test",))
+    monkeypatch.setattr(logging, "basicConfig", lambda **how: begun.append(how))
+    log_to_standard_error(level)
+    assert logging.getLogger("a library of a test").level == least
+    [how] = begun
+    [handler] = how["handlers"]
+    assert how["level"] == level
+    assert any(isinstance(one, Once) for one in handler.filters) is not bool(debug)
 
 
 def record(name: str, message: str, value: object) -> logging.LogRecord:

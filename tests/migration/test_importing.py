@@ -382,6 +382,14 @@ def test_vectors_of_the_model_come_along(
     }
 
 
+def test_afterwards_the_model_embeds_again(engine: StubEngine, tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path / "store") as opened:
+        opened.import_source(lance_of(tmp_path, NOTES[:20]), model_of_vectors=DEFAULT_MODEL)
+        before = len(engine.embedded)
+        opened.submit({"owner_id": "ada", "text": "Ada sings."})
+        assert engine.embedded[before:] == ["Ada sings."]
+
+
 def test_words_that_the_model_cannot_read_are_known_all_the_same(
     palimpsest: CommandLine, engine: StubEngine, tmp_path: Path
 ) -> None:

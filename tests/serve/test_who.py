@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -339,6 +341,19 @@ def test_no_text_is_in_any_log(served: Use[None], caplog: pytest.LogCaptureFixtu
     )  # the client's, and what `serve` silences
     assert not [one for one in lines if marker in one and not any(name in one for name in theirs)]
     assert not [line for line in ours if "/ada" in line or "?" in line]
+
+
+@pytest.mark.parametrize(
+    ("written", "fits"),
+    [("x" * 16, True), ("x" * 15, False), ("ä" * 16, False), ("x\n" * 8, False)],
+)
+def test_a_secret_has_sixteen_characters_that_can_be_printed(
+    written: str, fits: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "tokens.toml"
+    file.write_text(f'[[token]]\nname = "a"\nsecret = {json.dumps(written)}\nowners = "ada"\n')
+    with nullcontext() if fits else pytest.raises(UsageError, match="16 or more characters"):
+        assert read_tokens(file)
 
 
 def test_a_file_of_tokens_is_read_and_a_wrong_one_is_reported_without_its_secrets(

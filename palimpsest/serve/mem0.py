@@ -31,6 +31,7 @@ from palimpsest.serve.operations import KEY_HEADER, json_response
 from palimpsest.serve.problems import ProblemError, not_found
 from palimpsest.store import MOST_LISTED, Palimpsest
 from palimpsest.streams.core.admit import FORGOTTEN
+from palimpsest.streams.core.skips import skipped_for
 from palimpsest.viewing import decision_id_of_or_none
 
 SOURCE = "mem0"
@@ -130,12 +131,13 @@ async def _added(intents: Intents, outcome: Row) -> Row:
         memory = await intents.get(outcome["memory_id"])
     except ProblemError:  # it waits for a person, or somebody has forgotten it since
         return {"id": outcome["memory_id"], "memory": None, "event": "NONE"}
-    alone = len(memory["members"]) == 1 and outcome["joined_to"] is None
+    # Of what was known already, the outcome does not have what it joined.
+    began = outcome["joined_to"] is None and skipped_for(outcome["decision"]) is None
     speaks = any(
         one["candidate_id"] == outcome["candidate_id"] and one["text"] == memory["face"]
         for one in memory["members"]
     )
-    event = "ADD" if alone else "UPDATE" if speaks else "NONE"
+    event = "ADD" if began else "UPDATE" if speaks else "NONE"
     return {"id": memory["memory_id"], "memory": memory["face"], "event": event}
 
 

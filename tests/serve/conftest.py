@@ -77,6 +77,20 @@ class Server:
         return added
 
 
+async def displaced(server: Server) -> None:
+    """Give ada a memory, and another one that an update of the first has displaced."""
+    path = "/v1/owners/ada"
+    memory = (await server.add("Ada works at Google"))["memory_id"]
+    changed = [
+        await server.ask("PATCH", f"{path}/memories/{memory}", {"text": f"Ada works at {where}"})
+        for where in ("Meta", "Apple")
+    ]
+    await server.add("Ada works at Meta")
+    await server.ask("POST", f"{path}/undo", {"id": changed[0].json()["decision_id"]})
+    for former, wanted in ((False, 1), (True, 2)):
+        assert (await server.twin.list("ada", former=former))["total"] == wanted
+
+
 @asynccontextmanager
 async def serving(
     folder: Path, tokens: tuple[Token, ...] = TOKENS, limits: Limits | None = None

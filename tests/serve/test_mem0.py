@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from palimpsest.contracts.events import Again
+from palimpsest.serve.intents import Intents
+from palimpsest.serve.mem0 import _added
 from palimpsest.serve.mem0_filters import understood
 from palimpsest.serve.problems import ProblemError
-from tests.serve.conftest import Server, Use
+from tests.serve.conftest import Server, Use, displaced
 
 ADD = "/mem0/v3/memories/add/"
 SEARCH = "/mem0/v3/memories/search/"
@@ -64,6 +67,25 @@ def test_what_the_user_says_is_remembered_once(served: Use[None]) -> None:
     served(used)
 
 
+def test_an_event_is_about_its_own_message(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        first, again = await added(server, PIZZA, f"{PIZZA.upper()}!")
+        assert [(one["event"], one["memory"]) for one in (first, again)] == [
+            ("ADD", PIZZA),
+            ("NONE", PIZZA),
+        ]
+        key = {"headers": {"idempotency-key": "once"}}
+        loud = {"messages": [{"role": "user", "content": f"{PIZZA.upper()}!!"}], **ADA}
+        for event, says in (("NONE", PIZZA), ("UPDATE", f"{PIZZA.upper()}!!")):
+            [one] = (await answer(server, "POST", ADD, loud, **key))["results"]
+            assert (one["event"], one["memory"]) == (event, says)
+            [row] = await server.twin.sql("FROM candidates ORDER BY position DESC LIMIT 1")
+            pair = {"a": first["id"], "b": row["candidate_id"], "face": row["candidate_id"]}
+            await server.ask("POST", "/v1/owners/ada/merge", pair, name="grace")
+
+    served(used)
+
+
 def test_roles_say_what_is_remembered(served: Use[None]) -> None:
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": "You are kind"},
@@ -84,6 +106,34 @@ def test_roles_say_what_is_remembered(served: Use[None]) -> None:
         assert str(wording["occurred_at"]).startswith("2023-11-14T22:13:20")
 
     served(used)
+
+
+def test_who_was_there_is_named_at_the_top_and_in_the_filters(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        parts = [{"type": "text", "text": text} for text in ("Ada likes pizza", "and olives")]
+        said = {"messages": [{"role": "user", "content": parts}], "agent_id": "cook", **ADA}
+        await answer(server, "POST", ADD, {**said, "filters": {"run_id": "r 1"}})
+        [row] = (await answer(server, "POST", LIST, {"filters": ADA}))["results"]
+        assert (row["agent_id"], row["run_id"]) == ("cook", "r 1")
+        assert (row["memory"], row["metadata"]) == ("Ada likes pizza\nand olives", {})
+
+    served(used)
+
+
+def test_a_message_that_cannot_be_kept_is_a_problem(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        messages = [{"role": "user", "content": text} for text in (PIZZA, "rhinoceros" * 10_000)]
+        refused = await server.ask("POST", ADD, {"messages": messages, **ADA})
+        assert (refused.status_code, refused.json()["reason"]) == (422, "field")
+        assert "rhinoceros" not in refused.text
+
+    served(used)
+
+
+def test_what_a_cluster_decides_later_is_told_as_added() -> None:
+    outcome = {"candidate_id": "c", "decision": None, "joined_to": None, "memory_id": None}
+    told = asyncio.run(_added(cast("Intents", None), outcome))
+    assert told == {"id": "c", "memory": None, "event": "ADD"}
 
 
 def test_a_memory_changes_and_has_a_history(served: Use[None]) -> None:
@@ -139,6 +189,30 @@ def test_who_said_it_is_not_what_an_update_says(served: Use[None]) -> None:
     served(used)
 
 
+def test_an_update_has_its_time_and_stays_where_its_memory_is(served: Use[None]) -> None:
+    """Also one of metadata alone, which is a repeat."""
+
+    async def used(server: Server) -> None:
+        before = {"namespace": "kitchen", "occurred_at": "2020-01-01T00:00:00Z"}
+        row = {"id": (await server.add(PIZZA, **before))["memory_id"]}
+        said = {"text": SUSHI, "timestamp": 1_700_000_000}
+        assert (await answer(server, "PUT", path_of(row), said))["memory"] == SUSHI
+        said = {"metadata": {"sure": True}, "timestamp": "2026-03-01T12:00:00Z"}
+        assert (await answer(server, "PUT", path_of(row), said))["metadata"] == {"sure": True}
+        rows = await server.twin.sql(
+            "SELECT namespace, strftime(occurred_at, '%Y-%m-%dT%H:%M') AS at FROM candidates"
+            " ORDER BY position"
+        )
+        assert [(one["namespace"], one["at"]) for one in rows] == [
+            ("kitchen", "2020-01-01T00:00"),
+            ("kitchen", "2023-11-14T22:13"),
+            ("kitchen", "2026-03-01T12:00"),
+        ]
+        assert await listed(server) == [SUSHI]
+
+    served(used)
+
+
 def test_an_update_to_a_text_of_another_memory_makes_them_one(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         _, other = await added(server, PIZZA, SUSHI)
@@ -163,6 +237,15 @@ def test_all_of_a_user_is_forgotten_and_nothing_is_lost(served: Use[None]) -> No
         assert (status["candidates"], (await server.twin.list("bob"))["total"]) == (3, 1)
         [again] = await added(server, SUSHI)
         assert again["memory"] == SUSHI
+
+    served(used)
+
+
+def test_all_of_a_user_includes_what_an_update_has_displaced(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await displaced(server)
+        await answer(server, "DELETE", "/mem0/v1/memories/?user_id=ada")
+        assert (await server.twin.list("ada", former=True))["total"] == 0
 
     served(used)
 
@@ -309,6 +392,27 @@ def test_filters_narrow_lists_and_searches(served: Use[None]) -> None:
         assert len((await answer(server, "POST", SEARCH, near))["results"]) == 1
         twice = {"filters": {"AND": [ADA, {"metadata": {"n": 1}}, {"metadata": {"n": 2}}]}}
         assert (await answer(server, "POST", LIST, twice))["count"] == 0
+
+    served(used)
+
+
+def test_metadata_and_days_may_stand_beside_the_filters(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        [row] = await added(server, PIZZA, metadata={"n": 1})
+        await added(server, SUSHI, metadata={"n": 2})
+        near = {"query": PIZZA, "filters": ADA, "metadata": {"n": 2}}
+        found = (await answer(server, "POST", SEARCH, near))["results"]
+        assert [one["memory"] for one in found] == [SUSHI]
+        at = (await answer(server, "GET", path_of(row)))["created_at"]
+        for begin, end, count in (
+            (at, at, 1),
+            (at, None, 2),
+            (None, at, 1),
+            (None, "2020-01-01", 0),
+        ):
+            dates = {"start_date": begin, "end_date": end}
+            found = await answer(server, "POST", LIST, {"filters": ADA, **dates})
+            assert found["count"] == count, dates
 
     served(used)
 

@@ -251,7 +251,7 @@ class Intents:
             return store.unmerge(
                 **names,
                 dry_run=dry_run,
-                with_consequences=consequences and not dry_run,
+                with_consequences=consequences,
                 by=self._speaker,
                 actor=self._caller.name,
                 because=because,

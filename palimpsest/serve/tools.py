@@ -122,9 +122,13 @@ async def _history(intents: Intents, arguments: OneMemory) -> History:
     return await intents.history(arguments.memory_id)
 
 
+OF_REQUESTS = frozenset({"events", "carried_out"})
+"""What of an answer has the ids of events: those of a dry run are not those of what is done."""
+
+
 async def _undo(intents: Intents, arguments: UndoArguments) -> Undone:
     shown = await intents.undo_any(arguments.id, dry_run=True, because=arguments.because)
-    token = token_of({key: value for key, value in shown.items() if key != "events"})
+    token = token_of({key: value for key, value in shown.items() if key not in OF_REQUESTS})
     if arguments.token is None:
         return Undone(done=False, token=token, result=shown)
     require_token(arguments.token, token)

@@ -9,7 +9,8 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from palimpsest.serve.problems import MEDIA_TYPE
-from tests.serve.conftest import Server, Use
+from palimpsest.streams.policies import load_policy
+from tests.serve.conftest import Server, Use, displaced
 
 MEMORIES = "/v1/owners/ada/memories"
 
@@ -73,6 +74,30 @@ def test_an_unmerge_is_shown_done_once_and_taken_back(served: Use[None]) -> None
         refused = await server.ask("POST", path, decision, name="grace")
         assert refused.status_code == 409
         assert refused.json()["reason"]
+
+    served(used)
+
+
+def test_an_unmerge_takes_later_decisions_along_where_it_is_asked_to(served: Use[None]) -> None:
+    """The third text met the face alone, which the second had taken: without it, the first."""
+
+    async def used(server: Server) -> None:
+        await server.twin.set_policy(load_policy("replace-or-merge"))
+        words = [chr(ord("a") + n) for n in range(20)]
+        texts = [words, [*words[:19], "u"], [*words[:18], "v", "t"]]
+        _, second, third = [await server.add(" ".join(one)) for one in texts]
+        assert (second["decision"], third["decision"]) == ("superseded", "pending")
+
+        async def sizes(**how: bool) -> list[int]:
+            asked = {"decision_id": second["decision_id"], **how}
+            answer = await server.ask("POST", "/v1/owners/ada/unmerge", asked)
+            return sorted(len(one["members"]) for one in answer.json()["memories"])
+
+        assert await sizes(dry_run=True) == [1, 1]
+        assert await sizes(dry_run=True, with_consequences=True) == [1, 2]
+        assert await sizes(with_consequences=True) == [1, 2]
+        shown = await server.ask("GET", f"{MEMORIES}/{third['candidate_id']}")
+        assert len(shown.json()["members"]) == 2
 
     served(used)
 
@@ -241,6 +266,19 @@ def test_who_forgets_says_why_and_what_happens_if_it_comes_again(served: Use[Non
     served(used)
 
 
+def test_all_that_is_forgotten_includes_what_an_update_has_displaced(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await displaced(server)
+        shown = await server.ask("POST", f"{MEMORIES}/forget-all", {})
+        assert len(shown.json()["candidates"]) == 3
+        all_of_it = {"token": shown.json()["token"]}
+        gone = await server.ask("POST", f"{MEMORIES}/forget-all", all_of_it)
+        assert gone.json()["candidates"] == shown.json()["candidates"]
+        assert (await server.twin.list("ada", former=True))["total"] == 0
+
+    served(used)
+
+
 def test_what_a_person_says_of_a_pair_has_their_name(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         a, b = [await server.add(text) for text in ("Ada rows a boat", "Ada paints walls")]
@@ -269,6 +307,34 @@ def test_what_a_person_says_of_a_pair_has_their_name(served: Use[None]) -> None:
             ("reversed", "grace", "two hobbies"),
             ("reinstated", "grace", "one hobby"),
             ("separated", "grace", "I know her"),
+        ]
+
+    served(used)
+
+
+def test_why_is_recorded_of_whatever_is_taken_back(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        async def said(what: str, body: Any, name: str = "ada") -> Any:
+            answer = await server.ask("POST", f"/v1/owners/ada/{what}", body, name=name)
+            assert answer.is_success, answer.text
+            return answer.json()
+
+        memory = (await server.add("Ada works at Google"))["memory_id"]
+        await server.ask("PATCH", f"{MEMORIES}/{memory}", {"text": "Ada works at Meta"})
+        await said("undo", {"id": memory, "because": "a slip"})
+        shown = await said("memories/forget-all", {"because": "only shown"})
+        all_of_it = {"token": shown["token"], "because": "she left"}
+        gone = await said("memories/forget-all", all_of_it)
+        back = {"forgotten": gone["forgotten"], "because": "she came back"}
+        await said("restore", back, name="grace")
+        rows = await server.twin.sql(
+            "SELECT actor, because FROM events WHERE because IS NOT NULL"
+            " GROUP BY ALL ORDER BY min(position)"
+        )
+        assert [tuple(row.values()) for row in rows] == [
+            ("ada", "a slip"),
+            ("ada", "she left"),
+            ("grace", "she came back"),
         ]
 
     served(used)
@@ -370,5 +436,93 @@ def test_answers_are_what_openapi_promises(served: Use[None]) -> None:
         default = operations["GET /v1/status"]["responses"]["default"]["content"][MEDIA_TYPE]
         whole = {**default["schema"], "components": told["components"]}
         jsonschema.Draft202012Validator(whole).validate(problem.json())
+
+    served(used)
+
+
+LATER: dict[str, Any] = {
+    "namespace": "work",
+    "category": "job",
+    "session_id": "s 2",
+    "occurred_at": "2026-03-01T12:00:00Z",
+    "confidence": 0.9,
+}
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"namespace": "work"}, ["Ada paints walls"]),
+        ({"category": "job"}, ["Ada paints walls"]),
+        ({"since": "2026-03-01T12:00:00Z"}, ["Ada paints walls"]),
+        ({"until": "2026-03-01T12:00:00Z"}, ["Ada rows a boat"]),
+        ({"until": "2026-03-01T12:00:01Z", "since": "2026-02-01T00:00:00Z"}, ["Ada paints walls"]),
+    ],
+)
+def test_a_search_and_a_list_are_narrowed_alike(
+    served: Use[None], asked: dict[str, str], found: list[str]
+) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada rows a boat", occurred_at="2026-01-01T00:00:00Z", confidence=0.5)
+        await server.add("Ada paints walls", **LATER)
+        searched = await server.ask("POST", f"{MEMORIES}/search", {"query": "Ada", **asked})
+        listed = await server.ask("GET", MEMORIES, params=asked)
+        some = await server.ask("POST", f"{MEMORIES}/list", asked)
+        for one in (searched, listed, some):
+            assert [memory["face"] for memory in one.json()["memories"]] == found
+
+    served(used)
+
+
+def test_a_search_knows_who_asks_and_how_sure_an_answer_has_to_be(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada rows a boat", occurred_at="2026-01-01T00:00:00Z", confidence=0.5)
+        await server.add("Ada paints walls", **LATER)
+
+        async def found(**asked: Any) -> list[str]:
+            query = {"query": "Ada paints", **asked}
+            answer = await server.ask("POST", f"{MEMORIES}/search", query)
+            return [memory["face"] for memory in answer.json()["memories"]]
+
+        assert await found() == ["Ada paints walls", "Ada rows a boat"]
+        assert await found(min_confidence=0.8) == ["Ada paints walls"]
+        assert await found(session_id="s 2") == ["Ada rows a boat"], "it has the other one itself"
+
+    served(used)
+
+
+def test_former_texts_are_shown_where_they_are_asked_for(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory = (await server.add("Ada works at Google"))["memory_id"]
+        await server.ask("PATCH", f"{MEMORIES}/{memory}", {"text": "Ada works at Meta"})
+        query = {"query": "Ada works"}
+        for former, wordings in ((False, 1), (True, 2)):
+            searched = await server.ask(
+                "POST", f"{MEMORIES}/search", {**query, "former": former}, name="grace"
+            )
+            listed = await server.ask("GET", MEMORIES, params={"former": str(former).lower()})
+            for one in (searched, listed):
+                [shown] = one.json()["memories"]
+                assert (shown["face"], len(shown["members"])) == ("Ada works at Meta", wordings)
+
+    served(used)
+
+
+def test_what_is_meant_is_found_by_words_and_by_meaning(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        await server.add("Ada rows a boat")
+        await server.add("Ada paints a boat", namespace="work")
+        await server.add("Ada paints walls")
+
+        async def found(**asked: Any) -> list[tuple[str, str]]:
+            plan = await server.ask("POST", f"{MEMORIES}/find", {"query": "rows", **asked})
+            return [(hit["face"], hit["why"]) for hit in plan.json()["hits"]]
+
+        by_words, *by_meaning = await found()
+        assert by_words == ("Ada rows a boat", "word")
+        assert [why for _, why in by_meaning] == ["cosine", "cosine"]
+        assert [why for _, why in await found(k=1)] == ["word", "cosine"]
+        assert await found(by=["words"]) == [by_words]
+        assert await found(namespace="work") == [("Ada paints a boat", "cosine")]
 
     served(used)

@@ -109,7 +109,7 @@ def _sqlite(place: Place, to: Path, edits: Sequence[Edit], mapping: FieldMapping
     with opened(place.path) as source, closing(sqlite3.connect(to)) as copy:
         source.backup(copy)
         names = [name for (name,) in copy.execute("SELECT name FROM sqlite_master")]
-        if place.query and place.table not in names:
+        if place.query and not place.table:
             raise UsageError("the rows are those of a query: --table names the table to clean")
         table = quoted(one_of(names, place.table, "table") if place.table else _only(copy))
         rows = {} if place.query else _sqlite_rows(copy, table, {edit.number for edit in edits})

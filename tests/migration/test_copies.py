@@ -238,6 +238,10 @@ def test_a_target_can_be_made_and_is_not_there(tmp_path: Path) -> None:
             refuse_target(Place(path), tmp_path / name)
     with pytest.raises(UsageError, match="there is no folder"):
         refuse_target(Place(path), tmp_path / "none" / "b.jsonl")
+    (folder := tmp_path / "notes").mkdir()
+    (tmp_path / "another name").symlink_to(folder)
+    with pytest.raises(UsageError, match="is inside the source"):
+        refuse_target(Place(folder), tmp_path / "another name" / "copy")
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,7 @@ def test_an_id_that_several_rows_have_is_foreseen(palimpsest: CommandLine) -> No
     path = palimpsest.file(rows)
     foreseen = palimpsest.json("import", path, "--dry-run")
     assert foreseen["invalid"] == 2
+    assert foreseen["repeats"] == [], "what has one id is one memory"
     assert [(one["row"], one["reason"]) for one in foreseen["invalid_rows"]] == [
         (1, "id_conflict"),
         (6, "not_json"),
@@ -460,9 +461,9 @@ def test_a_vector_that_has_gone_is_recreated() -> None:
     known = KnownVectors(engine)
     for number in range(WAITING + 1):
         known.expect(f"text {number}", np.ones(384, np.float32))
-    first, last = known.embed(["text 0", f"text {WAITING}"])
+    first, second, last = known.embed(["text 0", "text 1", f"text {WAITING}"])
     assert engine.embedded == ["text 0"]
-    assert (first.origin, last.origin) == (None, "import")
+    assert (first.origin, second.origin, last.origin) == (None, "import", "import")
 
 
 def made_of(text: str) -> Array:

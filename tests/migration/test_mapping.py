@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,14 @@ import pytest
 
 from palimpsest.contracts.errors import UsageError
 from palimpsest.output import Output
-from palimpsest.sources.mapping import as_vector, guessed, value_of, with_value
+from palimpsest.sources.mapping import as_vector, guessed, value_of, vector_like, with_value
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import brought
+
+
+class Stamp(datetime):
+    """A time as a library has it, like pandas."""
+
 
 ROW = {"id": 7, "user": "ada", "memory": "Ada sings.", "ts": 1_700_000_000, "vec": [0.5] * 16}
 
@@ -59,8 +65,15 @@ def test_a_time_is_in_seconds_or_in_milliseconds(number: object, moment: str) ->
     assert applied(ROW | {"ts": number}, ts="occurred_at")["occurred_at"] == moment
 
 
+@pytest.mark.parametrize("number", [1e300, -1e18, float("inf"), "nan"])
+def test_a_number_that_is_no_time_stays_as_it_is(number: float | str) -> None:
+    assert applied(ROW | {"ts": number}, ts="occurred_at")["occurred_at"] == str(number)
+    assert "occurred_at" not in fields({"text": "Ada sings.", "date": number})
+
+
 def test_a_field_is_not_what_its_values_cannot_be() -> None:
     odd = {"content": 3, "memory": "Ada sings.", "confidence": 80, "metadata": "red", "user": [1]}
+    odd["date"] = True
     assert fields(odd) == {"text": ("memory",)}
 
 
@@ -73,10 +86,23 @@ def test_a_column_in_which_no_time_can_be_read_stays_metadata() -> None:
     assert mapping.fields["occurred_at"] == ("date",)
 
 
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        (date(2026, 3, 1), "2026-03-01"),
+        (datetime(2026, 3, 1, 12, tzinfo=UTC), "2026-03-01T12:00:00+00:00"),
+    ],
+)
+def test_a_time_may_be_kept_as_one(value: object, moment: str) -> None:
+    """As Parquet and LanceDB have it."""
+    assert applied({"text": "Ada sings.", "user": "ada", "date": value})["occurred_at"] == moment
+
+
 def test_a_whole_number_is_a_word_however_it_is_kept() -> None:
     """A table of numbers with a gap in it has floats."""
     assert applied({"text": "Ada sings.", "user_id": 17.0, "id": 3})["owner_id"] == "17"
     assert applied({"text": "Ada sings.", "user_id": 17.5})["owner_id"] == 17.5
+    assert applied({"text": "Ada sings.", "user_id": True})["owner_id"] is True, "it is no number"
 
 
 def test_a_row_keeps_all_its_fields() -> None:
@@ -121,6 +147,16 @@ def test_a_vector_is_one_however_it_is_kept(value: object) -> None:
     found = as_vector(value)
     assert found is not None
     assert found.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("keep", [list, json.dumps, lambda one: np.array(one, "<f4").tobytes()])
+def test_another_vector_is_kept_in_the_same_way_and_is_as_long(keep: Any) -> None:
+    before = keep([3.0, 4.0])
+    now = vector_like(before, np.array([0.0, 0.5], np.float16))
+    assert type(now) is type(before)
+    found = as_vector(now)
+    assert found is not None
+    assert found.tolist() == [0.0, 5.0]
 
 
 @pytest.mark.parametrize("value", [[], [0.0], [float("nan")], [[1.0]], ["a"], "[1, ", b"abc", 3])
@@ -220,6 +256,7 @@ def test_topics_are_a_list_however_they_are_kept(said: object, topics: object) -
         (b"\x01\xff", "01ff"),
         ({3, 1, 2}, [1, 2, 3]),
         (Decimal("1.50"), "1.50"),
+        (Stamp(2026, 3, 1, 12), "2026-03-01T12:00:00"),
         ({1: "one"}, {"1": "one"}),
         (np.array([1, 2]), [1, 2]),
     ],

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from palimpsest.contracts.errors import UsageError
+from palimpsest.sources.contract import Place
+from palimpsest.sources.detect import open_source
 from palimpsest.sources.files import FileSource
 from palimpsest.sources.mem0 import HistorySource, Mem0Source
 from tests.cli.conftest import CommandLine
@@ -76,6 +78,15 @@ def test_a_database_that_is_no_history_is_not_taken_for_one(tmp_path: Path) -> N
     path = history_of(tmp_path, "memory_id, event")
     with pytest.raises(UsageError, match="is no history of mem0's"):
         Mem0Source(FileSource(path), path)
+
+
+def test_a_table_or_a_query_of_a_history_is_read_as_that(tmp_path: Path) -> None:
+    path = history_of(tmp_path)
+    assert open_source(Place(path)).kind == "mem0-history"
+    whole = open_source(Place(path, "history"))
+    assert (whole.kind, len([*whole.rows()])) == ("sqlite", len(LIFE))
+    some = open_source(Place(path, query="SELECT * FROM history WHERE is_deleted"))
+    assert (some.kind, len([*some.rows()])) == ("sqlite", 1)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,8 @@ def test_what_mem0_keeps_beside_the_memories_is_read_where_it_is_named(tmp_path:
     (folder / "meta.json").write_text('{"collections": {"notes": {}, "mem0migrations": {}}}')
     meant = {table: located(Place(folder, table)).parent.name for table in (None, "mem0migrations")}
     assert meant == {None: "notes", "mem0migrations": "mem0migrations"}
+    (folder / "meta.json").write_text('{"collections": {"mem0migrations": {}}}')
+    assert located(Place(folder)).parent.name == "mem0migrations", "there is nothing else"
 
 
 @pytest.mark.parametrize("point", [b"", b"\x80\x04N.", b"no pickle", pickle.dumps({"id": 1})])

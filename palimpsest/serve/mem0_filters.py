@@ -124,7 +124,10 @@ Read = Callable[[Any], Any]
 
 
 def _test(read: Read, asked: Any) -> Test:
-    """How a value is compared; of a list, one element has to pass, and of `ne` all of them."""
+    """How a value is compared; of a list, one element has to pass, and of `ne` all of them.
+
+    A list that is asked for is compared with the whole one.
+    """
     if asked == ANY:
         return lambda value: value not in (None, [], ())
     if not isinstance(asked, dict):
@@ -138,9 +141,10 @@ def _of_one_or_more(name: str, read: Read, asked: Any) -> Test:
         raise _wrong(f"a condition is a value, or has {', '.join(_COMPARISONS)}; `in` has a list")
     other = [read(one) for one in asked] if name == "in" else read(asked)
     every = all if name == "ne" else any
+    whole = isinstance(asked, list) and name != "in"
 
     def test(value: Any) -> bool:
-        values = value if isinstance(value, list | tuple) else (value,)
+        values = value if isinstance(value, list | tuple) and not whole else (value,)
         return every(_compared(_COMPARISONS[name], one, read, other) for one in values)
 
     return test

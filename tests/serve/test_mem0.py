@@ -375,6 +375,7 @@ def test_filters_narrow_lists_and_searches(served: Use[None]) -> None:
         assert len(await listed(server, agent_id="agent 1")) == 4
         assert len(await listed(server, agent_id={"ne": "agent 1"})) == 2
         assert len(await listed(server, metadata={"n": {"gte": 3}})) == 3
+        assert len(await listed(server, metadata={"tags": ["odd"]})) == 3
         assert len(await listed(server, NOT=[{"metadata": {"n": {"in": [1, 2]}}}])) == 4
         assert (
             len(
@@ -392,6 +393,24 @@ def test_filters_narrow_lists_and_searches(served: Use[None]) -> None:
         assert len((await answer(server, "POST", SEARCH, near))["results"]) == 1
         twice = {"filters": {"AND": [ADA, {"metadata": {"n": 1}}, {"metadata": {"n": 2}}]}}
         assert (await answer(server, "POST", LIST, twice))["count"] == 0
+
+    served(used)
+
+
+def test_a_search_finds_also_what_is_far_unless_it_says_how_near(
+    served: Use[None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def used(server: Server) -> None:
+        await added(server, PIZZA)
+        near = await server.twin.recall("ada", PIZZA)
+
+        async def far(*_: Any, **__: Any) -> list[Any]:
+            return [{**one, "score": -0.25} for one in near]
+
+        monkeypatch.setattr(server.twin, "recall", far)
+        for threshold, count in (({}, 1), ({"threshold": -0.25}, 1), ({"threshold": 0}, 0)):
+            asked = {"query": "opposite", "filters": ADA, **threshold}
+            assert len((await answer(server, "POST", SEARCH, asked))["results"]) == count
 
     served(used)
 
@@ -440,6 +459,11 @@ def test_metadata_and_days_may_stand_beside_the_filters(served: Use[None]) -> No
         ({"AND": [{"NOT": [{"run_id": "a"}]}]}, {"run_id": "a"}, False),
         ({"metadata": {"tags": {"ne": "odd"}}}, {"metadata": {"tags": ["odd", "red"]}}, False),
         ({"metadata": {"tags": {"ne": "odd"}}}, {"metadata": {"tags": ["even", "red"]}}, True),
+        ({"metadata": {"tags": ["odd", "red"]}}, {"metadata": {"tags": ["odd", "red"]}}, True),
+        ({"metadata": {"tags": ["odd"]}}, {"metadata": {"tags": ["odd", "red"]}}, False),
+        ({"metadata": {"tags": ["odd"]}}, {"metadata": {"tags": "odd"}}, False),
+        ({"metadata": {"tags": {"ne": ["odd"]}}}, {"metadata": {"tags": ["odd"]}}, False),
+        ({"metadata": {"tags": {"in": ["odd"]}}}, {"metadata": {"tags": ["odd", "red"]}}, True),
     ],
 )
 def test_a_condition(asked: dict[str, Any], row: dict[str, Any], passes: bool) -> None:

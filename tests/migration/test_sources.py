@@ -20,6 +20,7 @@ import pytest
 from palimpsest.contracts.errors import UsageError
 from palimpsest.sources.contract import Place, one_of
 from palimpsest.sources.detect import inside, open_source
+from palimpsest.sources.lance import BATCH
 from palimpsest.sources.read_only import is_sqlite, opened
 from tests.cli.conftest import CommandLine
 from tests.migration.conftest import COUNT, OWNERS, REPEATED, brought, digests
@@ -369,3 +370,11 @@ def test_lancedb_has_vectors_as_arrays_and_leaves_out_what_is_null(tmp_path: Pat
     [first, _] = source.rows()
     assert isinstance(first, dict)
     assert isinstance(first["full"], np.ndarray), "an array needs a fraction of a list's memory"
+
+
+def test_lancedb_gives_all_rows_however_many_batches_they_are(tmp_path: Path) -> None:
+    wanted = [*range(2 * BATCH + 1)]
+    lancedb.connect(tmp_path).create_table("notes", pa.table({"id": wanted}))
+    source = open_source(Place(tmp_path))
+    assert [row["id"] for row in source.rows() if isinstance(row, dict)] == wanted
+    assert source.share == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,3 +34,15 @@ def test_a_page_is_looked_up_again_only_once_the_log_went_on(
         assert len(pages) == 1
 
     served(used)
+
+
+@pytest.mark.parametrize(("after", "upto"), [(3, 7), (7, 7), (8, 8)])
+def test_a_page_ends_where_the_projections_do(after: int, upto: int) -> None:
+    """What others have written since is on the next one."""
+    asked: list[Any] = []
+    gateway = SimpleNamespace(refresh=lambda: None, positions=lambda: {"duckdb": 7})
+    store: Any = SimpleNamespace(
+        gateway=gateway, position=9, sql=lambda *of: asked.append(of) or []
+    )
+    assert feed._page(store, "ada", after, 50) == {"decisions": [], "next": upto}
+    assert [values for _, values in asked] == [["ada", after, upto, 50]]

@@ -241,6 +241,19 @@ def test_a_key_names_each_memory_of_a_batch_and_each_kind_of_request(served: Use
     served(used)
 
 
+def test_a_key_is_of_one_owner(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        for owner in ("ada", "bob"):
+            memory = (await server.add("The cat sleeps", owner))["memory_id"]
+            path = f"/v1/owners/{owner}/memories/{memory}"
+            key = {"Idempotency-Key": "one key"}
+            gone = await server.ask("DELETE", path, name=owner, headers=key)
+            assert gone.json()["candidates"] == [memory]
+        assert (await server.twin.status())["memories"] == 0
+
+    served(used)
+
+
 def test_who_forgets_says_why_and_what_happens_if_it_comes_again(served: Use[None]) -> None:
     async def used(server: Server) -> None:
         await server.add("Ada speaks Spanish")
@@ -385,6 +398,23 @@ def test_json_may_name_more_than_its_kind(served: Use[None], kind: str) -> None:
                 MEMORIES, content=b'{"text": "Ada sings"}', headers={"content-type": kind}
             )
         assert said.is_success, said.text
+
+    served(used)
+
+
+def test_a_body_is_as_deep_as_its_metadata_may_be(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        metadata: Any = {}
+        for _ in range(31):
+            metadata = {"a": metadata}
+        memories = [{"text": "Ada sings", "metadata": metadata}]
+        said = await server.ask("POST", f"{MEMORIES}/batch", {"memories": memories})
+        assert said.json()["memories"][0]["result"] == "decided"
+        [shown] = (await server.ask("GET", MEMORIES)).json()["memories"]
+        assert shown["metadata"] == metadata
+        memories[0]["metadata"] = {"a": metadata}
+        refused = await server.ask("POST", f"{MEMORIES}/batch", {"memories": memories})
+        assert refused.status_code == 422
 
     served(used)
 

@@ -24,6 +24,7 @@ from palimpsest.logs import FORM, PrivateFormatter
 from palimpsest.serve.callers import SHOW, Authenticator
 from palimpsest.serve.feed import Feeds
 from palimpsest.serve.gate import OPEN, PAGES
+from palimpsest.serve.hiding import without
 from palimpsest.serve.hosts import Hosts, is_loopback
 from palimpsest.serve.problems import ProblemError
 from palimpsest.serve.run import require_safe
@@ -410,6 +411,21 @@ def test_the_store_is_one_for_all_tokens(tmp_path: Path) -> None:
                 assert [one["face"] for one in found.json()["memories"]] == [face]
 
     asyncio.run(run())
+
+
+def test_a_text_is_hidden_wherever_an_answer_has_it() -> None:
+    answer = {
+        "face": "secret",
+        "members": [{"text": "secret"}, {"text": "no secret"}],
+        "pair": ("secret", 1),
+        "because": None,
+    }
+    assert without(answer, {"secret"}) == {
+        "face": "",
+        "members": [{"text": ""}, {"text": "no secret"}],
+        "pair": ["", 1],
+        "because": None,
+    }
 
 
 def test_an_agent_sees_a_text_that_was_forgotten_and_is_composed_again(served: Use[None]) -> None:

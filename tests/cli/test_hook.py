@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -187,6 +188,19 @@ def test_a_preview_is_one_line_without_markup(text: str) -> None:
 )
 def test_a_preview_is_cut_where_it_is_long(text: str, shown: str) -> None:
     assert hook.preview(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("similarity", "told"), [(0.944, "94%"), (0.946, "95%"), (1.0, "100%"), (None, "?")]
+)
+def test_a_similarity_is_rounded(
+    similarity: float | None, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook, "Decided", SimpleNamespace)
+    join = SimpleNamespace(similarity=similarity)
+    recorded = SimpleNamespace(event=SimpleNamespace(data=SimpleNamespace(join=join)))
+    gateway: Any = SimpleNamespace(log=SimpleNamespace(find=lambda _: recorded))
+    assert hook._percent(gateway, Outcome("decided", decision_id="d")) == told
 
 
 def test_what_was_sent_to_a_cluster_is_numbered() -> None:

@@ -11,6 +11,7 @@ from langgraph.store.base import PutOp, SearchOp
 from palimpsest import Palimpsest, RefusedError, UsageError
 from palimpsest.contracts.events import Again
 from palimpsest.langgraph import PalimpsestStore, passes, read, text_of_value, written
+from palimpsest.streams.write.inputs import Outcome
 from tests.langgraph_store.conftest import ADA
 
 PIZZA = {"text": "Ada likes pizza with olives"}
@@ -203,6 +204,15 @@ def test_what_a_person_has_forgotten_is_not_put(
         items.put(ADA, "b", PIZZA)
     assert got(items, "b").value == SUSHI
     assert texts(items.search(ADA)) == [SUSHI["text"]]
+
+
+def test_what_a_cluster_decides_later_is_no_refusal(
+    items: PalimpsestStore, memories: Palimpsest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = [Outcome("published", candidate_id="c")]
+    monkeypatch.setattr(memories, "submit", lambda *_, **__: sent)
+    items.put(ADA, "food", PIZZA)
+    assert items.get(ADA, "food") is None, "not yet"
 
 
 def test_deleting_one_of_two_keys_leaves_the_other(

@@ -103,6 +103,18 @@ def test_the_page_shows_what_was_compared_on_arrival(palimpsest: CommandLine) ->
     assert "from 0.88: asked" in read.said
 
 
+def test_the_page_of_some_owners_shows_what_was_compared_of_theirs(
+    palimpsest: CommandLine,
+) -> None:
+    palimpsest.json("policy", "set", "store-time")
+    palimpsest.json("import", palimpsest.file([*ROWS[:3], ROWS[-1]]), "--yes")
+    for owner, charts in (("ada", 2), ("bob", 1)):
+        file = palimpsest.folder / f"{owner}.html"
+        dedupe(palimpsest, "--dry-run", "--owner", owner, "--html", str(file))
+        read = Read(file.read_text())
+        assert Counter(tag for tag, _ in read.tags)["svg"] == charts
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_the_page(
     full: CommandLine, tmp_path: Path, scheme: Literal["light", "dark"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sys
+from contextlib import nullcontext
 from errno import EADDRINUSE
 from functools import partial
 from pathlib import Path
@@ -159,6 +161,38 @@ def test_a_browser_is_given_a_name_that_the_server_allows() -> None:
     assert run.at("http://[::1]:7077", ServeSettings(host="::1"), "/x") == "http://[::1]:7077/x"
     listener = cast("Any", SimpleNamespace(getsockname=lambda: ("::1", 7077, 0, 0)))
     assert run._endpoint(listener, ()).url == "http://[::1]:7077"
+
+
+def test_a_server_for_others_has_none_of_the_loopbacks_names() -> None:
+    others = ServeSettings(host="0.0.0.0", allowed_hosts=("memory.example",))
+    assert [*run._hosts(others)] == ["memory.example"]
+    own = ServeSettings(host="::1", allowed_hosts=("memory.example",))
+    assert {*run._hosts(own)} == {"memory.example", "127.0.0.1", "::1", "localhost"}
+
+
+@pytest.mark.parametrize(
+    ("host", "family"),
+    [("::1", socket.AF_INET6), ("127.0.0.1", socket.AF_INET), ("localhost", socket.AF_INET)],
+)
+def test_an_address_is_listened_at_in_its_family(
+    host: str, family: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(socket, "create_server", lambda at, **how: asked.append((at, how)))
+    listening(host, 7077)
+    [(at, how)] = asked
+    assert (at, how["family"]) == ((host, 7077), family)
+
+
+@pytest.mark.parametrize(("fails", "ends"), [("stop", True), ("store", False)])
+def test_without_a_model_a_server_ends_where_the_policy_says_so(fails: str, ends: bool) -> None:
+    def missing() -> None:
+        raise ModelError("there is no model")
+
+    policy, gateway = SimpleNamespace(embedder_fails=fails), SimpleNamespace(embedder=missing)
+    store = cast("Any", SimpleNamespace(policy=policy, gateway=gateway))
+    with pytest.raises(ModelError) if ends else nullcontext():
+        run._warm(store)
 
 
 def test_a_second_server_is_reported_before_it_loads_or_binds_anything(

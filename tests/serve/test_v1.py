@@ -8,7 +8,15 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from palimpsest.serve.problems import MEDIA_TYPE
+from palimpsest.contracts.errors import (
+    InvalidInputError,
+    ModelError,
+    RefusedError,
+    StoreError,
+    TransientError,
+    UsageError,
+)
+from palimpsest.serve.problems import MEDIA_TYPE, problem_of
 from palimpsest.streams.policies import load_policy
 from tests.serve.conftest import Server, Use, displaced
 
@@ -187,6 +195,10 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
             assert response.headers["content-type"] == MEDIA_TYPE
             assert response.json()["status"] == status
             assert marker not in response.text
+        two = {"decision_id": "a", "memory_id": "b"}
+        told = (await server.ask("POST", "/v1/owners/ada/unmerge", two)).json()["errors"]
+        rule = "name exactly one of decision_id, candidate_id and memory_id"
+        assert told == [{"field": "", "rule": rule}]
         wrong_method = await server.ask("PUT", f"{MEMORIES}/search", None)
         assert "PUT" not in wrong_method.headers["allow"], "which methods there are"
         async with server.client() as client:
@@ -197,6 +209,30 @@ def test_what_is_wrong_is_a_problem_without_what_was_sent(served: Use[None]) -> 
             assert (await client.post(MEMORIES, content=deep, headers=headers)).status_code == 400
 
     served(used)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind", "told"),
+    [
+        (RefusedError("outranked", "a person said so"), 409, "refused", "a person said so"),
+        (UsageError("no such zone"), 422, "invalid", "no such zone"),
+        (InvalidInputError("field", "text: is blank"), 422, "invalid", "text: is blank"),
+        (TransientError("no writer answers"), 503, "unavailable", "no writer answers"),
+        (ModelError("no model"), 503, "unavailable", "no model"),
+        (StoreError("secret"), 503, "unavailable", "the server's log says why"),
+        (RuntimeError("secret"), 500, "bug", "the server's log says where"),
+    ],
+)
+def test_errors_are_told_by_their_kinds(
+    error: Exception, status: int, kind: str, told: str
+) -> None:
+    problem = problem_of(error)
+    assert (problem.status, problem.kind) == (status, kind)
+    assert problem.detail.endswith(told)
+    assert "secret" not in str(problem.document())
+    passes_by = isinstance(error, TransientError | ModelError)
+    assert problem.headers == ({"retry-after": "1"} if passes_by else {})
+    assert problem.document().get("reason") == getattr(error, "reason", None)
 
 
 def test_a_page_of_decisions_goes_on_where_the_log_is(served: Use[None]) -> None:

@@ -174,6 +174,23 @@ def test_what_an_answer_has_twice_is_one_memory(server: JudgeServer, tmp_path: P
     assert [row["text"] for row in rows(run(tmp_path))] == ["Ada has a cat.", "Ada has a dog."]
 
 
+def test_what_is_wrong_in_any_part_is_counted(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer with one good memory among others, in each of three parts."""
+
+    def change(message: dict[str, Any]) -> dict[str, Any]:
+        memories = [{"content": "Ada has a cat.", "message": 1}, {"message": 1}]
+        message["content"][0]["input"] = {"memories": memories}
+        return message
+
+    monkeypatch.setattr("palimpsest.streams.extract.extracting.PART_BYTES", 1)
+    server.fail(*[Fault(change=change)] * 3)
+    ran = run(tmp_path)
+    assert len(rows(ran)) == 3
+    assert "unusable answers: 3" in ran.stderr
+
+
 def test_half_an_answer_is_none(server: JudgeServer, tmp_path: Path) -> None:
     def change(message: dict[str, Any]) -> dict[str, Any]:
         return message | {"stop_reason": "max_tokens"}
@@ -189,6 +206,19 @@ def test_where_nobody_answers_it_says_so(
     server.fail(Fault(status=529))
     ran = run(tmp_path)
     assert (ran.exit_code, ran.stdout) == (1, "")
+    assert "unanswered parts: 1 of 1" in ran.stderr
+
+
+def test_a_stores_budget_of_a_day_is_for_all_conversations(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PALIMPSEST_JUDGE_DAILY_CALLS", "1")
+    for _ in range(2):
+        assert run(tmp_path).exit_code == 0, "there is no store, so each call has its own"
+    Palimpsest.open(tmp_path / "store").close()
+    assert run(tmp_path).exit_code == 0
+    ran = run(tmp_path)
+    assert (ran.exit_code, server.calls) == (1, 3)
     assert "unanswered parts: 1 of 1" in ran.stderr
 
 

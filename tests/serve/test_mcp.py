@@ -137,6 +137,18 @@ def test_an_agent_changes_its_mind_and_takes_that_back(served: Use[None]) -> Non
     served(used)
 
 
+def test_an_agent_that_may_not_take_an_update_back_is_told_so(served: Use[None]) -> None:
+    async def used(server: Server) -> None:
+        memory = (await server.add("Ada works at Google"))["memory_id"]
+        done = await server.twin.update(memory, "Ada works at Meta")
+        async with client(server) as made:
+            for one in (done["decision_id"], memory):
+                refused = await made.call_tool("undo", {"id": one})
+                assert refused.structured_content["reason"] == "outranked"
+
+    served(used)
+
+
 def test_what_is_forgotten_is_gone_for_an_agent_and_a_person_brings_it_back(
     served: Use[None],
 ) -> None:

@@ -16,6 +16,9 @@ from palimpsest.contracts.errors import (
     TransientError,
     UsageError,
 )
+from palimpsest.contracts.model import Strict
+from palimpsest.serve import openapi
+from palimpsest.serve.operations import Call, Operation
 from palimpsest.serve.problems import MEDIA_TYPE, problem_of
 from palimpsest.streams.policies import load_policy
 from tests.serve.conftest import Server, Use, displaced
@@ -398,6 +401,10 @@ def test_openapi_says_which_requests_need_what(served: Use[None]) -> None:
             return [one["name"] for one in operation["parameters"] if one["in"] == "header"]
 
         assert (headers(memories["post"]), headers(memories["get"])) == (["Idempotency-Key"], [])
+        assert headers(paths["/v1/owners/{owner}/memories/search"]["post"]) == []
+        assert headers(paths["/v1/owners/{owner}/memories/{memory}"]["delete"]) == [
+            "Idempotency-Key"
+        ]
         assert memories["post"]["requestBody"]["required"]
         limit = next(one for one in memories["get"]["parameters"] if one["name"] == "limit")
         assert limit["schema"]["default"] == 50
@@ -407,6 +414,25 @@ def test_openapi_says_which_requests_need_what(served: Use[None]) -> None:
         assert said.status_code == 422
 
     served(used)
+
+
+def test_openapi_says_which_parameters_have_to_be_there() -> None:
+    class Days(Strict):
+        first: str
+        count: int = 30
+
+    async def days(_: Call) -> None:
+        """Nothing."""
+
+    described = openapi.document(
+        [Operation("days", "GET", "/days/{zone}", "Days.", bool, days, query=Days)]
+    )
+    parameters = described["paths"]["/days/{zone}"]["get"]["parameters"]
+    assert [(one["name"], one["in"], one["required"]) for one in parameters] == [
+        ("zone", "path", True),
+        ("first", "query", True),
+        ("count", "query", False),
+    ]
 
 
 def test_with_a_key_a_memory_keeps_the_id_that_it_was_offered_with(served: Use[None]) -> None:

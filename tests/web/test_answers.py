@@ -7,8 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from palimpsest import Palimpsest
+from palimpsest.calls import request_id
 from palimpsest.contracts.errors import RefusedError
-from palimpsest.contracts.requests import Selection
+from palimpsest.contracts.evidence import Verdict
+from palimpsest.contracts.requests import Selection, SettleRequest
 from palimpsest.web.answers import Choice, give, sides
 from palimpsest.web.waiting import Pair, read_pairs
 from tests.web.conftest import own_words, pair_texts, say
@@ -75,6 +77,24 @@ def test_a_pair_that_is_parted_waits_no_more(store: Palimpsest) -> None:
     assert sides(store, pair) is None
 
 
+def test_a_pair_whose_answer_something_holds_back_waits(store: Palimpsest) -> None:
+    """Another member of the older one's memory is separated from the newer one."""
+    pair = asked(store)
+    [third] = say(store, "Ada sings in a choir")
+    store.merge(pair.existing_id, third)
+    store.separate(third, pair.candidate_id)
+    verdict = Verdict(neighbour_id=pair.existing_id, answer="same")
+    request = SettleRequest(
+        request_id=request_id(), candidate_id=pair.candidate_id, verdicts=(verdict,)
+    )
+    store.settle([request])
+    found = sides(store, pair)
+    assert found is not None
+    assert (found.newer.open, found.newer.held) == ((), pair.existing_id)
+    store.separate(pair.existing_id, pair.candidate_id)
+    assert sides(store, pair) is None
+
+
 def test_a_join_waits_until_somebody_agreed_or_took_it_out(store: Palimpsest) -> None:
     pair = joined(store)
     store.unmerge(decision_id=pair.decision_id)
@@ -127,6 +147,8 @@ def test_an_answer_chooses_who_speaks_and_is_taken_back_exactly(
     given.take_back(store)
     assert faces(store) == before
     assert sides(store, pair) is not None
+    said = "SELECT DISTINCT actor FROM events WHERE event NOT IN ('decided', 'policy_set')"
+    assert store.sql(said) == [{"actor": "kim"}]
 
 
 def test_which_value_is_former_is_recorded_beside_the_agreement(store: Palimpsest) -> None:

@@ -57,6 +57,11 @@ def test_money_has_its_unit_and_parts_of_it() -> None:
     assert "$0.25 in all, from 2026-03-01 to 2026-03-02; most at 2026-03-02" in chart.description
 
 
+def test_what_costs_next_to_nothing_has_round_rows_too() -> None:
+    chart = by_day("cost", "Cost", {date(2026, 3, 1): {"m": 2e-05}}, ["m"], unit="$")
+    assert [row.label for row in chart.rows] == ["$0", "$5e-06", "$1e-05", "$1.5e-05", "$2e-05"]
+
+
 def test_zones_lie_where_their_scores_are() -> None:
     zones = [Zone(0.92, 1.0, "joined", "it joins"), Zone(0.85, 0.92, "waits", "the judge")]
     chart = histogram("h", "Similarity", {46: {"joined": 3}}, 50, KINDS, zones)

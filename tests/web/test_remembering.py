@@ -201,6 +201,9 @@ def test_a_person_is_told_their_latest_answers_once_they_were_read(store: Palimp
         board._remember(store, grace, person())
         latest = [one.answer.pair.candidate_id for one in grace.answers]
         assert latest == [newer for _, newer in pairs[-MOST_ANSWERS:]]
+    narrower = Person()
+    board._remember(store, narrower, person(owners="bob"))
+    assert not narrower.answers, "they are about owners who are not theirs any more"
 
 
 def test_a_pair_has_as_much_that_hangs_on_it_as_joined_its_memory_later(store: Palimpsest) -> None:

@@ -62,6 +62,17 @@ def test_what_costs_next_to_nothing_has_round_rows_too() -> None:
     assert [row.label for row in chart.rows] == ["$0", "$5e-06", "$1e-05", "$1.5e-05", "$2e-05"]
 
 
+@pytest.mark.parametrize(
+    ("amounts", "where"), [((3, 1), "a: 3"), ((1, 3), "b: 3"), ((2, 2), "a: 2")]
+)
+def test_who_does_not_see_a_chart_is_told_where_most_of_it_is(
+    amounts: tuple[int, int], where: str
+) -> None:
+    columns = [Column(name, {"apart": n}) for name, n in zip("ab", amounts, strict=True)]
+    described = stacked("c", "Kinds", columns, KINDS).description
+    assert f"4 in all, from a to b; most at {where}. " in described
+
+
 def test_zones_lie_where_their_scores_are() -> None:
     zones = [Zone(0.92, 1.0, "joined", "it joins"), Zone(0.85, 0.92, "waits", "the judge")]
     chart = histogram("h", "Similarity", {46: {"joined": 3}}, 50, KINDS, zones)

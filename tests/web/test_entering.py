@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import json
+import logging
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -129,6 +130,38 @@ def test_where_no_page_is_a_page_says_so(served: Use[None]) -> None:
             assert "Back to the queue" in response.text
 
     served(used)
+
+
+def test_a_part_of_a_page_sends_the_whole_browser_to_the_way_in(served: Use[None]) -> None:
+    """A redirect would put the form into the part."""
+
+    async def used(server: Server) -> None:
+        whole = await Browser(server).get("/review")
+        assert (whole.status_code, whole.headers["location"]) == (303, "/review/sign-in")
+        part = await Browser(server).get("/review", **{"hx-request": "true"})
+        assert (part.status_code, part.headers["hx-redirect"]) == (204, "/review/sign-in")
+        assert "content-security-policy" in part.headers
+
+    served(used)
+
+
+def test_a_bug_in_a_page_is_logged(served: Use[None], caplog: pytest.LogCaptureFixture) -> None:
+    async def used(server: Server) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise RuntimeError("rhinoceros")
+
+        await server.add("Ada skis")
+        browser = Browser(server)
+        await browser.enter()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(server.twin.store, "list", fail)
+            failed = await browser.get("/review/owners/ada")
+        assert failed.status_code == 500
+        assert "rhinoceros" not in failed.text
+
+    with caplog.at_level(logging.ERROR):
+        served(used)
+    assert any("a request failed: RuntimeError" in one.getMessage() for one in caplog.records)
 
 
 def test_leaving_ends_the_session_and_not_the_cookie_alone(served: Use[None]) -> None:

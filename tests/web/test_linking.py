@@ -10,11 +10,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from palimpsest import TransientError, UsageError
 from palimpsest.serve.endpoint import Endpoint, read_endpoint
+from palimpsest.web import linking
 from palimpsest.web.linking import ask_for_link
 from tests.serve.child import PROGRAM
 
@@ -68,3 +70,64 @@ def test_a_server_with_tokens_wants_an_operators() -> None:
         ask_for_link(Endpoint(url="http://127.0.0.1:9", pid=1), None, {})
     with pytest.raises(TransientError, match="does not answer"):
         ask_for_link(Endpoint(url="http://127.0.0.1:9", pid=1), "a token", {})
+
+
+class Answering:
+    """A connection to a server that answers so; notes what was sent."""
+
+    def __init__(self, status: int, answer: bytes) -> None:
+        self.status = status
+        self.sent: list[tuple[Any, ...]] = []
+        self.closed = False
+        self._answer = answer
+
+    def request(self, *sent: Any) -> None:
+        self.sent.append(sent)
+
+    def getresponse(self) -> Answering:
+        return self
+
+    def read(self) -> bytes:
+        return self._answer
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "shown"),
+    [("made", "given", "made"), ("made", None, "made"), (None, "given", "given")],
+)
+def test_the_secret_that_a_server_made_goes_before_a_given_one(
+    made: str | None, given: str | None, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Answering(200, b'{"path": "/review/enter?code=x"}')
+    monkeypatch.setattr(linking, "connect", lambda *_: server)
+    endpoint = Endpoint(url="http://127.0.0.1:9", pid=1, operator=made)
+    link = ask_for_link(endpoint, given, {"name": "lin"})
+    assert link == "http://127.0.0.1:9/review/enter?code=x"
+    [(method, path, body, headers)] = server.sent
+    assert (method, path, json.loads(body)) == ("POST", "/links", {"name": "lin"})
+    assert headers["authorization"] == f"Bearer {shown}"
+    assert server.closed
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "error", "told"),
+    [
+        (403, b'{"detail": "no", "path": "/"}', UsageError, "gives no link: no"),
+        (200, b"no JSON", TransientError, "does not answer: JSONDecodeError"),
+    ],
+)
+def test_a_server_that_gives_no_link_is_reported(
+    status: int,
+    answer: bytes,
+    error: type[Exception],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = Answering(status, answer)
+    monkeypatch.setattr(linking, "connect", lambda *_: server)
+    with pytest.raises(error, match=told):
+        ask_for_link(Endpoint(url="http://127.0.0.1:9", pid=1), "given", {})
+    assert server.closed

@@ -238,6 +238,16 @@ def test_scores_at_a_bound_are_in_the_zone_that_begins_there(
     assert view.chart.bars[-1].title == "0.98: 1 asked"
 
 
+def test_a_policy_that_was_in_force_has_its_page(tmp_path: Path) -> None:
+    with Palimpsest.open(tmp_path / "store") as store:
+        store.submit({"owner_id": "ada", "text": "Ada rows"})
+        before = store.policy
+        store.set_policy(load_policy("replace-or-merge"))
+        for policy, in_force in ((before, False), (store.policy, True)):
+            view = policy_page.view(store, person(owners=".*"), policy.hash)
+            assert (view.policy.hash, view.in_force) == (policy.hash, in_force)
+
+
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [

@@ -23,7 +23,7 @@ from palimpsest.web.board import MOST_ANSWERS, REFRESH_SECONDS, REFRESH_SHARE, P
 from palimpsest.web.days_page import SPAN, _parsed, _row
 from palimpsest.web.door import MOST_DIGITS, MOST_FIELDS, _fields, whole_number
 from palimpsest.web.kinds import FAMILIES
-from palimpsest.web.pairs import _path
+from palimpsest.web.pairs import Pairs, _path
 from palimpsest.web.pictures import _guard, _looked_at, _measured, _verdicts, _words_in_common
 from palimpsest.web.rendering import EXCERPT, excerpt, render, shown, words
 from palimpsest.web.sessions import (
@@ -79,6 +79,26 @@ def test_what_is_wanted_is_in_the_fields_of_a_form() -> None:
         "/review/audit?in_owner=a+b&in_source=chat&in_cue=number&in_decision=pending"
     )
     assert _path(Wanted()) == "/review"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [(" so it is ", "so it is"), ("  ", None), ("x" * 2_001, "x" * 2_000)]
+)
+def test_a_reason_is_kept_up_to_its_bound(given: str, kept: str | None) -> None:
+    said: list[Any] = []
+
+    async def answer(*words: Any) -> None:
+        said.append(words)
+
+    visit: Any = SimpleNamespace(
+        form={"say": "same", "decision": "d", "existing": "e", "version": "v", "because": given},
+        session="a session",
+        is_partial=False,
+        to=lambda path: path,
+    )
+    pages = Pairs(SimpleNamespace(answer=answer))  # type: ignore[arg-type]
+    assert asyncio.run(pages.answer(visit)) == "/review"  # type: ignore[comparison-overlap]
+    assert said == [("a session", ("d", "e"), "same", "v", kept)]
 
 
 @pytest.mark.parametrize(

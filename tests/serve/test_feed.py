@@ -40,9 +40,12 @@ def test_a_page_is_looked_up_again_only_once_the_log_went_on(
 def test_a_page_ends_where_the_projections_do(after: int, upto: int) -> None:
     """What others have written since is on the next one."""
     asked: list[Any] = []
+
+    def sql(_: str, values: list[Any]) -> list[Any]:
+        asked.append(values)
+        return []
+
     gateway = SimpleNamespace(refresh=lambda: None, positions=lambda: {"duckdb": 7})
-    store: Any = SimpleNamespace(
-        gateway=gateway, position=9, sql=lambda *of: asked.append(of) or []
-    )
+    store: Any = SimpleNamespace(gateway=gateway, position=9, sql=sql)
     assert feed._page(store, "ada", after, 50) == {"decisions": [], "next": upto}
-    assert [values for _, values in asked] == [["ada", after, upto, 50]]
+    assert asked == [["ada", after, upto, 50]]

@@ -26,6 +26,7 @@ from tests.core.spec import (
 TEA, CHAI = say("a", "Tea"), say("b", "Chai", {"a": KEEP})
 ASKED = say("b", "Chai", {"a": ASK})
 MATE = say("c", "Mate")
+ASKED_AGAIN = redecide("c", "pending", after="b", asks="a")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,8 @@ MATE = say("c", "Mate")
         ([TEA, CHAI, unmerge("b"), reinstate("b")], 2),
         ([TEA, CHAI, confirm("b")], 1),
         ([TEA, CHAI, MATE, unmerge("b"), redecide("c", "auto_reject", "a", after="b")], 3),
+        ([TEA, CHAI, MATE, unmerge("b"), ASKED_AGAIN, judge("c", a="different")], 4),
+        ([TEA, CHAI, MATE, unmerge("b"), ASKED_AGAIN, separate("a", "c")], 4),
         ([TEA, ASKED, separate("a", "b")], 1),
         ([TEA, MATE, ASKED, separate("c", "b")], None),
         ([TEA, MATE, retract("c")], 1),

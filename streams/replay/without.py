@@ -230,11 +230,11 @@ class Without:
         )
 
     def _asks_the_same(self, candidate_id: str) -> bool:
-        """Whether a candidate is compared as the same text in both histories."""
+        """Whether a candidate that both searches find is compared as the same text."""
+        if self._in_force.search == "candidates":
+            return True
         here, there = self.real.entries[candidate_id], self.other.entries[candidate_id]
-        by_itself = self._in_force.search == "candidates"
-        same_text = by_itself or here.memory.face.hash == there.memory.face.hash
-        return same_text and here.living == there.living
+        return here.memory.face.hash == there.memory.face.hash
 
     # -- verdicts --------------------------------------------------------------------------------
 

@@ -8,7 +8,10 @@ of the ledgers has them; the rest follows from the events alone.
 
 from __future__ import annotations
 
-_RANK = "list_position(['rule', 'judge', 'review', 'person'], {})"
+from palimpsest.contracts.events import RANKS
+
+_RANK = f"list_position({sorted(RANKS, key=RANKS.__getitem__)}, {{}})"
+"""Who outranks whom, as the core has it."""
 
 _QUESTIONS = """
 SELECT candidate_id, position, decision_id,
@@ -23,6 +26,9 @@ _ASKED = f"(SELECT *, neighbour.candidate_id AS other FROM ({_QUESTIONS}))"
 An answer records no evidence but itself: what the guard saw is in its question.
 """
 _CUES = "CASE WHEN len({0}.cues) = 0 THEN coalesce(q.neighbour.cues, {0}.cues) ELSE {0}.cues END"
+
+_SCORE = "coalesce({0}.similarity, q.neighbour.cosine, q.neighbour.jaccard, {0}.nearest_similarity)"
+"""The score of a pair: of what was recorded on it, or of the question that it answers."""
 
 _BROUGHT_AGAIN = """
 SELECT d.candidate_id, t.hash, t.sources, arg_max(t.event_id, t.position) AS event_id
@@ -155,8 +161,7 @@ WHERE w.event IN ('separated', 'reversed', 'reinstated')
 COMPARED = f"""
 SELECT coalesce(tn.text, n.text) AS new_text, x.existing_id,
        coalesce(tx.text, o.text) AS existing_text,
-       coalesce(x.similarity, q.neighbour.cosine, q.neighbour.jaccard, x.nearest_similarity)
-           AS similarity,
+       {_SCORE.format("x")} AS similarity,
        x.decision, x.llm_reasoning,
        CASE WHEN x.reviewed IS NOT NULL THEN coalesce(r.review_status, 'unreviewed') END
            AS review_status,
@@ -180,7 +185,8 @@ WHERE x.existing_id IS NOT NULL
 
 REVIEW_QUEUE = f"""
 SELECT 'pending' AS waits_as, n.text AS new_text, o.candidate_id AS existing_id,
-       coalesce(t.text, o.text) AS existing_text, q.neighbour.cosine AS similarity,
+       coalesce(t.text, o.text) AS existing_text,
+       coalesce(q.neighbour.cosine, q.neighbour.jaccard) AS similarity,
        q.neighbour.cues AS cues, 'pending' AS decision, n.owner_id, n.namespace,
        q.decided_at, q.decision_id, q.candidate_id, q.position
 FROM (SELECT candidate_id, position, decision_id, decided_at,
@@ -194,14 +200,16 @@ FROM (SELECT candidate_id, position, decision_id, decided_at,
      LEFT JOIN ({_TEXTS}) t
        ON t.position = q.position AND t.candidate_id = q.neighbour.candidate_id
 UNION ALL
-SELECT CASE WHEN k.decision_id IS NULL THEN 'unreviewed' ELSE 'contradicts' END, n.text,
-       o.candidate_id, coalesce(t.text, o.text), d.similarity, {_CUES.format("d")},
-       d.decision, d.owner_id, d.namespace, d.decided_at, d.decision_id, d.candidate_id, d.position
+SELECT CASE WHEN k.decision_id IS NULL THEN 'unreviewed' ELSE 'contradicts' END,
+       coalesce(tn.text, n.text), o.candidate_id, coalesce(t.text, o.text), {_SCORE.format("d")},
+       {_CUES.format("d")}, d.decision, d.owner_id, d.namespace, d.decided_at, d.decision_id,
+       d.candidate_id, d.position
 FROM d ASOF LEFT JOIN {_ASKED} q
        ON q.candidate_id = d.candidate_id AND q.other = d.joined_to AND q.position <= d.position
      JOIN c n ON n.candidate_id = d.candidate_id AND n.living
      JOIN c o ON o.candidate_id = d.joined_to AND o.living
      LEFT JOIN ({_TEXTS}) t ON t.position = d.position AND t.candidate_id = d.joined_to
+     LEFT JOIN ({_TEXTS}) tn ON tn.position = d.position AND tn.candidate_id = d.candidate_id
      LEFT JOIN r ON r.decision_id = d.decision_id
      LEFT JOIN (SELECT unnest(contradicts) AS decision_id FROM m) k ON k.decision_id = d.decision_id
 WHERE (r.review_status IS NULL OR r.review_status = 'reinstated')

@@ -174,12 +174,14 @@ class History:
         namespace: str = "default",
         vector: Vector | None = None,
         rewords: tuple[tuple[str, float], ...] = (),
+        words: tuple[tuple[str, float], ...] = (),
         **extra: object,
     ) -> str:
         """A candidate, with the neighbours that a search would have found; return its id.
 
-        `rewords` are forgotten texts that it would have found; `vector` is in place of the one
-        that follows from the text.
+        `near` with their cosines, `words` of those of which only words were compared, with their
+        Jaccard scores; `rewords` are forgotten texts that it would have found. `vector` is in place
+        of the one that follows from the text.
         """
         producer = self.fresh()
         candidate = Candidate.model_validate(
@@ -193,7 +195,10 @@ class History:
             }
         )
         one = candidate_id(owner, "test", producer)
-        neighbours = tuple(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in near)
+        neighbours = (
+            *(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in near),
+            *(Neighbour(candidate_id=i, jaccard=jaccard) for i, jaccard in words),
+        )
         content = content_of(text, vector)
         gone = tuple(Neighbour(candidate_id=i, cosine=cosine) for i, cosine in rewords)
         found = Admit(one, candidate, content, digest(text.encode()), neighbours, forgotten=gone)

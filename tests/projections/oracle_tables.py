@@ -579,13 +579,13 @@ def _pair(
     """The two that were compared; a score that the event lacks is the question's."""
     one, other = said.candidates[candidate_id], said.candidates[other_id]
     texts = said.compared[event.position]
-    asked = _asked_about(said, one.id, other_id, event.position)
-    scores = [similarity, *map(_score, asked), nearest]
     return {
         "new_text": texts.get(one.id, one.text),
         "existing_id": other.id,
         "existing_text": texts.get(other.id, other.text),
-        "similarity": next((score for score in scores if score is not None), None),
+        "similarity": _known_score(
+            said, candidate_id, other_id, event.position, similarity, nearest
+        ),
         "owner_id": event.owner,
         "namespace": one.namespace,
         "decided_at": event.at,
@@ -595,6 +595,20 @@ def _pair(
         "session_id": one.fields.get("session_id"),
         "position": event.position,
     }
+
+
+def _known_score(
+    said: Oracle,
+    candidate_id: str,
+    other_id: str,
+    position: int,
+    similarity: float | None,
+    nearest: float | None,
+) -> float | None:
+    """The score of a pair: the event's own, or what was known when it was last asked about."""
+    asked = _asked_about(said, candidate_id, other_id, position)
+    scores = [similarity, *map(_score, asked), nearest]
+    return next((score for score in scores if score is not None), None)
 
 
 def _asked_about(said: Oracle, candidate_id: str, other_id: str, until: int) -> list[Row]:
@@ -626,7 +640,7 @@ def _waiting(said: Oracle) -> list[Row]:
             "existing_text": question.texts.get(
                 asked["candidate_id"], said.candidates[asked["candidate_id"]].text
             ),
-            "similarity": asked.get("cosine"),
+            "similarity": _score(asked),
             "cues": asked.get("cues", []),
             "decision": "pending",
             "owner_id": question.candidate.fields["owner_id"],
@@ -651,7 +665,6 @@ def _withheld(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
         if one.data.get("withheld") is None or one.id in let_in or one.event_id in reviewed:
             continue
         near = one.data["evidence"]["neighbours"][0]
-        cosine, jaccard = near.get("cosine"), near.get("jaccard")
         gone = said.candidates[near["candidate_id"]]
         rows.append(
             {
@@ -659,7 +672,7 @@ def _withheld(said: Oracle, decisions: Sequence[Row]) -> list[Row]:
                 "new_text": one.text,
                 "existing_id": gone.id,
                 "existing_text": gone.text,
-                "similarity": jaccard if cosine is None else cosine,
+                "similarity": _score(near),
                 "cues": near.get("cues", []),
                 "decision": "pending",
                 "owner_id": one.fields["owner_id"],
@@ -693,7 +706,7 @@ def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) 
         automatic = row["rank"] in ("rule", "judge") and row["decision"] not in EXACT
         if not (automatic or row["decision_id"] in contradict) or not (one.living and other.living):
             continue
-        copied = ("similarity", "decision", "owner_id", "namespace", "decided_at",
+        copied = ("decision", "owner_id", "namespace", "decided_at",
                   "decision_id", "candidate_id", "position")  # fmt: skip
         texts = said.compared[row["position"]]
         rows.append(
@@ -701,7 +714,15 @@ def _to_review(said: Oracle, decisions: Sequence[Row], memories: Sequence[Row]) 
             | {
                 "waits_as": "contradicts" if row["decision_id"] in contradict else "unreviewed",
                 "cues": _cues(said, row, other.id),
-                "new_text": one.text,
+                "similarity": _known_score(
+                    said,
+                    one.id,
+                    other.id,
+                    row["position"],
+                    row["similarity"],
+                    row["nearest_similarity"],
+                ),
+                "new_text": texts.get(one.id, one.text),
                 "existing_id": other.id,
                 "existing_text": texts.get(other.id, other.text),
             }

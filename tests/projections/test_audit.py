@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
 from msgspec import structs
 
+from palimpsest.contracts.candidate import Candidate
 from palimpsest.contracts.commands import (
     Combine,
     Compose,
@@ -22,18 +24,29 @@ from palimpsest.contracts.commands import (
     Separate,
     Settle,
     Unmerge,
+    Update,
     Withdraw,
 )
-from palimpsest.contracts.events import Composition, Join
+from palimpsest.contracts.events import (
+    Composition,
+    Join,
+    Rank,
+    Separated,
+    SeparatedData,
+    Speaker,
+)
 from palimpsest.contracts.evidence import Answer, Evidence, Neighbour, Verdict
+from palimpsest.contracts.identity import candidate_id
 from palimpsest.projections.analysts import query
 from palimpsest.projections.projector import Projector
 from palimpsest.projections.segments import MANIFEST, listed
 from palimpsest.projections.tables import LAYOUT
 from palimpsest.projections.timeline import Timeline
 from palimpsest.projections.verify import verify
+from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.separations import statement_on
-from tests.projections.histories import STANDARD, History, content_of
+from tests.projections.histories import STANDARD, START, History, content_of
+from tests.projections.oracle_questions import RANKS
 from tests.projections.test_oracle import wrong
 
 OWNER = "ada"
@@ -444,6 +457,66 @@ def test_a_separation_that_was_taken_back_does_not_stand(tmp_path: Path, ada: On
     assert wrong(tmp_path, ada.log) == []
 
 
+def test_an_agents_merge_outranks_a_judge_who_is_late(tmp_path: Path, ada: OneOwner) -> None:
+    """And no person: the agent's word is between theirs."""
+    a = ada.say("The orchard is sold.")
+    b = ada.say("They sold the orchard to a cousin.", (a, 0.81))
+    [join] = ada.run(merging_update(ada, b, "The orchard is sold.", rank="agent"))
+    late = ada.answer(b, a, "different")
+    show(tmp_path, ada)
+    joined = "SELECT decision, candidate_id, joined_to, rank FROM joins"
+    assert rows(tmp_path, joined) == [("manual_join", b, a, "agent")]
+    wanted = "SELECT event_id, rank, standing FROM separations ORDER BY position"
+    assert rows(tmp_path, wanted) == [(late, "judge", False)]
+    assert wrong(tmp_path, ada.log) == []
+    parted = ada.run(Unmerge(decision_id=join.id, **ada.words()))[0].id
+    show(tmp_path, ada)
+    assert rows(tmp_path, wanted) == [(late, "judge", False), (parted, "person", True)]
+    assert wrong(tmp_path, ada.log) == []
+
+
+def merging_update(ada: OneOwner, memory: str, text: str, rank: Speaker) -> Update:
+    """A text of another memory said of this one, which makes one of the two."""
+    candidate = Candidate(owner_id=OWNER, source="test", id=ada.fresh(), text=text)
+    return Update(
+        memory=memory,
+        candidate_id=candidate_id(OWNER, "test", candidate.id),
+        candidate=candidate,
+        content=content_of(text),
+        merge=True,
+        rank=rank,
+        **ada.words(),
+    )
+
+
+def test_of_two_words_the_higher_rank_holds_and_of_equal_ones_the_later(
+    tmp_path: Path, ada: OneOwner
+) -> None:
+    """Whoever may speak has a place among the ranks."""
+    assert sorted(RANKS) == sorted(get_args(Rank))
+    assert set(get_args(Speaker)) <= set(RANKS)
+    expected = set()
+    for first, second in product(RANKS, repeat=2):
+        a = ada.say(f"The {first} speaks.")
+        b = ada.say(f"The {second} answers the {first}.")
+        earlier, later = (said_apart(ada, a, b, rank) for rank in (first, second))
+        expected.add(later if RANKS.index(second) >= RANKS.index(first) else earlier)
+        said = statement_on(ada.ledgers[OWNER], a, b)
+        assert said is not None
+        assert said.event_id in expected
+    show(tmp_path, ada)
+    standing = rows(tmp_path, "SELECT event_id FROM separations WHERE standing")
+    assert sorted(standing) == sorted((one,) for one in expected)
+
+
+def said_apart(ada: OneOwner, a: str, b: str, rank: Rank) -> str:
+    """A separation in the log, whatever was said of the pair before; the id of the event."""
+    data = SeparatedData(candidate_id=b, other_id=a, rank=rank, actor="kim")
+    event = Separated(id=ada.fresh(), subject=b, time=START, partitionkey=OWNER, data=data)
+    ada.changes.add(ada.log.append(event), event, evolve(ada.ledgers[OWNER], event))
+    return event.id
+
+
 def test_what_contradicts_a_chosen_face_waits_for_a_person(tmp_path: Path, ada: OneOwner) -> None:
     """Until somebody confirms it, or chooses another face."""
     a, b = ada.say("She lives in Rome."), ada.say("She lives in Berlin.")
@@ -509,6 +582,34 @@ def test_a_batch_run_compares_faces(tmp_path: Path, ada: OneOwner) -> None:
     assert rows(tmp_path, "SELECT text, sources FROM compositions") == [(text, [a, b])]
 
 
+def test_the_newer_text_of_a_batch_run_is_the_face_of_its_memory(
+    tmp_path: Path, ada: OneOwner
+) -> None:
+    """In the queue as in the log of what was compared, and as it was then."""
+    c = ada.say("Alice is a night nurse.")
+    _, b, text = composed(ada)
+    evidence = Evidence(
+        policy=STANDARD.hash,
+        check="dedupe",
+        neighbours=(Neighbour(candidate_id=c, cosine=0.97),),
+        asked=(c,),
+        verdicts=(verdict(c, "same"),),
+    )
+    ada.run(Combine(a=b, b=c, decision="llm_reject", face="keep", evidence=evidence, **ada.words()))
+    show(tmp_path, ada)
+    compared = "SELECT new_text, existing_text, similarity FROM {} WHERE candidate_id = ?"
+    compared += " ORDER BY position"
+    both = [
+        ("Alice works at night.", "Alice is a nurse.", 0.8),
+        (text, "Alice is a night nurse.", 0.97),
+    ]
+    found = query(tmp_path, compared.format("review_queue"), [b])
+    assert [tuple(row.values()) for row in found] == both
+    logged = query(tmp_path, compared.format("dedup_log"), [b])
+    assert [tuple(row.values()) for row in logged] == [both[0], *both]
+    assert wrong(tmp_path, ada.log) == []
+
+
 def test_a_recomposed_text_is_a_row(tmp_path: Path, ada: OneOwner) -> None:
     a, b, _ = composed(ada)
     c = ada.say("Alice is on the ward.", (b, 0.8))
@@ -556,6 +657,25 @@ def test_the_queue_is_what_a_person_can_answer(tmp_path: Path, ada: OneOwner) ->
     ada.run(Reinstate(decision_id=join, **ada.words()))
     show(tmp_path, ada)
     assert rows(tmp_path, queue) == [(b, a), (c, a)]
+    assert wrong(tmp_path, ada.log) == []
+
+
+def test_the_score_of_a_pair_of_which_only_words_were_compared_is_theirs(
+    tmp_path: Path, ada: OneOwner
+) -> None:
+    """While it waits and once it was joined, as in the log of what was compared."""
+    a = ada.say("The boat to the island costs 4 euros.")
+    b = ada.admit(OWNER, "The boat to the island costs 5 euros.", words=((a, 0.9),))
+    show(tmp_path, ada)
+    queue = "SELECT waits_as, candidate_id, similarity FROM review_queue"
+    log = "SELECT decision, similarity FROM dedup_log ORDER BY position"
+    assert rows(tmp_path, queue) == [("pending", b, 0.9)]
+    assert rows(tmp_path, log) == [("pending", 0.9)]
+    assert wrong(tmp_path, ada.log) == []
+    ada.answer(b, a, "same")
+    show(tmp_path, ada)
+    assert rows(tmp_path, queue) == [("unreviewed", b, 0.9)]
+    assert rows(tmp_path, log) == [("pending", 0.9), ("llm_reject", 0.9)]
     assert wrong(tmp_path, ada.log) == []
 
 

@@ -41,6 +41,8 @@ from tests.laws.histories import (
     RECOMPOSES,
     REMEMBERINGS,
     Act,
+    Batch,
+    Change,
     Judge,
     OnJoin,
     Pair,
@@ -67,6 +69,18 @@ TAKEN_BACK: list[Act] = [
     *(Judge(0, ("same",)), OnJoin(0), OnJoin(1, standing=False)),
 ]
 """A separation is withdrawn, a merge that overruled one, and the reversal of an answered join."""
+OVERRULED: list[Act] = [
+    *(Say(0), Say(3), Change(which=1, point=0, rank="agent", merge=True)),
+    Judge(0, ("different",)),
+]
+"""An agent makes one memory of two that the judge finds different, later."""
+FACES_COMPARED: list[Act] = [
+    *(Say(11), Say(0), Say(1), Judge(0, ("compose",), point=5)),
+    Batch(a=2, b=0),
+]
+"""A batch run joins a memory to an older one: it has compared its composed face."""
+ASKED: list[Act] = [Say(0), Say(1), Say(2), Judge(0, ("same",))]
+"""A question was answered, another waits."""
 
 
 def lines(log: MemoryLog) -> list[tuple[int, bytes]]:
@@ -213,10 +227,22 @@ def of_owners(count: int, length: int) -> MemoryLog:
         history_of(policy, [*(COMPOSED if n % 2 else []), *acts(n, length)], f"owner {n}")
         for n, policy in enumerate(examples)
     ]
-    histories.append(play(ASKING, TAKEN_BACK, "withdrawing").world.log)
+    by_hand = {"withdrawing": TAKEN_BACK, "overruled": OVERRULED, "of faces": FACES_COMPARED}
+    histories += [play(ASKING, story, owner).world.log for owner, story in by_hand.items()]
+    histories.append([of_words(event) for event in play(ASKING, ASKED, "of words").world.log])
     for event in shuffled(histories):
         log.append(guarded(event))
     return log
+
+
+def of_words(event: AnyEvent) -> AnyEvent:
+    """As it would be recorded where nothing but the words of texts could be compared."""
+    if not isinstance(event, Decided):
+        return event
+    evidence = event.data.evidence
+    seen = tuple(structs.replace(one, cosine=None) for one in evidence.neighbours)
+    evidence = structs.replace(evidence, neighbours=seen)
+    return structs.replace(event, data=structs.replace(event.data, evidence=evidence))
 
 
 def guarded(event: AnyEvent) -> AnyEvent:

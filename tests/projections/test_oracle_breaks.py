@@ -164,6 +164,10 @@ def the_last_statement_holds_whatever_its_rank(monkeypatch: pytest.MonkeyPatch) 
     replace_sql(monkeypatch, "SEPARATIONS", "x.position DESC", "x.position")
 
 
+def agents_have_no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "SEPARATIONS", "'agent', ", "")
+
+
 def words_that_were_taken_back_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "SEPARATIONS", "w.event_id IS NULL AND", "")
 
@@ -199,6 +203,22 @@ def reversals_are_not_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "COMPARED", "'reversed', 'reinstated'", "'reinstated'")
 
 
+def batch_runs_wait_with_a_text_that_they_did_not_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(monkeypatch, "REVIEW_QUEUE", "coalesce(tn.text, n.text)", "n.text")
+
+
+def pairs_of_which_only_words_were_compared_have_no_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_sql(
+        monkeypatch, "REVIEW_QUEUE", "coalesce(q.neighbour.cosine, q.neighbour.jaccard)",
+        "q.neighbour.cosine",
+    )  # fmt: skip
+
+
+def joins_wait_without_the_score_of_their_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = "d.similarity, q.neighbour.cosine, q.neighbour.jaccard, d.nearest_similarity"
+    replace_sql(monkeypatch, "REVIEW_QUEUE", scores, "d.similarity")
+
+
 def answered_pairs_wait_without_what_the_guard_saw(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_sql(monkeypatch, "REVIEW_QUEUE", "coalesce(q.neighbour.cues, d.cues)", "d.cues")
 
@@ -222,6 +242,7 @@ BREAKS: list[tuple[Patch, str]] = [
     (the_closest_neighbour_is_the_first, "decisions nearest_id"),
     (remembered_answers_are_paid_for, "judge_cost cost_usd"),
     (the_last_statement_holds_whatever_its_rank, "separations standing"),
+    (agents_have_no_rank, "separations standing"),
     (words_that_were_taken_back_hold, "separations standing"),
     (withdrawn_merges_hold, "separations standing"),
     (answered_questions_wait, "candidates waits_for"),
@@ -229,6 +250,9 @@ BREAKS: list[tuple[Patch, str]] = [
     (reinstated_joins_do_not_wait, "review_queue missing"),
     (who_waits_because_of_a_forgetting_is_not_shown, "review_queue missing"),
     (reversals_are_not_logged, "dedup_log missing"),
+    (batch_runs_wait_with_a_text_that_they_did_not_compare, "review_queue new_text"),
+    (pairs_of_which_only_words_were_compared_have_no_score, "review_queue similarity"),
+    (joins_wait_without_the_score_of_their_question, "review_queue similarity"),
     (answered_pairs_wait_without_what_the_guard_saw, "review_queue cues"),
     (answers_are_logged_without_what_the_guard_saw, "dedup_log cues"),
 ]

@@ -1,0 +1,26 @@
+"""Tables on disk name their layout: whoever changes a column gives the layout another number."""
+
+from __future__ import annotations
+
+from palimpsest.contracts.identity import digest
+from palimpsest.projections import lance, tables
+from palimpsest.projections.lance_tables import LANCE_TABLES
+from palimpsest.projections.tables import TABLES
+
+CHANGED = "the columns are not those of this layout: raise LAYOUT, and say here what they are now"
+
+
+def test_columns_of_segments_are_those_of_their_layout() -> None:
+    columns = [
+        (one.name, one.key, one.buries, [(field.name, str(field.type)) for field in one.schema])
+        for one in TABLES
+    ]
+    assert (tables.LAYOUT, digest(repr(columns).encode())[:16]) == (7, "f5ea60e204dcb29f"), CHANGED
+
+
+def test_columns_of_lancedb_are_those_of_their_layout() -> None:
+    columns = [
+        (one.name, one.key, [(field.name, str(field.type)) for field in one.schema(384)])
+        for one in LANCE_TABLES
+    ]
+    assert (lance.LAYOUT, digest(repr(columns).encode())[:16]) == (4, "97d677457cb0cd8a"), CHANGED

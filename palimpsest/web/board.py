@@ -319,5 +319,6 @@ def _texts(store: Palimpsest, pair: Pair) -> tuple[str, str]:
     """The beginnings of both texts, the older one first."""
     ledger = store.gateway.ledger(pair.owner_id, however_large=True)
     assert ledger is not None, "of any size"
-    older = pair.compared_text or ledger.entries[pair.existing_id].text
-    return excerpt(older), excerpt(ledger.entries[pair.candidate_id].text)
+    older = pair.older_text or ledger.entries[pair.existing_id].text
+    newer = pair.newer_text or ledger.entries[pair.candidate_id].text
+    return excerpt(older), excerpt(newer)

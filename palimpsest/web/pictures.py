@@ -39,16 +39,15 @@ class Step:
 
 def picture(store: Palimpsest, pair: Pair, sides: Sides) -> dict[str, Any]:
     """All that the page of a pair shows, as its template names it."""
-    compared = pair.compared_text or sides.older.text
-    places = _cue_places(pair, sides, compared)
-    old, new = word_diff(compared, sides.newer.text, places)
+    texts = pair.older_text or sides.older.text, pair.newer_text or sides.newer.text
+    old, new = word_diff(*texts, _cue_places(pair, sides, *texts))
     evidence = _evidence(store, pair, sides)
     few = sides.ledger.seen <= FEW_EVENTS
     return {
         "pair": pair,
         "version": sides.version,
-        "older": _side(sides.older, old, own_text=pair.compared_text is not None),
-        "newer": _side(sides.newer, new),
+        "older": _side(sides.older, old, own_text=pair.older_text is not None),
+        "newer": _side(sides.newer, new, own_text=pair.newer_text is not None),
         "cues": [(cue, cue_kind(cue)) for cue in pair.cues],
         "memory": _memory(sides.older.memory),
         "together": sides.older.memory is sides.newer.memory,
@@ -76,14 +75,16 @@ def hangs(store: Palimpsest, pair: Pair) -> dict[str, Any]:
     }
 
 
-def _cue_places(pair: Pair, sides: Sides, compared: str) -> tuple[list[Place], list[Place]]:
+def _cue_places(
+    pair: Pair, sides: Sides, older: str, newer: str
+) -> tuple[list[Place], list[Place]]:
     vectors = (sides.older.distinct.vector, sides.newer.distinct.vector)
     old, new = (vector.unknown if vector is not None else () for vector in vectors)
     cues = [Cue(one) for one in pair.cues]
-    return cue_places(compared, sides.newer.text, cues, unknown=(old, new))
+    return cue_places(older, newer, cues, unknown=(old, new))
 
 
-def _side(entry: Entry, pieces: list[Piece], *, own_text: bool = False) -> dict[str, Any]:
+def _side(entry: Entry, pieces: list[Piece], *, own_text: bool) -> dict[str, Any]:
     """A candidate beside its compared words, with its own text where these are another's."""
     return {
         "own_text": entry.text if own_text else None,

@@ -131,6 +131,7 @@ def _pair(
         position=0,
         source=newer.fields.source,
         memory_id=older.memory.id,
-        compared_text=None,  # until the queue is read again
+        older_text=None,  # until the queue is read again
+        newer_text=None,
         hangs=0,
     )

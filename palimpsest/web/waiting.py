@@ -31,7 +31,7 @@ WITH later AS (
 )
 SELECT q.decision_id, q.candidate_id, q.existing_id, q.owner_id, q.namespace, q.waits_as,
        q.decision, q.similarity, q.cues, q.position, n.source, o.memory_id,
-       nullif(q.existing_text, o.text) AS compared_text,
+       nullif(q.existing_text, o.text) AS older_text, nullif(q.new_text, n.text) AS newer_text,
        coalesce(len(list_filter(l.places, lambda place: place > q.position)), 0) AS hangs
 FROM review_queue q
      JOIN candidates n ON n.candidate_id = q.candidate_id
@@ -47,8 +47,8 @@ Key = tuple[str, str]
 class Pair:
     """A pair that waits. `hangs`: how many joins of the same memory came after its decision.
 
-    `compared_text` is the text that stood for the existing one when they were compared; None where
-    that was its own.
+    `older_text` and `newer_text` are the texts that stood for the two when they were compared; None
+    where that was their own.
     """
 
     decision_id: str
@@ -63,7 +63,8 @@ class Pair:
     position: int
     source: str | None
     memory_id: str
-    compared_text: str | None
+    older_text: str | None
+    newer_text: str | None
     hangs: int
 
     @property

@@ -80,16 +80,23 @@ def test_one_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert broker.pid is None
 
 
+IN_FOREGROUND = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+runpy.run_module("infra.broker", run_name="__main__", alter_sys=True)
+"""
+
+
 @pytest.mark.usefixtures("startable")
 def test_one_in_the_foreground_prints_its_address_and_ends_at_ctrl_c(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "infra.broker", "--data", str(tmp_path)]
-    running = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    address = running.stdout.readline().strip()
-    assert asyncio.run(read_metadata(Connection(bootstrap=address), [])).brokers == 1
-    running.send_signal(signal.SIGINT)
-    assert running.communicate(timeout=30)[0] == ""
-    assert running.returncode == 0
+    words = [sys.executable, "-c", IN_FOREGROUND, "--data", str(tmp_path)]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        address = running.stdout.readline().strip()
+        assert asyncio.run(read_metadata(Connection(bootstrap=address), [])).brokers == 1
+        running.send_signal(signal.SIGINT)
+        assert running.communicate(timeout=30)[0] == ""
+        assert running.returncode == 0
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
 
 

@@ -985,7 +985,7 @@ def pair(
     cues = ("number",) if decision == "llm_reject" else ()
     return Pair(
         f"d{number}", f"c{number}", f"e{number}", "ada", "default", waits, decision, similarity,
-        cues, number, "chat", memory, None, hangs,
+        cues, number, "chat", memory, None, None, hangs,
     )  # fmt: skip
 
 

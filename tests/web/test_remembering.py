@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,8 +13,9 @@ from palimpsest.calls import request_id
 from palimpsest.contracts.evidence import Verdict
 from palimpsest.contracts.requests import SettleRequest
 from palimpsest.projections.figures import latest_statements
-from palimpsest.web.answers import Answer
-from palimpsest.web.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard
+from palimpsest.web.answers import Answer, sides
+from palimpsest.web.board import MOST_ANSWERS, MOST_WORDS, Person, ReviewBoard, _texts
+from palimpsest.web.pictures import picture
 from palimpsest.web.remembering import answers, by_name
 from palimpsest.web.waiting import read_pairs
 from tests.web.conftest import own_words, pair_texts, person, say
@@ -42,6 +44,25 @@ def remembered(store: Palimpsest, name: str = "kim") -> list[Answer]:
 
 def words(store: Palimpsest) -> list[tuple[str, str, str]]:
     return [(one.word, one.pair.candidate_id, one.pair.existing_id) for one in remembered(store)]
+
+
+def test_each_side_shows_the_text_that_stood_for_it_beside_its_own(store: Palimpsest) -> None:
+    older, newer = asked(store)
+    store.gateway.refresh()
+    [waits] = read_pairs(store.gateway.projections)
+    pair = replace(waits, older_text="Tea and milk", newer_text="Tea and mate")
+    found = sides(store, pair)
+    assert found is not None
+    seen = picture(store, pair, found)
+    for side, compared, candidate_id in (
+        ("older", "Tea and milk", older),
+        ("newer", "Tea and mate", newer),
+    ):
+        assert "".join(piece.text for piece in seen[side]["pieces"]) == compared
+        assert seen[side]["own_text"] == store.show_candidate(candidate_id)["text"]
+    assert _texts(store, pair) == ("Tea and milk", "Tea and mate")
+    as_itself = picture(store, waits, found)
+    assert [as_itself[side]["own_text"] for side in ("older", "newer")] == [None, None]
 
 
 def test_a_pair_has_what_its_question_saw(store: Palimpsest) -> None:
@@ -213,7 +234,9 @@ def test_a_pair_has_as_much_that_hangs_on_it_as_joined_its_memory_later(store: P
     def hangs() -> dict[tuple[str, str], int]:
         store.gateway.refresh()
         found = read_pairs(store.gateway.projections)
-        assert {one.compared_text for one in found} == {None}, "each had its own text"
+        assert {(one.older_text, one.newer_text) for one in found} == {(None, None)}, (
+            "each had its own text"
+        )
         return {(one.existing_id, one.candidate_id): one.hangs for one in found}
 
     assert hangs() == {(older, newer): 0, waiting: 0}

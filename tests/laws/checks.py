@@ -7,7 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from itertools import combinations
+from functools import partial
+from itertools import combinations, takewhile
+from operator import ne
 from typing import NoReturn
 from unittest.mock import patch
 from uuid import uuid5
@@ -35,6 +37,8 @@ from palimpsest.contracts.events import (
     Joined,
     Refused,
     RefusedData,
+    Reinstated,
+    Retracted,
     Reversed,
     Settled,
     Vector,
@@ -121,7 +125,7 @@ Everything = tuple[Picture, dict[str, object]]
 
 
 def everything(ledger: Ledger) -> Everything:
-    """Members, faces, ids and vectors of the memories, and what is open, held and answered."""
+    """Members, faces, ids and vectors of the memories, and what is asked, held and answered."""
     return picture(ledger), questions(ledger)
 
 
@@ -245,7 +249,8 @@ def l2_withdrawing_equals_never(policy: Policy, story: list[Act], which: int) ->
             world.run(command)
         world.now = told.steps[number][1][0].time
 
-    commands = [command for command, _ in told.steps]
+    # Delivered again it is heard once here, and must not be heard at all there.
+    commands = [c for n, (c, _) in enumerate(told.steps) if n <= number or c is not merge]
     late, other = _run_both(policy, commands, number, begin)
     taken_back = Withdraw(command_id=probe("back", "merge"), owner_id="ada", a=merge.a, b=merge.b)
     assume(accepted(late.run(taken_back)))
@@ -256,8 +261,9 @@ def l2_withdrawing_equals_never(policy: Policy, story: list[Act], which: int) ->
 def _came_too_late(late: World, other: World) -> bool:
     """Whether an answer that settled there is free here only when it can join nothing any more.
 
-    Another word has made the two one memory meanwhile, or another answer has them apart or has
-    closed the question, or the text that it was about is gone, or one of the two is retracted.
+    Another word has made the two one memory meanwhile, or the newer one with a better neighbour,
+    which closes its question as another answer does; or another answer has them apart; or the text
+    that it was about is gone, or one of the two is retracted.
     """
     ledger = late.ledger
     for newer_id, older_id in _joined(other, by="judge") - _joined(late):
@@ -265,6 +271,9 @@ def _came_too_late(late: World, other: World) -> bool:
         said = newer.answers.get(older_id, ())
         standing = [one.given.order for one in said if holds(ledger, one)]
         if newer.memory is older.memory or newer.closed or (said and not standing):
+            return True
+        better = takewhile(partial(ne, older_id), _asked_of(ledger, newer_id))
+        if any(ledger.entries[one].memory is newer.memory for one in better):
             return True
         if any(one.while_retracted for one in said) and not (newer.living and older.living):
             return True
@@ -448,12 +457,19 @@ def _arrive_alike(command: Admit, late: World, other: World) -> bool:
 
 
 def questions(ledger: Ledger) -> dict[str, object]:
-    """What is open, held and answered, by candidate: a part of what was, as people read it.
+    """What is asked, open, held, answered and closed, by candidate: a part of what people see.
 
     What was said of a text that speaks for nobody here is not about anything here.
     """
     return {
-        entry.id: (entry.pending, entry.open, entry.id in ledger.held, answered(ledger, entry))
+        entry.id: (
+            tuple(_asked_of(ledger, entry.id)),
+            entry.pending,
+            entry.open,
+            entry.id in ledger.held,
+            answered(ledger, entry),
+            entry.closed,
+        )
         for entry in ledger.entries.values()
         if entry.asked
     }
@@ -493,23 +509,34 @@ def l3_twice_is_once(policy: Policy, story: list[Act]) -> None:
 
 
 def l4_nothing_outside(policy: Policy, story: list[Act]) -> None:
-    """`reversed` leaves every memory alone but the one that it cuts."""
+    """`reversed` leaves every memory alone but the one that it cuts, and every question.
+
+    Save the questions about somebody in it: they may open again, and their answers become free.
+    """
     ledger = Ledger("ada")
     for event in play(policy, story).world.log:
         if isinstance(event, Reversed) and event.data.decision_id in ledger.edges:
-            before = picture(ledger)
             cut = ledger.edges[event.data.decision_id].newer.memory
             members = {entry.id for entry in cut.members}
+            before = _others(ledger, members)
             evolve(ledger, event)
-            after = picture(ledger)
-            assert _others(before, members) == _others(after, members)
-            assert {m for s in after.values() for m, _ in s.members} >= members
+            assert _others(ledger, members) == before
+            assert {m for s in picture(ledger).values() for m, _ in s.members} >= members
         else:
             evolve(ledger, event)
 
 
-def _others(seen_by_id: Picture, members: set[str]) -> Picture:
-    return {i: s for i, s in seen_by_id.items() if not members & {m for m, _ in s.members}}
+def _others(ledger: Ledger, members: set[str]) -> Everything:
+    """The memories and the questions that have none of these in them."""
+    seen_by_id, asked = everything(ledger)
+    return (
+        {i: s for i, s in seen_by_id.items() if not members & {m for m, _ in s.members}},
+        {i: q for i, q in asked.items() if members.isdisjoint({i, *_asked_of(ledger, i)})},
+    )
+
+
+def _asked_of(ledger: Ledger, candidate_id: str) -> list[str]:
+    return [one.candidate_id for one in ledger.entries[candidate_id].asked]
 
 
 def l5_partition(policy: Policy, story: list[Act]) -> None:
@@ -752,12 +779,13 @@ def l11_owners_are_apart(policies_: Policy, stories: tuple[list[Act], list[Act]]
     first, second = Playback(World(policies_, "ada")), Playback(World(policies_, "bob"))
     for number in range(max(map(len, stories))):
         for told, story in zip((first, second), stories, strict=True):
-            before = [picture(t.world.ledger) for t in (first, second) if t is not told]
+            before = [everything(t.world.ledger) for t in (first, second) if t is not told]
             if number < len(story):
                 told.follow(story[number])
-            assert [picture(t.world.ledger) for t in (first, second) if t is not told] == before
-    assert picture(first.world.ledger) == picture(play(policies_, stories[0]).world.ledger)
-    assert picture(second.world.ledger) == picture(play(policies_, stories[1], "bob").world.ledger)
+            assert [everything(t.world.ledger) for t in (first, second) if t is not told] == before
+    assert everything(first.world.ledger) == everything(play(policies_, stories[0]).world.ledger)
+    alone = play(policies_, stories[1], "bob").world.ledger
+    assert everything(second.world.ledger) == everything(alone)
 
 
 def l12_as_of(policy: Policy, story: list[Act]) -> None:
@@ -935,10 +963,10 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
     """What a story is made of: whether the generators reach everything."""
     counted: Counter[str] = Counter()
     ledger = Ledger("ada")
-    settled: set[str] = set()
+    settled: Counter[str] = Counter()
+    retracted: dict[str, set[str]] = {}
     for event in play(policy, story).world.log:
         pending = {entry.id for entry in ledger.entries.values() if entry.pending}
-        retracted = any(not entry.living for entry in ledger.entries.values())
         counted[event.type.split(".")[1]] += 1
         match event:
             case Joined() if by_person(event):
@@ -950,22 +978,41 @@ def made_of(policy: Policy, story: list[Act]) -> Counter[str]:
                 counted["a batch joins"] += 1
             case Settled():
                 counted["settled again"] += event.subject in settled
-                settled.add(event.subject)
+                settled[event.subject] += 1
                 counted["an answer is freed"] += event.data.cause is not None
-                counted["composed"] += event.data.join is not None and (
+                counted["freed after a retraction"] += event.data.cause is not None and bool(
+                    retracted.get(event.subject)
+                )
+                counted["settled by composing"] += event.data.join is not None and (
                     event.data.join.face == "text"
                 )
             case Refused() if event.data.command == "settle":
                 counted["an answer is held"] += event.data.reason in ("separated", "not_living")
                 counted["a second request"] += event.data.reason == "not_pending"
             case Reversed():
-                counted["un-merged while some are retracted"] += retracted
                 counted["a word is taken back"] += event.data.decision_id in ledger.separations
+                counted["un-merged while an answer is held"] += bool(ledger.held)
+                edge = ledger.edges.get(event.data.decision_id)
+                cut = {member.id for member in edge.newer.memory.members} if edge else set()
+                counted["retracted between a held answer and its un-merge"] += any(
+                    not cut.isdisjoint((held_id, ledger.entries[held_id].held))
+                    and not gone.isdisjoint(cut | {held_id})
+                    for held_id, gone in retracted.items()
+                )
+            case Reinstated():
+                back = ledger.edges.get(event.data.decision_id)
+                again = back is not None and settled[back.newer.id] > 1
+                counted["reinstated after a second settlement"] += again
+            case Retracted():
+                for gone in retracted.values():
+                    gone.add(event.subject)
             case Decided():
                 counted["it happened earlier"] += event.data.moment is not None
             case _:
                 pass
         counted["texts lost"] += sum(evolve(ledger, event).texts.values())
+        retracted = {held_id: retracted.get(held_id, set()) for held_id in ledger.held}
+    counted["a story with a reversal"] = counted["reversed"] > 0
     return counted
 
 

@@ -7,9 +7,9 @@ acts is a history and shrinks to a short one.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from typing import Literal, TypedDict, assert_never
 
 from hypothesis import settings
@@ -244,6 +244,30 @@ class Remembering:
 
 
 @dataclass(frozen=True)
+class HoldBack:
+    """Words that hold an answer back, in a row, for chance says them so too seldom.
+
+    A newcomer waits for the judge. Somebody of its neighbour's memory, or who is merged into it, is
+    separated from the newcomer, and the judge says "same". Then one of the three is retracted, if
+    `gone` says so, and the join goes that has them in one memory, if `cut` does.
+    """
+
+    which: int
+    other: int = 0
+    gone: Literal["nobody", "newcomer", "neighbour", "other"] = "nobody"
+    cut: bool = True
+
+
+@dataclass(frozen=True)
+class SettleAgain:
+    """A settlement's join goes, the judge answers about the next, and the join comes back."""
+
+    which: int
+    answer: Answer = "same"
+    back: bool = True
+
+
+@dataclass(frozen=True)
 class Nothing:
     """What every other act shrinks to."""
 
@@ -264,6 +288,8 @@ Act = (
     | Unchange
     | Forgetting
     | Remembering
+    | HoldBack
+    | SettleAgain
 )
 
 ANSWERS: tuple[Answer, ...] = (
@@ -314,7 +340,7 @@ SAYS = Kind(
     namespace=("default",) * 7 + ("work",),
     session=(None, "s"),
     category=(None, None, None, "gotcha"),
-    hours_ago=(None, None, None, 1, 2),
+    hours_ago=(None, None, 1, 2),
 )
 JUDGES = Kind(
     Judge,
@@ -324,11 +350,11 @@ JUDGES = Kind(
 )
 PAIRS = Kind(
     Pair,
-    same=(False, True),
+    same=(False, True, True),
     a=WHICH,
     b=WHICH,
     rank=("person", "person", "review", "judge"),
-    newer_speaks=(False, True),
+    newer_speaks=(False, True, True),
 )
 BATCHES = Kind(
     Batch,
@@ -342,13 +368,26 @@ ON_JOINS = Kind(OnJoin, which=WHICH, standing=(True, True, False))
 ON_CANDIDATES = Kind(
     OnCandidate,
     word=(
-        *("retract", "retract", "restore", "confirm", "access", "end"),
+        *("retract", "retract", "restore", "restore", "confirm", "access", "end"),
         *("retract", "retract", "restore", "confirm", "access", "ran"),
     ),
     which=WHICH,
 )
 WHOLES = Kind(Whole, which=WHICH, back=(False, True, True))
 TAKE_BACKS = Kind(TakeBack, which=WHICH)
+HOLD_BACKS = Kind(
+    HoldBack,
+    which=WHICH,
+    other=WHICH,
+    gone=("nobody", "newcomer", "neighbour", "other"),
+    cut=(True, True, False),
+)
+SETTLE_AGAINS = Kind(
+    SettleAgain,
+    which=WHICH,
+    answer=("same", "same", "different", "update"),
+    back=(True, True, False),
+)
 RECOMPOSES = Kind(Recompose, point=range(POINTS))
 AGAINS = Kind(Again, which=WHICH)
 CHANGES = Kind(
@@ -364,8 +403,9 @@ FORGETTINGS = Kind(Forgetting, which=WHICH, again=("allow", "ask", "refuse"))
 REMEMBERINGS = Kind(Remembering, which=WHICH)
 UNCHANGES = Kind(Unchange, which=WHICH, rank=("person", "person", "agent"))
 KINDS = [
-    Kind(Nothing), *[SAYS] * 9, *[JUDGES] * 5, *[PAIRS] * 3, *[BATCHES] * 3, *[ON_JOINS] * 4,
-    *[ON_CANDIDATES] * 2, WHOLES, TAKE_BACKS, *[RECOMPOSES] * 2, AGAINS,
+    Kind(Nothing), *[SAYS] * 12, *[JUDGES] * 5, *[PAIRS] * 3, *[BATCHES] * 4, *[ON_JOINS] * 4,
+    *[ON_CANDIDATES] * 3, WHOLES, *[TAKE_BACKS] * 2, *[RECOMPOSES] * 2, AGAINS, *[HOLD_BACKS] * 2,
+    *[SETTLE_AGAINS] * 2,
 ]  # fmt: skip
 
 
@@ -387,9 +427,13 @@ class Playback:
         """Turn an act into a command of this world and carry it out, if there is such a thing."""
         match act:
             case Whole():
-                commands: Sequence[Command | None] = self._whole(act)
+                commands: Iterable[Command | None] = self._whole(act)
             case Remembering():
                 commands = self._remembered(act)
+            case HoldBack():
+                commands = self._hold_back(act)
+            case SettleAgain():
+                commands = self._settle_again(act)
             case _:
                 commands = [self.command(act)]
         for command in commands:
@@ -399,7 +443,7 @@ class Playback:
     def command(self, act: Act) -> Command | None:
         """The command that an act means now; None where there is nothing to name."""
         match act:
-            case Nothing() | Whole() | Remembering():
+            case Nothing() | Whole() | Remembering() | HoldBack() | SettleAgain():
                 return None
             case Say():
                 return self._say(act)
@@ -456,6 +500,55 @@ class Playback:
             return []
         memory_id = memories[act.which % len(memories)].id
         return unmerge_commands(ledger, UnmergeRequest(request_id=request_id, memory_id=memory_id))
+
+    def _hold_back(self, act: HoldBack) -> Iterator[Command]:
+        """One command at a time: each names what the ones before it made."""
+        waiting = [entry for entry in self.world.ledger.entries.values() if entry.open]
+        if not waiting:
+            return
+        newcomer = waiting[act.which % len(waiting)]
+        neighbour = self.world.ledger.entries[newcomer.open[0]]
+        if not _joins(neighbour):
+            others = [
+                e for e in self._scope() if e.memory not in (newcomer.memory, neighbour.memory)
+            ]
+            if others:
+                other = others[act.other % len(others)]
+                yield Merge(**self._head(), a=neighbour.id, b=other.id)
+        joins = _joins(neighbour)
+        if not joins:
+            return
+        join = joins[act.other % len(joins)]
+        other = join.older if join.newer is neighbour else join.newer
+        yield Separate(**self._head(), a=newcomer.id, b=other.id)
+        yield self._says(newcomer, neighbour.id, "same")
+        if act.gone != "nobody":
+            three = {"newcomer": newcomer, "neighbour": neighbour, "other": other}
+            yield Retract(**self._head(), candidate_id=three[act.gone].id)
+        if act.cut:
+            yield Unmerge(**self._head(), decision_id=join.id)
+
+    def _settle_again(self, act: SettleAgain) -> Iterator[Command]:
+        """The same; of who waits to be settled, or was."""
+        several = [e for e in self.world.ledger.entries.values() if len(e.asked) > 1]
+        asked = [e for e in several if e.open or _settled(e)]
+        if not asked:
+            return
+        entry = asked[act.which % len(asked)]
+        if not _settled(entry):
+            yield self._says(entry, entry.open[0], "same")
+        join = _settled(entry)
+        if join is None:
+            return
+        yield Unmerge(**self._head(), decision_id=join.id)
+        if entry.open:
+            yield self._says(entry, entry.open[0], act.answer)
+        if act.back:
+            yield Reinstate(**self._head(), decision_id=join.id)
+
+    def _says(self, entry: Entry, neighbour_id: str, answer: Answer) -> Settle:
+        verdicts = (Verdict(neighbour_id=neighbour_id, answer=answer),)
+        return Settle(**self._head(), candidate_id=entry.id, verdicts=verdicts)
 
     def _change(self, act: Change) -> Update | None:
         entry = self._entry(act.which)
@@ -562,11 +655,15 @@ class Playback:
 
     def _two(self, first: int, second: int) -> tuple[Entry, Entry] | None:
         """Two candidates of one scope."""
-        entries = [e for e in self.world.ledger.entries.values() if e.fields.namespace == "default"]
+        entries = self._scope()
         if len(entries) < 2:
             return None
         a = entries.pop(first % len(entries))
         return a, entries[second % len(entries)]
+
+    def _scope(self) -> list[Entry]:
+        """The candidates of the scope that most are in."""
+        return [e for e in self.world.ledger.entries.values() if e.fields.namespace == "default"]
 
     def _batch(self, act: Batch) -> Command | None:
         two = self._two(act.a, act.b)
@@ -633,6 +730,17 @@ class Playback:
         return Compose(**self._head(), decision_id=lacking.edge.id, composition=text)
 
 
+def _joins(entry: Entry) -> list[Edge]:
+    """The standing joins of a candidate."""
+    return [edge for edge in entry.edges if edge.standing]
+
+
+def _settled(entry: Entry) -> Edge | None:
+    """The standing join that an answer about a candidate made."""
+    own = (edge for edge in _joins(entry) if edge.newer is entry)
+    return next((edge for edge in own if edge.rank == "judge"), None)
+
+
 def play(
     policy: Policy, story: list[Act], owner_id: str = "ada", retrieve: Retrieve | None = None
 ) -> Playback:
@@ -644,7 +752,19 @@ def play(
 
 
 _beginnings = st.lists(among(Kind(Say, point=range(6), hours_ago=(None, None, 1))), max_size=6)
-stories = st.builds(operator.add, _beginnings, st.lists(among(*KINDS), min_size=15, max_size=40))
+_CUTS = Kind(OnJoin, which=WHICH)
+
+
+def _with_a_cut(
+    kinds: Sequence[Kind], fewest: int, most: int, *then: Kind
+) -> SearchStrategy[list[Act]]:
+    """Acts of these kinds; in their midst a join is taken out, if there is one, and `then`."""
+    half = st.lists(among(*kinds), min_size=fewest, max_size=most)
+    midst = (among(kind).map(lambda act: [act]) for kind in (_CUTS, *then))
+    return st.builds(lambda *parts: [*chain(*parts)], half, *midst, half)
+
+
+stories = st.builds(operator.add, _beginnings, _with_a_cut(KINDS, 7, 20))
 """Stories of everything, of which many begin with candidates that are close to each other."""
 
 questions = st.lists(among(SAYS, JUDGES, PAIRS), min_size=15, max_size=40)
@@ -657,9 +777,12 @@ HELD_BACK: list[Act] = [
 ]
 """A join, and two verdicts that it holds back: if it goes, the first of them bars the second."""
 
-waiting = st.lists(among(SAYS, JUDGES, PAIRS, ON_JOINS), max_size=20).map(
-    lambda then: HELD_BACK + then
-)
+_LEAVE = Kind(OnCandidate, word=("retract", "restore"), which=WHICH)
+_FREEING = (
+    *[SAYS] * 3, *[JUDGES] * 3, *[PAIRS] * 3, *[ON_JOINS] * 4, _LEAVE, HOLD_BACKS,
+    *[SETTLE_AGAINS] * 2,
+)  # fmt: skip
+waiting = _with_a_cut(_FREEING, 2, 10).map(lambda then: HELD_BACK + then)
 """Stories of verdicts that wait for a join to go."""
 
 arrivals = st.lists(among(SAYS), min_size=15, max_size=40)
@@ -672,16 +795,19 @@ COMPOSED: list[Act] = [
 """A text composed of two, of three, of four."""
 
 _CLOSE = Kind(Say, point=range(6))
+_COMBINES = Kind(Batch, a=WHICH, b=WHICH, face=("text",), point=range(POINTS))
 _COMPOSES = Kind(Judge, which=WHICH, answers=[("compose",)], point=range(POINTS))
-_LEAVE = Kind(OnCandidate, word=("retract", "restore"), which=WHICH)
-_losing = among(_CLOSE, _COMPOSES, JUDGES, PAIRS, BATCHES, ON_JOINS, ON_JOINS, _LEAVE, RECOMPOSES)
-losses = st.lists(_losing, min_size=8, max_size=20).map(lambda then: COMPOSED + then)
+_LOSING = (
+    *(_CLOSE, _COMPOSES, JUDGES, PAIRS, BATCHES, ON_JOINS, ON_JOINS, _LEAVE),
+    *(_COMBINES, _COMBINES, _LEAVE, RECOMPOSES),
+)
+losses = _with_a_cut(_LOSING, 4, 10, _LEAVE, RECOMPOSES).map(lambda then: COMPOSED + then)
 """Stories of a composed text, and of sources that leave and come back."""
 
 _SAID_OFTEN = Kind(Say, point=range(3))
 _CHANGING = among(
     *[SAYS] * 6, *[JUDGES] * 3, PAIRS, BATCHES, *[ON_JOINS] * 3, *[ON_CANDIDATES] * 3, WHOLES,
-    RECOMPOSES, AGAINS, *[CHANGES] * 6, *[UNCHANGES] * 2, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3,
+    RECOMPOSES, AGAINS, *[CHANGES] * 7, *[UNCHANGES] * 2, *[FORGETTINGS] * 3, *[REMEMBERINGS] * 3,
     *[_SAID_OFTEN] * 5,
 )  # fmt: skip
 changes = st.builds(operator.add, _beginnings, st.lists(_CHANGING, min_size=15, max_size=40))

@@ -352,7 +352,10 @@ def test_a_merge_is_withdrawn_as_if_nobody_had_said_it(shared: Runtime, name: st
 
 
 def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:
-    """Law L8, under a policy by which later decisions rest on a merge."""
+    """Law L8, under a policy by which later decisions rest on a merge.
+
+    Save the one that a person has agreed to since, which it names.
+    """
     rules = load_policy("replace-or-merge").model_dump(mode="json")
     rules["checks"][0]["zones"] = [{"at_least": 0.93, "action": "superseded"}]
     runtime.ask(PolicyRequest(request_id=fresh(), policy=rules))
@@ -376,6 +379,18 @@ def test_a_reinstatement_takes_the_consequences_back(runtime: Runtime) -> None:
     assert (answer["reinstated"], answer["refused"]) == ([decision_id], [])
     assert answer["taken_back"] == gone["carried_out"]
     assert runtime.memories("ann") == before == folded(runtime, "ann")
+    unmerge = UnmergeRequest(request_id=fresh(), decision_id=decision_id, with_consequences=True)
+    [made] = runtime.ask(unmerge)["carried_out"]
+    a, c = str(newer["joined_to"]), str(beside["candidate_id"])
+    runtime.ask(MergeRequest(request_id=fresh(), a=a, b=c))
+    request = ReinstateRequest(request_id=fresh(), decision_id=decision_id)
+    shown = runtime.dry_run(request)
+    answer = runtime.ask(request)
+    assert plain(answer) == plain(shown)
+    assert (answer["reinstated"], answer["taken_back"]) == ([decision_id], [])
+    assert (made, "outranked") in [(one["decision_id"], one["reason"]) for one in answer["refused"]]
+    [whole] = runtime.memories("ann")
+    assert whole["members"] == 3
 
 
 def test_bulk_requests_reach_every_owner_and_a_dry_run_writes_nothing(runtime: Runtime) -> None:

@@ -17,8 +17,10 @@ from palimpsest import Palimpsest
 from palimpsest.contracts.errors import RefusedError
 from palimpsest.contracts.evidence import Answer, Verdict
 from palimpsest.contracts.policy import Policy
-from palimpsest.contracts.requests import JoinSelection, SettleRequest
+from palimpsest.contracts.requests import ComposeRequest, JoinSelection, SettleRequest
+from palimpsest.streams.core.questions import compose_question
 from palimpsest.streams.policies import load_policy
+from palimpsest.streams.write.owners import fold_owner
 
 DOGS = ("Ada has a big dog.", "Ada has a large dog.", "Ada has two large dogs.")
 WALKS = (
@@ -57,6 +59,20 @@ class OpenStore:
         [answer] = self.store.settle([request])
         return answer.reason if isinstance(answer, RefusedError) else None
 
+    def compose(self, text: str, of: list[str]) -> None:
+        """The answer to the only question for a text that lost a source, which names these."""
+        ledger = fold_owner(self.store.gateway.log, "ada")
+        [decision_id] = ledger.composing
+        question = compose_question(ledger, decision_id, self.store.policy)
+        assert question is not None
+        assert [source.text for source in question.sources] == of
+        sources = tuple(source.candidate_id for source in question.sources)
+        self.store.compose(
+            ComposeRequest(
+                request_id=str(uuid4()), decision_id=decision_id, text=text, sources=sources
+            )
+        )
+
     def memories(self) -> list[list[str]]:
         rows = self.store.sql("SELECT list(text) AS texts FROM candidates GROUP BY memory_id")
         return sorted(sorted(row["texts"]) for row in rows)
@@ -65,9 +81,13 @@ class OpenStore:
         rows = self.store.sql("SELECT face, needs_composition FROM memories")
         return {row["face"]: row["needs_composition"] for row in rows}
 
-    def waits(self) -> tuple[int, int]:
+    def waits(self) -> tuple[int, int, int]:
+        """What waits as the status has it, for the judge, and in the queue of reviews."""
         status = self.store.status()
-        return status["pending"], status["judge"]["waiting"]
+        [queue] = self.store.sql(
+            "SELECT count(*) AS n FROM review_queue WHERE waits_as = 'pending'"
+        )
+        return status["pending"], status["judge"]["waiting"], queue["n"]
 
 
 @contextmanager
@@ -93,7 +113,7 @@ def test_a_question_outlives_a_mistaken_merge(tmp_path: Path, mistake: bool) -> 
         if mistake:
             merged = told.store.merge(told.ids["Ada has two big dogs."], told.ids[KEY])
             told.store.unmerge(decision_id=merged["decision_id"], because="wrong row")
-        assert told.waits() == (1, 1)
+        assert told.waits() == (1, 1, 1)
         assert told.settle("Ada has two big dogs.", (DOGS[0], "same")) is None
         assert told.memories() == [[DOGS[0], "Ada has two big dogs."], [KEY]]
 
@@ -199,10 +219,15 @@ def test_reinstating_takes_the_consequences_back(tmp_path: Path) -> None:
         assert (told.memories(), told.waits()) == before
 
 
-def test_a_composed_text_that_lost_its_source_is_composed_of_what_there_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_composed_text_that_lost_its_source_is_composed_of_what_there_is(
+    tmp_path: Path, at_once: bool
+) -> None:
     with opened(tmp_path) as told:
         told.say(DOGS[0])
         joined = told.say(DOGS[1])
+        if at_once:
+            told.store.unmerge(decision_id=joined.decision_id)
         told.say(DOGS[2])
         text = "Ada has had one, then two large dogs."
         order = told.store.show_candidate(told.ids[DOGS[2]])["evidence"]["asked"]
@@ -212,10 +237,15 @@ def test_a_composed_text_that_lost_its_source_is_composed_of_what_there_is(tmp_p
             answers.append((names[one], "compose" if names[one] == DOGS[1] else "different"))
             if answers[-1][1] == "compose":
                 break
-        told.settle(DOGS[2], *answers, composed=text)
-        told.store.unmerge(decision_id=joined.decision_id)
-        assert told.faces()[DOGS[2]] is True
-        assert told.waits()[1] == 1
+        assert told.settle(DOGS[2], *answers, composed=text) is None
+        if not at_once:
+            told.store.unmerge(decision_id=joined.decision_id)
+            assert told.faces() == {DOGS[0]: False, DOGS[2]: True}
+            assert told.waits() == (0, 1, 0)
+            told.compose(text, of=[DOGS[1], DOGS[2]])
+        assert told.faces() == {DOGS[0]: False, text: False}
+        assert told.memories() == [[DOGS[0]], sorted(DOGS[1:])]
+        assert told.waits() == (0, 0, 0)
 
 
 @pytest.mark.parametrize("answer", ["compose", "same"])
@@ -228,5 +258,5 @@ def test_a_late_verdict_brings_no_displaced_text_back(tmp_path: Path, answer: An
     with opened(tmp_path, with_zones((0.9, "superseded"), (0.5, "pending"))) as told:
         for number, text in enumerate((x, y, z, y)):
             told.say(text, str(number))
-        told.settle(y, (x, answer), composed="Is a freelance tech writer, twice")
+        assert told.settle(y, (x, answer), composed="Is a freelance tech writer, twice") is None
         assert z not in told.faces()

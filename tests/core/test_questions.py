@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from palimpsest.contracts.questions import QUESTION, AskedText, ComposeQuestion, SettleQuestion
 from palimpsest.contracts.schema import documents
 from palimpsest.streams.core.questions import compose_question, settle_question
+from palimpsest.streams.judge.verifier import request_id
 from tests.core.spec import (
     ASK,
     KEEP,
@@ -20,6 +21,7 @@ from tests.core.spec import (
     judge,
     merge,
     policy,
+    redecide,
     restore,
     retract,
     say,
@@ -174,6 +176,21 @@ def test_it_is_on_the_wire_as_its_schema_says(steps: tuple[Step, ...]) -> None:
     schema = Draft202012Validator(documents()["question.json"])
     assert schema.is_valid(orjson.loads(line))
     assert not schema.is_valid(orjson.loads(line) | {"question": "forget"})
+
+
+def test_a_question_that_a_decision_made_anew_opens_is_another_one() -> None:
+    """An answer to the first, which comes late, must not be taken for one to the second."""
+    history = given(
+        say("a", "Tea"), say("b", "Milk", {"a": TAKE}), say("c", "Chai", {"b": ASK}), unmerge("b")
+    )
+    first = question(history, "c")
+    history.do(redecide("c", "pending", after="b", asks="b"))
+    again = question(history, "c")
+    assert first is not None
+    assert again is not None
+    assert again.asked == first.asked
+    assert again.decision_id == history.new[0].id != first.decision_id
+    assert request_id(again) != request_id(first)
 
 
 # -- when it happened ------------------------------------------------------------------------------

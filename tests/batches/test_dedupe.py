@@ -28,6 +28,7 @@ ONE_WORD_MORE = (
     "Cleo paints small wooden boats in the shed behind the house daily",
     "Cleo paints small wooden boats in the shed behind the house",
 )
+THREE = (*ONE_WORD_MORE, ONE_WORD_MORE[1].replace("wooden ", ""))
 
 
 def run(ada: Speaker, asking: JudgeSettings, **how: Any) -> dict[str, Any]:
@@ -51,6 +52,24 @@ def test_what_write_time_could_not_find_is_joined_and_can_be_taken_back(
     calls = server.calls
     assert run(ada, asking)["joined"] == []
     assert server.calls == calls, "what a person separated is not asked about"
+
+
+def test_a_memory_that_was_taken_apart_is_joined_by_no_later_run(
+    ada: Speaker, server: JudgeServer, asking: JudgeSettings
+) -> None:
+    """Also the two of its members whom no join connected."""
+    a, *_ = ada.say(*THREE)
+    ada.under(STORE_TIME)
+    for _ in range(2):
+        assert len(run(ada, asking)["joined"]) == 1
+    assert len(ada.faces()) == 1
+    ada.store.unmerge(memory_id=a)
+    assert ada.faces() == sorted(THREE)
+    calls = server.calls
+    again = run(ada, asking)
+    assert (again["joined"], again["asked"]) == ([], {})
+    assert server.calls == calls
+    assert ada.faces() == sorted(THREE)
 
 
 def test_a_dry_run_writes_nothing_and_the_real_one_does_just_that(

@@ -263,9 +263,12 @@ def _came_too_late(late: World, other: World) -> bool:
 
     Another word has made the two one memory meanwhile, or the newer one with a better neighbour,
     which closes its question as another answer does; or another answer has them apart; or the text
-    that it was about is gone, or one of the two is retracted.
+    that it was about is gone, or one of the two is retracted. Or it composes what cannot be kept:
+    brought there it closed the question, and held back here it waits while the two are separated.
     """
     ledger = late.ledger
+    if any(other.ledger.entries[one.id].closed and _composes(one) for one in ledger.held.values()):
+        return True
     for newer_id, older_id in _joined(other, by="judge") - _joined(late):
         newer, older = ledger.entries[newer_id], ledger.entries[older_id]
         said = newer.answers.get(older_id, ())
@@ -280,6 +283,12 @@ def _came_too_late(late: World, other: World) -> bool:
         if standing and _answered_since(ledger, newer, older, min(standing)):
             return True
     return False
+
+
+def _composes(held: Entry) -> bool:
+    """Whether an answer that is held back composes."""
+    assert held.held is not None, "it is held"
+    return any(one.verdict.answer == "compose" for one in held.answers[held.held])
 
 
 def _answered_since(ledger: Ledger, a: Entry, b: Entry, order: int) -> bool:

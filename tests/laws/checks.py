@@ -262,9 +262,10 @@ def _came_too_late(late: World, other: World) -> bool:
     """Whether an answer that settled there is free here only when it can join nothing any more.
 
     Another word has made the two one memory meanwhile, or the newer one with a better neighbour,
-    which closes its question as another answer does; or another answer has them apart; or the text
-    that it was about is gone, or one of the two is retracted. Or it composes what cannot be kept:
-    brought there it closed the question, and held back here it waits while the two are separated.
+    which closes its question as another answer does; or a better one is to be asked about again; or
+    another answer has them apart; or the text that it was about is gone, or one of the two is
+    retracted. Or it composes what cannot be kept: brought there it closed the question, and held
+    back here it waits while the two are separated.
     """
     ledger = late.ledger
     if any(other.ledger.entries[one.id].closed and _composes(one) for one in ledger.held.values()):
@@ -276,7 +277,7 @@ def _came_too_late(late: World, other: World) -> bool:
         if newer.memory is older.memory or newer.closed or (said and not standing):
             return True
         better = takewhile(partial(ne, older_id), _asked_of(ledger, newer_id))
-        if any(ledger.entries[one].memory is newer.memory for one in better):
+        if any(ledger.entries[one].memory is newer.memory or one in newer.open for one in better):
             return True
         if any(one.while_retracted for one in said) and not (newer.living and older.living):
             return True

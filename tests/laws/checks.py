@@ -276,14 +276,22 @@ def _came_too_late(late: World, other: World) -> bool:
         standing = [one.given.order for one in said if holds(ledger, one)]
         if newer.memory is older.memory or newer.closed or (said and not standing):
             return True
-        better = takewhile(partial(ne, older_id), _asked_of(ledger, newer_id))
-        if any(ledger.entries[one].memory is newer.memory or one in newer.open for one in better):
+        better = [*takewhile(partial(ne, older_id), _asked_of(ledger, newer_id))]
+        if any(ledger.entries[one].memory is newer.memory for one in better):
+            return True
+        if any(_is_to_be_asked(ledger, newer, ledger.entries[one]) for one in better):
             return True
         if any(one.while_retracted for one in said) and not (newer.living and older.living):
             return True
         if standing and _answered_since(ledger, newer, older, min(standing)):
             return True
     return False
+
+
+def _is_to_be_asked(ledger: Ledger, newer: Entry, older: Entry) -> bool:
+    """Whether nothing was said of a pair that holds; also while one of the two is retracted."""
+    said = any(holds(ledger, one) for one in newer.answers.get(older.id, ()))
+    return not said and separation(ledger, newer, older) is None
 
 
 def _composes(held: Entry) -> bool:

@@ -129,19 +129,18 @@ def _questions_before(
 
     Of one that was closed first, and decided on again then, it is the one that was closed.
     """
-    replaced = ledger.questions.get(cause, {})
-    found: dict[str, Question] = {}
+    found = dict(ledger.questions.get(cause, {}))
     for one, closed in ledger.closed.items():
-        if closed.order < reversal.order or not (
-            closed.cause == cause or _about(ledger, one, homes)
-        ):
+        if closed.order < reversal.order:
             continue
-        later = replaced.get(one)
-        if later is not None and closed.order < later.order:
-            found[one] = replace(closed, replaced_by=later.replaced_by)
-        elif later is None and ledger.entries[one].closed:
+        if closed.cause != cause and not _about(ledger, one, homes):
+            continue
+        later = found.get(one)
+        if later is None and ledger.entries[one].closed:
             found[one] = closed
-    return replaced | found
+        elif later is not None and closed.order < later.order:
+            found[one] = replace(closed, replaced_by=later.replaced_by)
+    return found
 
 
 def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:

@@ -262,7 +262,7 @@ def _came_too_late(late: World, other: World) -> bool:
     """Whether an answer that settled there is free here only when it can join nothing any more.
 
     Another word has made the two one memory meanwhile, or the newer one with a better neighbour,
-    which closes its question as another answer does; or a better one is to be asked about again; or
+    which closes its question as another answer does; or a better one is ruled out no more; or
     another answer has them apart; or the text that it was about is gone, or one of the two is
     retracted. Or it composes what cannot be kept: brought there it closed the question, and held
     back here it waits while the two are separated.
@@ -279,19 +279,13 @@ def _came_too_late(late: World, other: World) -> bool:
         better = [*takewhile(partial(ne, older_id), _asked_of(ledger, newer_id))]
         if any(ledger.entries[one].memory is newer.memory for one in better):
             return True
-        if any(_is_to_be_asked(ledger, newer, ledger.entries[one]) for one in better):
+        if any(separation(ledger, newer, ledger.entries[one]) is None for one in better):
             return True
         if any(one.while_retracted for one in said) and not (newer.living and older.living):
             return True
         if standing and _answered_since(ledger, newer, older, min(standing)):
             return True
     return False
-
-
-def _is_to_be_asked(ledger: Ledger, newer: Entry, older: Entry) -> bool:
-    """Whether nothing was said of a pair that holds; also while one of the two is retracted."""
-    said = any(holds(ledger, one) for one in newer.answers.get(older.id, ()))
-    return not said and separation(ledger, newer, older) is None
 
 
 def _composes(held: Entry) -> bool:

@@ -25,8 +25,8 @@ from palimpsest.projections.rows import Gone, MemoryState, Rows, as_json
 from palimpsest.projections.words import statement_rows, text_row, word_row
 from palimpsest.streams.core.compared import Spoke
 
-LAYOUT = 7
-"""Raised when a column changes: segments of another layout are made anew from the log."""
+LAYOUT = 8
+"""Raised when a column or its meaning changes: segments of another layout are made from the log."""
 
 
 def _column(

@@ -305,12 +305,19 @@ def _record(
 def _separate_by_verdict(
     ledger: Ledger, event_id: str, entry: Entry, verdict: Verdict, rank: Rank, touched: Touched
 ) -> None:
-    """Separate a candidate from whose text it was compared with; a composed one while it stands."""
+    """Separate a candidate from whose text it was compared with.
+
+    From a composed text while it stands, wherever the neighbour is by then: so it is from one of
+    the text's sources, which are together as long.
+    """
     speaker = verdict.speaker or verdict.neighbour_id
     if verdict.neighbour_id not in ledger.entries:
         return
     if speaker in ledger.composed_by:
-        other_id, text = verdict.neighbour_id, speaker
+        sources = ledger.composed_by[speaker].texts[speaker].sources
+        others = [one for one in sources if one != entry.id] or [verdict.neighbour_id]
+        other_id = verdict.neighbour_id if verdict.neighbour_id in others else others[0]
+        text = speaker
     elif speaker in ledger.entries:
         other_id, text = speaker, None
     else:

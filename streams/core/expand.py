@@ -73,7 +73,7 @@ def reinstate_commands(
 ) -> list[Unmerge | Redecide | Reinstate]:
     """A reversal taken back, with all that its request did because of it (docs/design.md).
 
-    Joins that were made since then go out, the latest first; questions are what they were; then the
+    Joins that it made since then go out, the latest first; questions are what they were; then the
     join comes back, and those that went out with it, save what the request itself had made. So do
     joins of the two memories that answers made once nothing held them back, unless a person agreed:
     what is free then is settled again.
@@ -88,7 +88,8 @@ def reinstate_commands(
         one
         for one in joins
         if one.standing
-        and (one.cause == cause or (one.newer.memory in homes and _since(ledger, reversal, one)))
+        and one.order > reversal.order
+        and (one.cause == cause or (one.newer.memory in homes and _freed(ledger, one)))
     ]
     gone = [
         one
@@ -150,10 +151,9 @@ def _torn(ledger: Ledger, edge: Edge) -> tuple[Memory, ...]:
     return (a, b) if any({x, y} != ends for x, y in apart) else ()
 
 
-def _since(ledger: Ledger, reversal: Reversal, edge: Edge) -> bool:
-    """Whether an answer made a join that was free since then, and no person agreed."""
-    freed = edge.freed and edge.order > reversal.order
-    return freed and statement_on(ledger, edge.newer.id, edge.older.id) is None
+def _freed(ledger: Ledger, edge: Edge) -> bool:
+    """Whether an answer made a join once nothing held it back, and no person agreed."""
+    return edge.freed and statement_on(ledger, edge.newer.id, edge.older.id) is None
 
 
 def _about(ledger: Ledger, candidate_id: str, homes: tuple[Memory, ...]) -> bool:

@@ -52,7 +52,7 @@ from palimpsest.streams.core import neighbour_lookup
 from palimpsest.streams.core.decide import decide
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
-from palimpsest.streams.core.faces import fold_face
+from palimpsest.streams.core.faces import Face, fold_face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.separations import (
     separated_pair,
@@ -772,8 +772,24 @@ def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
             continue
         for entry in now.members:
             face = before.get(entry.id)
-            back = face is not None and now.face.hash in face.displaced
-            assert not back or _by_a_repeat(now)
+            if face is None or now.face.hash not in face.displaced or _by_a_repeat(now):
+                continue
+            assert isinstance(event, Settled)
+            assert _by_its_moment(face, now.face, ledger.entries[event.data.candidate_id])
+
+
+def _by_its_moment(before: Face, now: Face, newcomer: Entry) -> bool:
+    """Whether who speaks was displaced when it came, as it had happened before who spoke then.
+
+    If a late verdict's newcomer came before it, the verdict is folded first (law L2), and may have
+    somebody speak who happened earlier still.
+    """
+    first, then = now.speaker, before.speaker
+    return (
+        newcomer.place < first.place
+        and then.place < first.place
+        and (first.moment or first.decided_at) < (then.moment or then.decided_at)
+    )
 
 
 def _by_a_repeat(memory: Memory) -> bool:

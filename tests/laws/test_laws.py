@@ -24,6 +24,7 @@ from tests.laws.histories import (
     ACT_BYTES,
     ASKING,
     Act,
+    HoldBack,
     Judge,
     OnJoin,
     Pair,
@@ -136,6 +137,22 @@ def test_L3_twice_is_once_also_when_redelivered(policy: Policy, story: list[Act]
     checks.l3_twice_is_once(policy, story)
 
 
+FACES = Policy(
+    name="faces",
+    model="grid",
+    search="memories",
+    checks=(CosineCheck(check="cosine", zones=(Zone(at_least=0.9375, action="pending"),)),),
+)
+LEFT_ITS_TEXT: list[Act] = [
+    *(Say(0), Say(4), Say(0), Say(3), Say(2), Say(0), HoldBack(which=1, other=1, cut=True)),
+    *(Say(0, "!"), Judge(which=1, answers=("compose",)), Pair(same=True, a=0, b=2)),
+    *(Judge(which=0, answers=("different",)), OnJoin(which=3), OnJoin(which=0, standing=False)),
+    OnJoin(which=3),
+]
+"""A neighbour's memory had a composed text when it was compared; it leaves, then the text falls."""
+
+
+@example(FACES, LEFT_ITS_TEXT)
 @given(any_policy, stories)
 def test_L4_unmerging_touches_nothing_outside_its_memory(policy: Policy, story: list[Act]) -> None:
     """It touches nothing outside its memory."""
@@ -224,7 +241,14 @@ REPEATED_BEFORE: list[Act] = [Say(5), Say(2), Say(7, "!"), Say(2), Judge(0, ("sa
 """A late verdict is folded before a repeat that came meanwhile: this one brings a face back."""
 
 
+EARLIER_THAN_WHO_SPOKE: list[Act] = [
+    *(Say(4, hours_ago=1), Say(0), Say(1, hours_ago=1), Judge(0, ("same",))),
+]
+"""A late verdict is folded before who came then, and had happened before who spoke by then."""
+
+
 @example(TAKING, REPEATED_BEFORE)
+@example(TAKING, EARLIER_THAN_WHO_SPOKE)
 @given(any_policy, stories)
 def test_L10_a_face_never_goes_back(policy: Policy, story: list[Act]) -> None:
     """A face never goes back to what was displaced before it, save by a repeat or a person."""
@@ -296,8 +320,30 @@ FREED_MEANWHILE: list[Act] = [
 """While a memory is taken apart, a part joins a larger one by an answer that is free by then."""
 
 
+FREED_BETWEEN: list[Act] = [
+    *(Say(0), Say(4), Judge(0, ("same",)), OnJoin(which=0), Pair(same=True, a=0, b=0)),
+    *(Say(3), Say(1), Pair(same=True, a=0, b=1), OnJoin(which=0), OnJoin(which=0)),
+]
+"""The first of two cuts frees an answer: it stays while the second is taken back."""
+JOINING = Policy(
+    name="joining",
+    model="grid",
+    search="candidates",
+    checks=(
+        CosineCheck(
+            check="cosine",
+            zones=(
+                Zone(at_least=0.8125, action="auto_reject"),
+                Zone(at_least=0.75, action="pending"),
+            ),
+        ),
+    ),
+)
+
+
 @patient
 @example(ASKING, FREED_MEANWHILE, 0)
+@example(JOINING, FREED_BETWEEN, 0)
 @given(any_policy, stories, numbers)
 def test_a_memory_taken_apart_stays_apart_until_it_is_put_back(
     policy: Policy, story: list[Act], which: int

@@ -174,13 +174,20 @@ def _differs(
     verdict: dict[str, Any],
     speaker: str,
 ) -> None:
-    """The candidate is apart from whose text it was compared with; a composed one's neighbour."""
-    composed = owner.composed(speaker) is not None
-    other = verdict["neighbour_id"] if composed else speaker
+    """The candidate is apart from whose text it was compared with: of a composed one, a source.
+
+    The neighbour, if it is one of them.
+    """
+    composed = owner.composed(speaker)
+    other = speaker
+    if composed is not None:
+        sources = [s for s in composed.texts[speaker]["sources"] if s != one.id]
+        asked = verdict["neighbour_id"]
+        other = asked if asked in sources or not sources else sources[0]
     if other in owner.candidates:
         rank = event.data.get("rank") or "judge"
         told = verdict.get("reasoning")
-        text = speaker if composed else None
+        text = speaker if composed is not None else None
         owner.words.append(Statement(event, number, (one.id, other), True, rank, text, told))
 
 

@@ -357,6 +357,28 @@ def test_a_composed_text_separates_while_it_stands(
     assert wrong(tmp_path, ada.log) == []
 
 
+def test_a_composed_text_separates_also_when_the_neighbour_has_left_its_memory(
+    tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a source of the text that was compared; whoever left was never compared: ask again."""
+    faces(ada, monkeypatch)
+    a, _, _ = composed(ada)
+    c = ada.say("She has a kettle.")
+    [merged] = ada.run(Merge(a=a, b=c, **ada.words()))
+    d = ada.say("Alice is a night nurse.", (c, 0.85))
+    ada.answer(d, c, "different")
+    wanted = "SELECT candidate_id, other_id, standing FROM separations ORDER BY position"
+    waits = f"SELECT pending, waits_for FROM candidates WHERE candidate_id = '{d}'"
+    show(tmp_path, ada)
+    assert rows(tmp_path, wanted) == [(d, a, True)]
+    assert rows(tmp_path, waits) == [(False, [])]
+    ada.run(Unmerge(decision_id=merged.id, **ada.words()))
+    show(tmp_path, ada)
+    assert rows(tmp_path, wanted) == [(d, a, True), (c, a, True)]
+    assert rows(tmp_path, waits) == [(True, [c])]
+    assert wrong(tmp_path, ada.log) == []
+
+
 def test_a_text_separates_while_its_join_stands_and_its_sources_are_together(
     tmp_path: Path, ada: OneOwner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,7 +52,7 @@ from palimpsest.streams.core import neighbour_lookup
 from palimpsest.streams.core.decide import decide
 from palimpsest.streams.core.evolve import evolve
 from palimpsest.streams.core.expand import reinstate_commands, unmerge_commands
-from palimpsest.streams.core.faces import Face, fold_face
+from palimpsest.streams.core.faces import fold_face
 from palimpsest.streams.core.ledger import Entry, Ledger, Memory
 from palimpsest.streams.core.separations import (
     separated_pair,
@@ -759,7 +759,8 @@ def separated(ledger: Ledger) -> Iterable[tuple[Entry, Entry]]:
 def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
     """An automatic event that is no repeat never makes a displaced face speak again."""
     ledger = Ledger("ada")
-    for event in play(policy, story).world.log:
+    log = play(policy, story).world.log
+    for number, event in enumerate(log):
         before = {entry.id: entry.memory.face for entry in ledger.entries.values()}
         evolve(ledger, event)
         if not isinstance(event, Decided | Settled | Joined) or join_of(event) is None:
@@ -772,24 +773,23 @@ def l10_no_way_back(policy: Policy, story: list[Act]) -> None:
             continue
         for entry in now.members:
             face = before.get(entry.id)
-            if face is None or now.face.hash not in face.displaced or _by_a_repeat(now):
-                continue
-            assert isinstance(event, Settled)
-            assert _by_its_moment(face, now.face, ledger.entries[event.data.candidate_id])
+            back = face is not None and now.face.hash in face.displaced
+            if back and not _by_a_repeat(now):
+                assert isinstance(event, Settled)
+                told = (fold("ada", log[:end]).entries[entry.id] for end in (number, number + 1))
+                assert any(_by_moments(one.memory) for one in told)
 
 
-def _by_its_moment(before: Face, now: Face, newcomer: Entry) -> bool:
-    """Whether who speaks was displaced when it came, as it had happened before who spoke then.
+def _by_moments(memory: Memory) -> bool:
+    """Whether another face would speak, had nobody said when it happened.
 
-    If a late verdict's newcomer came before it, the verdict is folded first (law L2), and may have
-    somebody speak who happened earlier still.
+    A late verdict is folded at its newcomer's arrival (law L2): what it has speak there may have
+    happened earlier than what came since.
     """
-    first, then = now.speaker, before.speaker
-    return (
-        newcomer.place < first.place
-        and then.place < first.place
-        and (first.moment or first.decided_at) < (then.moment or then.decided_at)
-    )
+    spoke = memory.face.hash
+    for entry in memory.members:
+        entry.moment = None
+    return fold_face(memory.members, memory.edges())[0].hash != spoke
 
 
 def _by_a_repeat(memory: Memory) -> bool:

@@ -24,6 +24,7 @@ from tests.laws.histories import (
     ACT_BYTES,
     ASKING,
     Act,
+    Batch,
     HoldBack,
     Judge,
     OnJoin,
@@ -245,10 +246,22 @@ EARLIER_THAN_WHO_SPOKE: list[Act] = [
     *(Say(4, hours_ago=1), Say(0), Say(1, hours_ago=1), Judge(0, ("same",))),
 ]
 """A late verdict is folded before who came then, and had happened before who spoke by then."""
+CLOSE = Policy(
+    name="close",
+    model="grid",
+    search="candidates",
+    checks=(CosineCheck(check="cosine", zones=(Zone(at_least=0.9375, action="pending"),)),),
+)
+LATER_THAN_WHO_SPEAKS: list[Act] = [
+    *(Say(1, hours_ago=1), Say(2), Say(0), Judge(0, ("unavailable",))),
+    *(Batch(a=1, b=1, face="take"), Judge(0, ("same",))),
+]
+"""A late verdict has somebody speak for a newcomer who happened before whom it had displaced."""
 
 
 @example(TAKING, REPEATED_BEFORE)
 @example(TAKING, EARLIER_THAN_WHO_SPOKE)
+@example(CLOSE, LATER_THAN_WHO_SPEAKS)
 @given(any_policy, stories)
 def test_L10_a_face_never_goes_back(policy: Policy, story: list[Act]) -> None:
     """A face never goes back to what was displaced before it, save by a repeat or a person."""

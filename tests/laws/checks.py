@@ -263,13 +263,16 @@ def _came_too_late(late: World, other: World) -> bool:
 
     Another word has made the two one memory meanwhile, or the newer one with a better neighbour,
     which closes its question as another answer does; or a better one is ruled out no more; or
-    another answer has them apart; or the text that it was about is gone, or one of the two is
-    retracted. Or it composes what cannot be kept: brought there it closed the question, and held
-    back here it waits while the two are separated.
+    another answer has them apart, or has joined one of them to somebody from whom the other is
+    separated; or the text that it was about is gone, or one of the two is retracted. Or it composes
+    what cannot be kept: brought there it closed the question, and held back here it waits while the
+    two are separated.
     """
     ledger = late.ledger
     if any(other.ledger.entries[one.id].closed and _composes(one) for one in ledger.held.values()):
         return True
+    freed = _joined(late, by="judge") - _joined(other)
+    elsewhere = {ledger.entries[newer_id].memory for newer_id, _ in freed}
     for newer_id, older_id in _joined(other, by="judge") - _joined(late):
         newer, older = ledger.entries[newer_id], ledger.entries[older_id]
         said = newer.answers.get(older_id, ())
@@ -284,6 +287,9 @@ def _came_too_late(late: World, other: World) -> bool:
         if any(one.while_retracted for one in said) and not (newer.living and older.living):
             return True
         if standing and _answered_since(ledger, newer, older, min(standing)):
+            return True
+        moved = not elsewhere.isdisjoint({newer.memory, older.memory})
+        if moved and separated_pair(ledger, newer.memory, older.memory) is not None:
             return True
     return False
 

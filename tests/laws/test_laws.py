@@ -30,6 +30,7 @@ from tests.laws.histories import (
     OnJoin,
     Pair,
     Say,
+    SettleAgain,
     Whole,
     losses,
     policies,
@@ -54,6 +55,20 @@ def test_L1_unmerging_with_nothing_after_it_restores_what_was_before(
     checks.l1_unmerge_restores(policy, story)
 
 
+GUARDED = Policy(
+    name="guarded",
+    model="grid",
+    search="candidates",
+    checks=(
+        CosineCheck(
+            check="cosine",
+            zones=(
+                Zone(at_least=0.9375, action="pending", guard=False),
+                Zone(at_least=0.625, action="auto_reject", guard=True),
+            ),
+        ),
+    ),
+)
 APART_MEANWHILE: list[Act] = [
     *(Say(0), Say(2), Judge(which=0, answers=("same",))),
     *(Say(1), Judge(which=0, answers=("same",)), Say(3), Judge(which=0, answers=("same",))),
@@ -62,8 +77,18 @@ APART_MEANWHILE: list[Act] = [
 """A memory is taken apart that would have been two."""
 
 
+TWO_HELD_BACK: list[Act] = [
+    *(Say(1), Say(5), Say(4), Say(0), Judge(0, ("unavailable",)), Say(10), Say(0), Say(7)),
+    *(Batch(a=3, b=3), Judge(3, ("different", "same")), OnJoin(which=1)),
+    *(HoldBack(which=0, cut=False), Judge(1, ("same",)), Say(6), SettleAgain(which=3)),
+    *(OnJoin(which=4), HoldBack(which=1), Whole(which=0)),
+]
+"""The join holds back two answers, each of which has the other's pair apart: the older one wins."""
+
+
 @patient
 @example(ASKING, APART_MEANWHILE, 0)
+@example(GUARDED, TWO_HELD_BACK, 0)
 @given(candidates_policy, stories, numbers)
 def test_L2_unmerging_late_equals_unmerging_at_once(
     policy: Policy, story: list[Act], which: int
